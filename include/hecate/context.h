@@ -1,0 +1,40 @@
+/* context.h — where work runs: a CPU instruction level and a pool of threads.
+ *
+ * A context is used by one thread at a time; make one per thread that calls. After fork() the
+ * child makes its own. */
+#ifndef HECATE_CONTEXT_H
+#define HECATE_CONTEXT_H
+
+#include <hecate/status.h>
+
+HEC_BEGIN
+
+typedef struct hec_ctx hec_ctx;
+
+typedef struct hec_ctx_options {
+	size_t size;     /* sizeof(hec_ctx_options) */
+	int threads;     /* 0: $HECATE_THREADS, else the cores available */
+	const char *isa; /* "ref", "avx512", …; NULL: $HECATE_ISA, else the best of this CPU */
+	bool bind;       /* bind each thread to one core (for benchmarks) */
+} hec_ctx_options;
+
+/* clang-format off */
+#define HEC_CTX_OPTIONS_INIT {sizeof(hec_ctx_options), 0, NULL, false}
+/* clang-format on */
+
+/* options may be NULL. A level that is unknown or that this CPU lacks is HEC_ERR_UNSUPPORTED; the
+ * message lists the levels there are. */
+HEC_API HEC_MUST_USE hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out);
+HEC_API void hec_ctx_destroy(hec_ctx *ctx); /* takes NULL */
+
+HEC_API int hec_ctx_threads(const hec_ctx *ctx);
+HEC_API const char *hec_ctx_isa(const hec_ctx *ctx);
+
+/* The levels built into this library, from the plainest up: name of level i, NULL past the end. */
+HEC_API const char *hec_isa_name(int i);
+/* Whether this CPU and operating system can run level i. */
+HEC_API bool hec_isa_available(int i);
+
+HEC_END
+
+#endif

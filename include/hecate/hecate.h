@@ -1,0 +1,27 @@
+/* hecate.h — Transformers in C: everything at once. Each header also stands alone. */
+#ifndef HECATE_HECATE_H
+#define HECATE_HECATE_H
+
+#include <hecate/activation.h>
+#include <hecate/adamw.h>
+#include <hecate/arena.h>
+#include <hecate/attention.h>
+#include <hecate/context.h>
+#include <hecate/decoder_layer.h>
+#include <hecate/dropout.h>
+#include <hecate/embedding.h>
+#include <hecate/encoder_layer.h>
+#include <hecate/feed_forward.h>
+#include <hecate/linear.h>
+#include <hecate/loss.h>
+#include <hecate/multi_head.h>
+#include <hecate/norm.h>
+#include <hecate/ops.h>
+#include <hecate/param.h>
+#include <hecate/position.h>
+#include <hecate/random.h>
+#include <hecate/status.h>
+#include <hecate/tensor.h>
+#include <hecate/version.h>
+
+#endif

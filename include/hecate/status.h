@@ -1,0 +1,33 @@
+/* status.h — how a call says that it failed, and why.
+ *
+ * Every public function that can fail returns hec_status. The library never prints, exits or
+ * aborts; the message of the last failure on this thread says what, where and with which numbers. */
+#ifndef HECATE_STATUS_H
+#define HECATE_STATUS_H
+
+#include <hecate/api.h>
+
+HEC_BEGIN
+
+typedef enum hec_status {
+	HEC_OK = 0,
+	HEC_ERR_ARGUMENT,    /* a value that no call could accept */
+	HEC_ERR_SHAPE,       /* tensors whose shapes do not fit each other */
+	HEC_ERR_MEMORY,      /* memory could not be had, or an arena is full */
+	HEC_ERR_IO,          /* the system refused to read or write */
+	HEC_ERR_FORMAT,      /* a file or text that is not what it claims to be */
+	HEC_ERR_UNSUPPORTED, /* right, but not built in, or not on this CPU */
+	HEC_ERR_CANCELLED,   /* a callback asked to stop */
+	HEC_ERR_INTERNAL     /* a promise of this library was broken: please report it */
+} hec_status;
+
+/* "shape", "memory", … for logs and machines. Never NULL. */
+HEC_API const char *hec_status_name(hec_status status);
+
+/* The message of the last failure on the calling thread; "" before the first one. It stays valid
+ * until the next failing call on this thread. */
+HEC_API const char *hec_error_message(void);
+
+HEC_END
+
+#endif

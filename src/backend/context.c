@@ -1,0 +1,168 @@
+/* context.c — making a context: options, then the environment, then what the machine has. */
+#include "backend/context.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu/cpu.h"
+#include "base/cpu.h"
+#include "base/options.h"
+#include "base/size.h"
+
+#define MAX_THREADS 1024
+#define SCRATCH_PAGE 4096
+
+struct hec_ctx {
+	backend table;
+	pool *pool;
+	char *scratch;
+	size_t scratch_stride; /* bytes per worker */
+};
+
+static hec_status choose_threads(int asked, int *threads)
+{
+	*threads = asked;
+	const char *text = getenv("HECATE_THREADS");
+	if (asked == 0 && text && *text) {
+		char *end;
+		errno = 0;
+		long n = strtol(text, &end, 10);
+		if (errno || *end || n < 1 || n > MAX_THREADS)
+			return fail(HEC_ERR_ARGUMENT,
+			            "HECATE_THREADS is \"%s\", not a number of 1 … %d", text,
+			            MAX_THREADS);
+		*threads = (int)n;
+	} else if (asked == 0) {
+		int cores = cpu_cores_available();
+		*threads = cores < MAX_THREADS ? cores : MAX_THREADS;
+	} else if (asked < 0 || asked > MAX_THREADS) {
+		return fail(HEC_ERR_ARGUMENT, "%d threads asked for: not 1 … %d", asked,
+		            MAX_THREADS);
+	}
+	return HEC_OK;
+}
+
+static hec_status choose_level(const char *asked, const cpu_level **level)
+{
+	const char *name = asked;
+	if (!name) {
+		name = getenv("HECATE_ISA");
+		if (name && !*name)
+			name = NULL;
+	}
+	*level = NULL;
+	char known[128] = "";
+	for (const cpu_level *l = cpu_levels; l->name; l++) {
+		bool available = l->available();
+		if (available && (!name || strcmp(name, l->name) == 0))
+			*level = l;
+		size_t n = strlen(known);
+		snprintf(known + n, sizeof known - n, "%s%s%s", n ? ", " : "", l->name,
+		         available ? "" : " (not on this CPU)");
+	}
+	if (!*level)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "instruction level \"%s\" cannot be used here; there are: %s", name,
+		            known);
+	return HEC_OK;
+}
+
+hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
+{
+	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
+	HEC_TRY(options_take("hec_ctx_options", &o, sizeof o, options));
+	int threads;
+	const cpu_level *level;
+	HEC_TRY(choose_threads(o.threads, &threads));
+	HEC_TRY(choose_level(o.isa, &level));
+	hec_ctx *ctx = calloc(1, sizeof *ctx);
+	if (!ctx)
+		return fail(HEC_ERR_MEMORY, "no memory for a context");
+	hec_status status = pool_create(threads, o.bind, &ctx->pool);
+	if (status != HEC_OK) {
+		hec_ctx_destroy(ctx);
+		return status;
+	}
+	for (const cpu_level *l = cpu_levels; l <= level; l++) {
+		if (l->available())
+			l->fill(&ctx->table);
+	}
+	ctx->table.name = level->name;
+	*out = ctx;
+	return HEC_OK;
+}
+
+void hec_ctx_destroy(hec_ctx *ctx)
+{
+	if (!ctx)
+		return;
+	pool_destroy(ctx->pool);
+	free(ctx->scratch);
+	free(ctx);
+}
+
+int hec_ctx_threads(const hec_ctx *ctx)
+{
+	return pool_threads(ctx->pool);
+}
+
+const char *hec_ctx_isa(const hec_ctx *ctx)
+{
+	return ctx->table.name;
+}
+
+const char *hec_isa_name(int i)
+{
+	for (const cpu_level *l = cpu_levels; l->name; l++) {
+		if (i-- == 0)
+			return l->name;
+	}
+	return NULL;
+}
+
+bool hec_isa_available(int i)
+{
+	for (const cpu_level *l = cpu_levels; l->name; l++) {
+		if (i-- == 0)
+			return l->available();
+	}
+	return false;
+}
+
+const backend *ctx_backend(const hec_ctx *ctx)
+{
+	return &ctx->table;
+}
+
+pool *ctx_pool(hec_ctx *ctx)
+{
+	return ctx->pool;
+}
+
+hec_status ctx_scratch(hec_ctx *ctx, size_t bytes_per_worker, char **base, size_t *stride)
+{
+	if (bytes_per_worker > ctx->scratch_stride) {
+		size_t rounded, total;
+		if (!size_align(bytes_per_worker, SCRATCH_PAGE, &rounded) ||
+		    !size_mul(rounded, (size_t)pool_threads(ctx->pool), &total))
+			return fail(HEC_ERR_MEMORY, "scratch of %zu bytes a thread is too much",
+			            bytes_per_worker);
+		char *scratch = aligned_alloc(SCRATCH_PAGE, total);
+		if (!scratch)
+			return fail(HEC_ERR_MEMORY, "no memory for %zu bytes of scratch", total);
+		free(ctx->scratch);
+		ctx->scratch = scratch;
+		ctx->scratch_stride = rounded;
+	}
+	*base = ctx->scratch;
+	*stride = ctx->scratch_stride;
+	return HEC_OK;
+}
+
+hec_status backend_missing(const hec_ctx *ctx, hec_dtype dtype, const char *op)
+{
+	return fail(HEC_ERR_UNSUPPORTED, "%s: there is no %s version at level %s", op,
+	            hec_dtype_name(dtype), hec_ctx_isa(ctx));
+}

@@ -1,0 +1,13 @@
+/* options.h — option structs that start with their size, so that a program built against an older
+ * header keeps working with a newer library. */
+#ifndef BASE_OPTIONS_H
+#define BASE_OPTIONS_H
+
+#include "base/status.h"
+
+/* Copies the struct at `from` (NULL: nothing) over the defaults at `to`, of which size bytes are
+ * known here. A shorter struct leaves the later defaults; a longer one is accepted where what this
+ * library does not know is zero. `to` keeps its own size field. */
+hec_status options_take(const char *name, void *to, size_t size, const void *from);
+
+#endif

@@ -1,0 +1,29 @@
+/* status.h — setting the error message of this thread, and passing failures up. */
+#ifndef BASE_STATUS_H
+#define BASE_STATUS_H
+
+#include <hecate/status.h>
+
+/* Records the message and returns status, so that a check reads `return fail(HEC_ERR_SHAPE, …)`. */
+hec_status fail(hec_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Puts "prefix: " before the message that is already set; returns status. */
+hec_status fail_in(hec_status status, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define HEC_TRY(call)                                                                              \
+	do {                                                                                       \
+		hec_status try_status_ = (call);                                                   \
+		if (try_status_ != HEC_OK)                                                         \
+			return try_status_;                                                        \
+	} while (0)
+
+/* For functions with something to undo: needs `hec_status status` and the label in scope. */
+#define HEC_TRY_OR(label, call)                                                                    \
+	do {                                                                                       \
+		status = (call);                                                                   \
+		if (status != HEC_OK)                                                              \
+			goto label;                                                                \
+	} while (0)
+
+#endif

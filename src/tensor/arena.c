@@ -1,0 +1,101 @@
+/* arena.c — one block, a mark that moves up and is set back. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* madvise */
+#endif
+#include <hecate/arena.h>
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/size.h"
+#include "base/status.h"
+
+#define ALIGNMENT 64u
+#define HUGE_PAGE ((size_t)2 << 20)
+
+struct hec_arena {
+	char *base;
+	size_t capacity, used, peak;
+};
+
+hec_status hec_arena_create(size_t capacity, hec_arena **out)
+{
+	/* Matrices are walked with long strides: large pages spare most of the address look-ups. */
+	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : 4096, rounded;
+	if (!size_align(capacity ? capacity : 1, align, &rounded))
+		return fail(HEC_ERR_MEMORY, "arena: %zu bytes are more than can be addressed",
+		            capacity);
+	hec_arena *arena = malloc(sizeof *arena);
+	char *base = aligned_alloc(align, rounded);
+	if (!arena || !base) {
+		free(arena);
+		free(base);
+		return fail(HEC_ERR_MEMORY, "arena: no memory for %zu bytes", capacity);
+	}
+	if (align == HUGE_PAGE)
+		(void)madvise(base, rounded, MADV_HUGEPAGE); /* advice: works without */
+	*arena = (hec_arena){.base = base, .capacity = capacity};
+	*out = arena;
+	return HEC_OK;
+}
+
+void hec_arena_destroy(hec_arena *arena)
+{
+	if (!arena)
+		return;
+	free(arena->base);
+	free(arena);
+}
+
+hec_status hec_arena_alloc(hec_arena *arena, size_t bytes, void **out)
+{
+	size_t rounded;
+	if (!size_align(bytes, ALIGNMENT, &rounded) || rounded > arena->capacity - arena->used)
+		return fail(HEC_ERR_MEMORY, "arena: %zu bytes asked for, %zu of %zu are left",
+		            bytes, arena->capacity - arena->used, arena->capacity);
+	*out = arena->base + arena->used;
+	arena->used += rounded;
+	if (arena->used > arena->peak)
+		arena->peak = arena->used;
+	return HEC_OK;
+}
+
+hec_status hec_arena_tensor(hec_arena *arena, hec_dtype dtype, int rank, const int64_t *shape,
+                            hec_tensor *out)
+{
+	if (rank < 1 || rank > HEC_MAX_RANK)
+		return fail(HEC_ERR_ARGUMENT, "arena: rank %d is not 1 … %d", rank, HEC_MAX_RANK);
+	size_t bytes = hec_dtype_size(dtype);
+	if (bytes == 0)
+		return fail(HEC_ERR_ARGUMENT, "arena: unknown dtype %d", (int)dtype);
+	hec_tensor t = {.dtype = dtype, .device = HEC_DEVICE_CPU, .rank = rank};
+	for (int i = rank - 1; i >= 0; i--) {
+		if (shape[i] < 0)
+			return fail(HEC_ERR_SHAPE, "arena: axis %d has size %lld", i,
+			            (long long)shape[i]);
+		t.shape[i] = shape[i];
+		t.stride[i] = i == rank - 1 ? 1 : t.stride[i + 1] * t.shape[i + 1];
+		if (!size_mul(bytes, (size_t)shape[i], &bytes) || bytes > PTRDIFF_MAX)
+			return fail(HEC_ERR_MEMORY, "arena: a tensor of this shape is more than "
+			                            "can be addressed");
+	}
+	HEC_TRY(hec_arena_alloc(arena, bytes, &t.data));
+	*out = t;
+	return HEC_OK;
+}
+
+size_t hec_arena_used(const hec_arena *arena)
+{
+	return arena->used;
+}
+
+size_t hec_arena_peak(const hec_arena *arena)
+{
+	return arena->peak;
+}
+
+void hec_arena_rewind(hec_arena *arena, size_t mark)
+{
+	if (mark < arena->used)
+		arena->used = mark;
+}

@@ -1,0 +1,58 @@
+/* check.c — arguments against what a layer expects. */
+#include "tensor/check.h"
+
+#include <stdio.h>
+
+#include "base/size.h"
+#include "base/status.h"
+
+static const char *sizes_text(int rank, const int64_t *shape, char text[SHAPE_TEXT])
+{
+	size_t n = (size_t)snprintf(text, SHAPE_TEXT, "[");
+	for (int i = 0; i < rank && n < SHAPE_TEXT; i++) {
+		const char *comma = i ? ", " : "";
+		if (shape[i] == ANY)
+			n += (size_t)snprintf(text + n, SHAPE_TEXT - n, "%sany", comma);
+		else
+			n += (size_t)snprintf(text + n, SHAPE_TEXT - n, "%s%lld", comma,
+			                      (long long)shape[i]);
+	}
+	if (n < SHAPE_TEXT)
+		snprintf(text + n, SHAPE_TEXT - n, "]");
+	return text;
+}
+
+const char *shape_text(const hec_tensor *t, char text[SHAPE_TEXT])
+{
+	int rank = t->rank < 0 ? 0 : t->rank > HEC_MAX_RANK ? HEC_MAX_RANK : t->rank;
+	return sizes_text(rank, t->shape, text);
+}
+
+hec_status check_tensor(const char *name, const hec_tensor *t, hec_dtype dtype, int rank,
+                        const int64_t *shape)
+{
+	char got[SHAPE_TEXT], want[SHAPE_TEXT];
+	if (!is_present(t))
+		return fail(HEC_ERR_ARGUMENT, "%s is missing, expected %s", name,
+		            sizes_text(rank, shape, want));
+	if (t->device != HEC_DEVICE_CPU)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "%s is on device %d, which this context cannot use", name,
+		            (int)t->device);
+	if (t->dtype != dtype)
+		return fail(HEC_ERR_ARGUMENT, "%s is %s, expected %s", name,
+		            hec_dtype_name(t->dtype), hec_dtype_name(dtype));
+	bool fits = t->rank == rank;
+	size_t bytes = hec_dtype_size(dtype);
+	for (int i = 0; fits && i < rank; i++) {
+		fits = t->shape[i] >= 0 && (shape[i] == ANY || t->shape[i] == shape[i]) &&
+		       size_mul(bytes, (size_t)t->shape[i], &bytes) && bytes <= PTRDIFF_MAX;
+	}
+	if (!fits)
+		return fail(HEC_ERR_SHAPE, "%s has shape %s, expected %s", name, shape_text(t, got),
+		            sizes_text(rank, shape, want));
+	if (!t->data && bytes > 0)
+		return fail(HEC_ERR_ARGUMENT, "%s has shape %s but no data", name,
+		            shape_text(t, got));
+	return HEC_OK;
+}
