@@ -1,0 +1,161 @@
+/* main.c — the table of commands, help and version. Everything else is one file per command. */
+#include "command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/context.h>
+#include <hecate/version.h>
+#include <jansson.h>
+
+static const command *const commands[] = {
+	&command_explain,
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static const command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static void print_commands(FILE *out)
+{
+	fputs("Hecate: Transformers in C. Train them, run them, look inside.\n\n"
+	      "Usage: hecate COMMAND [OPTION]…\n"
+	      "       hecate help [COMMAND]\n"
+	      "       hecate --version\n\n"
+	      "Commands:\n",
+	      out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\nEnvironment:\n"
+	      "  HECATE_ISA      the instruction level: ref, avx512, … (default: the best of this "
+	      "CPU)\n"
+	      "  HECATE_THREADS  the number of threads (default: the cores available)\n"
+	      "  NO_COLOR        set to anything: no colour on a terminal\n\n"
+	      "Example: hecate explain two-by-two\n",
+	      out);
+}
+
+static void print_help(const command *c, const option *table)
+{
+	const char *line = c->usage;
+	for (const char *lead = "Usage: "; *line; lead = "       ") {
+		int length = (int)strcspn(line, "\n");
+		printf("%shecate %.*s\n", lead, length, line);
+		line += length + (line[length] == '\n');
+	}
+	printf("\n%s.\n\nOptions:\n", c->summary);
+	options_help(table, stdout);
+	printf("  %-16s  %s\n\n%s", "--help", "this text", c->about);
+}
+
+int command_options(const command *self, const option *table, int argc, char **argv, int *operands)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			print_help(self, table);
+			return EXIT_DONE;
+		}
+	char error[OPTION_ERROR];
+	if (!options_parse(table, argc, argv, operands, error))
+		return command_usage(self, "%s", error);
+	return PARSED;
+}
+
+int command_usage(const command *self, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fprintf(stderr, "hecate %s: ", self->name);
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "\nTry: hecate %s --help\n", self->name);
+	va_end(args);
+	return EXIT_USAGE;
+}
+
+int command_failed(const command *self, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fprintf(stderr, "hecate %s: ", self->name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	return EXIT_FAILED;
+}
+
+static int print_version(void)
+{
+	printf("hecate %s\n", hec_version());
+	printf("compiler  %s\n", hec_version_compiler());
+	printf("parts     cpu, json (jansson %s)\n", JANSSON_VERSION);
+	printf("levels   ");
+	for (int i = 0; hec_isa_name(i); i++)
+		printf("%s %s (%s)", i ? "," : "", hec_isa_name(i),
+		       hec_isa_available(i) ? "yes" : "not on this CPU");
+	printf("\n");
+	hec_ctx *ctx = NULL;
+	if (hec_ctx_create(NULL, &ctx) != HEC_OK) {
+		fprintf(stderr, "hecate: %s\n", hec_error_message());
+		return EXIT_FAILED;
+	}
+	printf("in use    %s, %d thread%s\n", hec_ctx_isa(ctx), hec_ctx_threads(ctx),
+	       hec_ctx_threads(ctx) == 1 ? "" : "s");
+	hec_ctx_destroy(ctx);
+	return EXIT_DONE;
+}
+
+static int help(int argc, char **argv)
+{
+	if (argc == 0) {
+		print_commands(stdout);
+		return EXIT_DONE;
+	}
+	const command *c = find_command(argv[0]);
+	if (c) {
+		char *words[] = {"--help"};
+		return c->run(c, 1, words);
+	}
+	fprintf(stderr, "hecate: there is no command '%.40s'\nTry: hecate help\n", argv[0]);
+	return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_commands(stderr);
+		return EXIT_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0)
+		return print_version();
+	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		return help(argc - 2, argv + 2);
+	const command *c = find_command(name);
+	if (c)
+		return c->run(c, argc - 2, argv + 2);
+	fprintf(stderr, "hecate: there is no command '%.40s'\nTry: hecate help\n", name);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	/* A closed pipe shall be a failed write, with an exit code of ours. */
+	signal(SIGPIPE, SIG_IGN);
+	int code = run(argc, argv);
+	errno = 0; /* an earlier one is not about this */
+	bool failed = ferror(stdout) != 0;
+	if (fclose(stdout) != 0 || failed) {
+		fprintf(stderr, "hecate: standard output could not be written%s%s\n",
+		        errno ? ": " : "", errno ? strerror(errno) : "");
+		return code == EXIT_DONE ? EXIT_FAILED : code;
+	}
+	return code;
+}

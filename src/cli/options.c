@@ -1,0 +1,117 @@
+/* options.c — reading the command line by a table. */
+#include "options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const option *find(const option *table, const char *name, size_t length)
+{
+	for (; table->kind != OPTION_END; table++)
+		if (strlen(table->name) == length && memcmp(table->name, name, length) == 0)
+			return table;
+	return NULL;
+}
+
+/* strtoull takes " +5" and "-5" as well: only digits are a number here. */
+static bool digits_only(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+static bool set_whole(const option *o, const char *text, char error[OPTION_ERROR])
+{
+	bool negative = *text == '-';
+	errno = 0;
+	long long value = strtoll(text, NULL, 10);
+	if (!digits_only(text + negative) || errno || value < o->low || value > o->high) {
+		snprintf(error, OPTION_ERROR,
+		         "%s wants a whole number from %" PRId64 " to %" PRId64 ", not '%.40s'",
+		         o->name, o->low, o->high, text);
+		return false;
+	}
+	*(int64_t *)o->value = value;
+	return true;
+}
+
+static bool set_seed(const option *o, const char *text, char error[OPTION_ERROR])
+{
+	errno = 0;
+	unsigned long long value = strtoull(text, NULL, 10);
+	if (!digits_only(text) || errno) {
+		snprintf(error, OPTION_ERROR,
+		         "%s wants a whole number from 0 to %" PRIu64 ", not '%.40s'", o->name,
+		         UINT64_MAX, text);
+		return false;
+	}
+	*(uint64_t *)o->value = value;
+	return true;
+}
+
+static bool set(const option *o, const char *text, char error[OPTION_ERROR])
+{
+	switch (o->kind) {
+	case OPTION_FLAG:
+		*(bool *)o->value = true;
+		return true;
+	case OPTION_TEXT:
+		*(const char **)o->value = text;
+		return true;
+	case OPTION_WHOLE:
+		return set_whole(o, text, error);
+	case OPTION_SEED:
+		return set_seed(o, text, error);
+	case OPTION_END:
+		break;
+	}
+	return false;
+}
+
+bool options_parse(const option *table, int argc, char **argv, int *operands,
+                   char error[OPTION_ERROR])
+{
+	*operands = 0;
+	bool options_ended = false;
+	for (int i = 0; i < argc; i++) {
+		char *word = argv[i];
+		if (options_ended || word[0] != '-' || word[1] == '\0') {
+			argv[(*operands)++] = word;
+			continue;
+		}
+		if (strcmp(word, "--") == 0) {
+			options_ended = true;
+			continue;
+		}
+		size_t length = strcspn(word, "=");
+		const char *text = word[length] == '=' ? word + length + 1 : NULL;
+		const option *o = find(table, word, length);
+		if (!o) {
+			snprintf(error, OPTION_ERROR, "there is no option %.60s", word);
+			return false;
+		}
+		if (o->kind == OPTION_FLAG && text) {
+			snprintf(error, OPTION_ERROR, "%s takes no value", o->name);
+			return false;
+		}
+		if (o->kind != OPTION_FLAG && !text && ++i < argc)
+			text = argv[i];
+		if (o->kind != OPTION_FLAG && !text) {
+			snprintf(error, OPTION_ERROR, "%s wants a value", o->name);
+			return false;
+		}
+		if (!set(o, text, error))
+			return false;
+	}
+	return true;
+}
+
+void options_help(const option *table, FILE *out)
+{
+	for (const option *o = table; o->kind != OPTION_END; o++) {
+		char left[64];
+		snprintf(left, sizeof left, "%s%s%s", o->name, o->word ? " " : "",
+		         o->word ? o->word : "");
+		fprintf(out, "  %-16s  %s\n", left, o->help);
+	}
+}

@@ -1,0 +1,38 @@
+/* options.h — the options of a command as a table, which both parsing and help read. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum option_kind {
+	OPTION_END = 0,
+	OPTION_FLAG,  /* bool: set to true */
+	OPTION_TEXT,  /* const char *: points into argv */
+	OPTION_WHOLE, /* int64_t in low … high */
+	OPTION_SEED   /* uint64_t, all of it */
+} option_kind;
+
+/* `--name VALUE` and `--name=VALUE` both work; the last one given counts. */
+typedef struct option {
+	option_kind kind;
+	const char *name; /* "--heads" */
+	const char *word; /* what help calls the value, e.g. "N"; NULL for a flag */
+	const char *help;
+	void *value;       /* where it goes; unchanged where the option is not given */
+	int64_t low, high; /* of OPTION_WHOLE */
+} option;
+
+#define OPTION_ERROR 160
+
+/* Reads argv by the table. What is not an option is moved to the front of argv and counted in
+ * *operands; `--` ends the options. False: what is wrong stands in error. */
+bool options_parse(const option *table, int argc, char **argv, int *operands,
+                   char error[OPTION_ERROR]);
+
+/* One line for each option. */
+void options_help(const option *table, FILE *out);
+
+#endif
