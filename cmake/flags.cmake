@@ -1,0 +1,38 @@
+# Flags that everything is compiled with, and those of the instruction levels.
+
+add_compile_options(-Wall -Wextra -Wno-unknown-pragmas)
+# A product and a sum are rounded one after the other unless a kernel says otherwise: the same bits
+# from every compiler.
+add_compile_options(-ffp-contract=off)
+add_compile_definitions(_POSIX_C_SOURCE=200809L)
+if(HEC_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(HEC_SANITIZE)
+  add_compile_options(-fsanitize=${HEC_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${HEC_SANITIZE} -fno-sanitize-recover=all)
+endif()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(HEC_X86 ON)
+  set(HEC_AVX512_FLAGS -O3 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd
+                       -mprefer-vector-width=512 -ffp-contract=fast)
+endif()
+
+# A file whose name ends in _avx512.c is compiled for that level, wherever it lies; on another
+# machine it is left out.
+function(hec_level_flags list)
+  set(kept)
+  foreach(file IN LISTS ${list})
+    if(file MATCHES "_avx512\\.c$")
+      if(NOT HEC_X86)
+        continue()
+      endif()
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${HEC_AVX512_FLAGS}")
+    endif()
+    list(APPEND kept ${file})
+  endforeach()
+  set(${list} ${kept} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,26 @@
+# Headers, both libraries, the program, hecate.pc and the CMake package.
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hecate)
+
+install(DIRECTORY include/hecate DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+        PATTERN "*.h")
+install(TARGETS hecate_static EXPORT hecate_targets)
+if(TARGET hecate)
+  install(TARGETS hecate EXPORT hecate_targets)
+endif()
+if(TARGET hecate_program)
+  install(TARGETS hecate_program)
+endif()
+install(EXPORT hecate_targets NAMESPACE hecate:: FILE hecate-targets.cmake
+        DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/hecate-config.cmake.in ${PROJECT_BINARY_DIR}/hecate-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/hecate-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH HEC_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(cmake/hecate.pc.in ${PROJECT_BINARY_DIR}/hecate.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/hecate-config.cmake
+              ${PROJECT_BINARY_DIR}/hecate-config-version.cmake DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/hecate.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

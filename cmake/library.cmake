@@ -1,0 +1,71 @@
+# The library. A folder is a layer; a new file in it is found by itself.
+#
+#   hecate         libhecate.so, exports hec_* only (version script)
+#   hecate_static  libhecate.a, the same promise: one object file whose hidden symbols are local
+#   hecate_inside  the same objects with everything visible, for tests that reach inside
+
+file(GLOB sources CONFIGURE_DEPENDS src/base/*.c src/tensor/*.c src/backend/*.c
+     src/backend/cpu/*.c src/nn/*.c src/format/*.c src/view/*.c)
+file(GLOB ref_sources CONFIGURE_DEPENDS src/backend/cpu/ref/*.c)
+file(GLOB x86_sources CONFIGURE_DEPENDS src/backend/cpu/x86/*.c)
+hec_level_flags(x86_sources)
+
+set(parts)
+function(hec_part name)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_library(${name} OBJECT ${ARGN})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
+                                             ${PROJECT_SOURCE_DIR}/src)
+  set(parts ${parts} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
+endfunction()
+
+hec_part(hecate_objects ${sources})
+# The reference is compiled twice: what is right in f32 is defined by the same lines in f64.
+hec_part(hecate_ref_f32 ${ref_sources})
+hec_part(hecate_ref_f64 ${ref_sources})
+if(TARGET hecate_ref_f64)
+  target_compile_definitions(hecate_ref_f64 PRIVATE HEC_REF_F64)
+endif()
+if(HEC_X86)
+  hec_part(hecate_x86 ${x86_sources})
+  target_compile_definitions(hecate_objects PRIVATE HEC_HAVE_AVX512)
+endif()
+
+function(hec_library_interface name)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
+
+if(HEC_SHARED)
+  set(map ${PROJECT_SOURCE_DIR}/cmake/hecate.map)
+  add_library(hecate SHARED ${parts})
+  set_target_properties(hecate PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map})
+  target_link_options(hecate PRIVATE -Wl,--version-script=${map})
+  target_link_libraries(hecate PRIVATE Threads::Threads m)
+  hec_library_interface(hecate)
+endif()
+
+# A static library keeps hidden symbols linkable between its members, so a program could reach
+# (or clash with) our plain internal names. One relocatable object with those made local cannot.
+set(whole ${PROJECT_BINARY_DIR}/hecate_whole.o)
+add_custom_command(
+  OUTPUT ${whole}
+  COMMAND ${CMAKE_LINKER} -r -o ${whole} ${parts}
+  COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${whole}
+  DEPENDS ${parts}
+  COMMENT "Joining the library into one object that shows hec_ symbols only"
+  COMMAND_EXPAND_LISTS VERBATIM)
+set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+add_library(hecate_static STATIC ${whole})
+set_target_properties(hecate_static PROPERTIES OUTPUT_NAME hecate LINKER_LANGUAGE C)
+target_link_libraries(hecate_static PUBLIC Threads::Threads m)
+hec_library_interface(hecate_static)
+
+add_library(hecate_inside STATIC EXCLUDE_FROM_ALL ${parts})
+set_target_properties(hecate_inside PROPERTIES LINKER_LANGUAGE C)
+target_include_directories(hecate_inside PUBLIC ${PROJECT_SOURCE_DIR}/include
+                                                ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(hecate_inside PUBLIC Threads::Threads m)

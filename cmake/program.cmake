@@ -1,0 +1,21 @@
+# The program: it sees the public headers and its own folder, nothing else, and is linked to the
+# static library in which internal names cannot be reached.
+
+file(GLOB cli_sources CONFIGURE_DEPENDS src/cli/*.c)
+hec_level_flags(cli_sources)
+set(with_main ${cli_sources})
+list(FILTER with_main INCLUDE REGEX "/main\\.c$")
+
+if(with_main)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(jansson IMPORTED_TARGET jansson)
+  endif()
+  if(NOT jansson_FOUND)
+    message(FATAL_ERROR "The program needs Jansson: apt-get install pkg-config libjansson-dev "
+                        "(or -DHEC_CLI=OFF for the library alone)")
+  endif()
+  add_executable(hecate_program ${cli_sources})
+  set_target_properties(hecate_program PROPERTIES OUTPUT_NAME hecate)
+  target_include_directories(hecate_program PRIVATE src/cli)
+  target_link_libraries(hecate_program PRIVATE hecate_static PkgConfig::jansson)
+endif()
