@@ -1,0 +1,16 @@
+/* rows.h — sharing rows among threads, for every operation whose rows do not know each other. */
+#ifndef BACKEND_CPU_ROWS_H
+#define BACKEND_CPU_ROWS_H
+
+#include "backend/context.h"
+
+/* Does rows begin … end − 1. scratch belongs to this call alone; NULL where none was asked for. */
+typedef void rows_body(const void *args, int64_t begin, int64_t end, void *scratch);
+
+/* Runs the body over rows 0 … count − 1, split into tasks of about equal work. cost: how many
+ * elements (roughly nanoseconds) a row takes; little work is one task on this thread. A row's
+ * result must not depend on the rows that it is run with. */
+hec_status rows_run(hec_ctx *ctx, int64_t count, int64_t cost, size_t scratch_bytes,
+                    rows_body *body, const void *args);
+
+#endif

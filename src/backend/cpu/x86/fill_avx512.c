@@ -1,0 +1,8 @@
+/* fill_avx512.c — what AVX-512 puts over the reference. */
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/x86/avx512.h"
+
+void avx512_fill(backend *b)
+{
+	rowwise_f32_avx512_fill(&b->ops[HEC_F32]);
+}
