@@ -15,6 +15,13 @@ if(HEC_SANITIZE)
   add_link_options(-fsanitize=${HEC_SANITIZE} -fno-sanitize-recover=all)
 endif()
 
+if(HEC_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "HEC_FUZZ needs clang: -DCMAKE_C_COMPILER=clang")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(HEC_X86 ON)
   set(HEC_AVX512_FLAGS -O3 -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd
