@@ -12,6 +12,7 @@ HEC_BEGIN
 typedef struct hec_packed {
 	const void *data;   /* NULL: not packed */
 	int64_t k, n;       /* the matrix is [k, n] */
+	size_t bytes;       /* of data */
 	const void *layout; /* names the kernel that made it; another one ignores the pack */
 } hec_packed;
 

@@ -58,14 +58,17 @@ typedef struct hec_relative_bias {
 } hec_relative_bias;
 
 HEC_API int64_t hec_relative_bucket(const hec_relative_bias *bias, int64_t distance /* s − t */);
-/* bias->view is made in the arena; offset is added to t (S − T for the last T of S positions). */
-HEC_API HEC_MUST_USE hec_status hec_relative_bias_fwd(hec_ctx *ctx, hec_arena *arena,
-                                                      const hec_relative_bias *bias, int64_t T,
-                                                      int64_t S, int64_t offset,
-                                                      hec_tensor *view /* [1, H, T, S] made */);
+/* offset is added to t: S − T where the queries are the last T of S positions. */
+HEC_API HEC_MUST_USE hec_status hec_relative_bias_fwd(
+	hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias, int64_t T, int64_t S,
+	int64_t offset, hec_tensor *view /* [1, H, T, S] made in the arena: a hec_mask's bias */);
+/* A view of the same form that is all zeros: the dbias of hec_attention_bwd. */
+HEC_API HEC_MUST_USE hec_status
+hec_relative_bias_zero(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias, int64_t T,
+                       int64_t S, hec_tensor *dview /* [1, H, T, S] made in the arena */);
 HEC_API HEC_MUST_USE hec_status
 hec_relative_bias_bwd(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias, int64_t offset,
-                      const hec_tensor *dview, /* as forward's view */
+                      const hec_tensor *dview, /* made by hec_relative_bias_zero, then added to */
                       hec_tensor *dtable /* [buckets, H] added to */);
 
 HEC_END

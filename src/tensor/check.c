@@ -56,3 +56,29 @@ hec_status check_tensor(const char *name, const hec_tensor *t, hec_dtype dtype, 
 		            shape_text(t, got));
 	return HEC_OK;
 }
+
+hec_status check_given(const char *call, const char *name, const void *pointer)
+{
+	return pointer ? HEC_OK : fail(HEC_ERR_ARGUMENT, "%s: %s is NULL", call, name);
+}
+
+hec_status check_any(const char *name, const hec_tensor *t)
+{
+	if (!is_present(t))
+		return fail(HEC_ERR_ARGUMENT, "%s is missing", name);
+	if (t->rank > HEC_MAX_RANK)
+		return fail(HEC_ERR_SHAPE, "%s has rank %d, more than %d", name, (int)t->rank,
+		            HEC_MAX_RANK);
+	if (hec_dtype_size(t->dtype) == 0)
+		return fail(HEC_ERR_ARGUMENT, "%s has the unknown dtype %d", name, (int)t->dtype);
+	return check_tensor(name, t, t->dtype, t->rank, t->shape);
+}
+
+hec_status check_real(const char *name, const hec_tensor *t)
+{
+	HEC_TRY(check_any(name, t));
+	if (t->dtype != HEC_F32 && t->dtype != HEC_F64)
+		return fail(HEC_ERR_UNSUPPORTED, "%s is %s, expected f32 or f64", name,
+		            hec_dtype_name(t->dtype));
+	return HEC_OK;
+}

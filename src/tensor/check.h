@@ -22,6 +22,16 @@ hec_status check_tensor(const char *name, const hec_tensor *t, hec_dtype dtype, 
 #define CHECK_4D(name, t, dtype, a, b, c, d)                                                       \
 	check_tensor(name, t, dtype, 4, (const int64_t[]){a, b, c, d})
 
+/* Pointers that a call cannot do without: HEC_TRY(CHECK_GIVEN("attention", ctx)). */
+#define CHECK_GIVEN(call, pointer) check_given(call, #pointer, pointer)
+hec_status check_given(const char *call, const char *name, const void *pointer);
+
+/* A tensor of any dtype and shape that is sound in itself. */
+hec_status check_any(const char *name, const hec_tensor *t);
+
+/* The same in f32 or f64: what the layers compute in. */
+hec_status check_real(const char *name, const hec_tensor *t);
+
 /* Whether an optional tensor was given. */
 static inline bool is_present(const hec_tensor *t)
 {

@@ -1,0 +1,54 @@
+/* embedding.c — rows of a table by id; backward adds the rows of dy to the rows they came from, in
+ * the order of the tokens. */
+#include <hecate/embedding.h>
+
+#include "backend/backend.h"
+#include "base/status.h"
+#include "tensor/check.h"
+
+static hec_status check(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *ids,
+                        const hec_tensor *table)
+{
+	HEC_TRY(CHECK_GIVEN("embedding", ctx));
+	HEC_TRY(CHECK_GIVEN("embedding", embedding));
+	HEC_TRY(check_real("embedding: table", table));
+	HEC_TRY(CHECK_2D("embedding: table", table, table->dtype, ANY, ANY));
+	HEC_TRY(CHECK_1D("embedding: ids", ids, HEC_I32, ANY));
+	const int32_t *id = ids->data;
+	for (int64_t n = 0; n < ids->shape[0]; n++) {
+		int32_t i = id[n * ids->stride[0]];
+		if (i < 0 || i >= table->shape[0])
+			return fail(
+				HEC_ERR_ARGUMENT,
+				"embedding: id %d at position %lld is not in a table of %lld rows",
+				(int)i, (long long)n, (long long)table->shape[0]);
+	}
+	return HEC_OK;
+}
+
+hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *ids,
+                             hec_tensor *y)
+{
+	HEC_TRY(check(ctx, embedding, ids, embedding ? &embedding->table : NULL));
+	const hec_tensor *table = &embedding->table;
+	HEC_TRY(CHECK_2D("embedding: y", y, table->dtype, ids->shape[0], table->shape[1]));
+	embedding_args args = {.scale = embedding->scale,
+	                       .padding_id = embedding->padding_id,
+	                       .ids = ids,
+	                       .table = table,
+	                       .y = y};
+	return BACKEND(ctx, table->dtype, embedding_gather, &args);
+}
+
+hec_status hec_embedding_bwd(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *dy,
+                             const hec_tensor *ids, hec_tensor *dtable)
+{
+	HEC_TRY(check(ctx, embedding, ids, dtable));
+	HEC_TRY(CHECK_2D("embedding: dy", dy, dtable->dtype, ids->shape[0], dtable->shape[1]));
+	embedding_args args = {.scale = embedding->scale,
+	                       .padding_id = embedding->padding_id,
+	                       .ids = ids,
+	                       .table = dtable,
+	                       .y = dy};
+	return BACKEND(ctx, dtable->dtype, embedding_scatter, &args);
+}

@@ -1,0 +1,115 @@
+/* linear.c — y = x·Wᵀ + b.
+ *   dx += dy·W        dW += dyᵀ·x        db += Σ_n dy
+ * Forward keeps nothing of its own: backward needs x, which the caller has. */
+#include <hecate/linear.h>
+
+#include "backend/backend.h"
+#include "base/status.h"
+#include "tensor/check.h"
+
+static hec_status check(hec_ctx *ctx, const hec_linear *linear)
+{
+	HEC_TRY(CHECK_GIVEN("linear", ctx));
+	HEC_TRY(CHECK_GIVEN("linear", linear));
+	HEC_TRY(check_real("linear: w", &linear->w));
+	HEC_TRY(CHECK_2D("linear: w", &linear->w, linear->w.dtype, ANY, ANY));
+	if (is_present(&linear->b))
+		HEC_TRY(CHECK_1D("linear: b", &linear->b, linear->w.dtype, linear->w.shape[0]));
+	return HEC_OK;
+}
+
+static const hec_packed *if_packed(const hec_packed *p)
+{
+	return p->data ? p : NULL;
+}
+
+static hec_status pack(hec_ctx *ctx, hec_arena *arena, const hec_tensor *b, hec_packed *packed)
+{
+	const backend_ops *ops = &ctx_backend(ctx)->ops[b->dtype];
+	size_t bytes = ops->gemm_pack_size ? ops->gemm_pack_size(b->shape[0], b->shape[1]) : 0;
+	if (bytes == 0) {
+		*packed = (hec_packed){0};
+		return HEC_OK;
+	}
+	bool again = packed->data && packed->bytes == bytes;
+	void *data = again ? (void *)(uintptr_t)packed->data : NULL;
+	if (!again)
+		HEC_TRY(hec_arena_alloc(arena, bytes, &data));
+	gemm_pack_args args = {.b = b, .data = data, .out = packed};
+	HEC_TRY(BACKEND(ctx, b->dtype, gemm_pack, &args));
+	packed->bytes = bytes;
+	return HEC_OK;
+}
+
+hec_status hec_linear_pack(hec_ctx *ctx, hec_arena *arena, bool with_bwd, hec_linear *linear)
+{
+	HEC_TRY(check(ctx, linear));
+	HEC_TRY(CHECK_GIVEN("linear", arena));
+	hec_tensor wt;
+	HEC_TRY(hec_tensor_transpose(&linear->w, 0, 1, &wt));
+	HEC_TRY(pack(ctx, arena, &wt, &linear->w_fwd));
+	if (with_bwd)
+		HEC_TRY(pack(ctx, arena, &linear->w, &linear->w_bwd));
+	return HEC_OK;
+}
+
+hec_status hec_linear_fwd(hec_ctx *ctx, const hec_linear *linear, hec_activation act,
+                          const hec_tensor *x, const hec_tensor *residual, hec_tensor *y,
+                          hec_tensor *pre)
+{
+	HEC_TRY(check(ctx, linear));
+	if ((unsigned)act >= HEC_ACTIVATIONS)
+		return fail(HEC_ERR_ARGUMENT, "linear: activation %d is not known", (int)act);
+	hec_dtype dtype = linear->w.dtype;
+	int64_t out = linear->w.shape[0], in = linear->w.shape[1];
+	HEC_TRY(CHECK_2D("linear: x", x, dtype, ANY, in));
+	int64_t N = x->shape[0];
+	HEC_TRY(CHECK_2D("linear: y", y, dtype, N, out));
+	if (residual)
+		HEC_TRY(CHECK_2D("linear: residual", residual, dtype, N, out));
+	if (pre)
+		HEC_TRY(CHECK_2D("linear: pre", pre, dtype, N, out));
+	hec_tensor wt;
+	HEC_TRY(hec_tensor_transpose(&linear->w, 0, 1, &wt));
+	gemm_args args = {
+		.a = x,
+		.b = &wt,
+		.packed = if_packed(&linear->w_fwd),
+		.bias = is_present(&linear->b) ? &linear->b : NULL,
+		.act = act,
+		.residual = residual,
+		.pre = pre,
+		.c = y,
+	};
+	return BACKEND(ctx, dtype, gemm, &args);
+}
+
+hec_status hec_linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tensor *dy,
+                          const hec_tensor *x, hec_tensor *dx, hec_linear *grad)
+{
+	HEC_TRY(check(ctx, linear));
+	hec_dtype dtype = linear->w.dtype;
+	int64_t out = linear->w.shape[0], in = linear->w.shape[1];
+	HEC_TRY(CHECK_2D("linear: x", x, dtype, ANY, in));
+	HEC_TRY(CHECK_2D("linear: dy", dy, dtype, x->shape[0], out));
+	if (dx) {
+		HEC_TRY(CHECK_2D("linear: dx", dx, dtype, x->shape[0], in));
+		const hec_packed *packed = if_packed(&linear->w_bwd);
+		gemm_args args = {
+			.a = dy, .b = &linear->w, .packed = packed, .accumulate = true, .c = dx};
+		HEC_TRY(BACKEND(ctx, dtype, gemm, &args));
+	}
+	if (grad && is_present(&grad->w)) {
+		HEC_TRY(CHECK_2D("linear: gradient of w", &grad->w, dtype, out, in));
+		hec_tensor dyt;
+		HEC_TRY(hec_tensor_transpose(dy, 0, 1, &dyt));
+		gemm_args args = {.a = &dyt, .b = x, .accumulate = true, .c = &grad->w};
+		HEC_TRY(BACKEND(ctx, dtype, gemm, &args));
+	}
+	if (grad && is_present(&grad->b)) {
+		HEC_TRY(CHECK_1D("linear: gradient of b", &grad->b, dtype, out));
+		reduce_args args = {.x = dy, .sum = &grad->b};
+		HEC_TRY(BACKEND(ctx, dtype, sum_rows, &args));
+	}
+	return HEC_OK;
+}
