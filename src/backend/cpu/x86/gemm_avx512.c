@@ -80,6 +80,15 @@ static inline __attribute__((always_inline)) void run_tile(const int rows, const
 			acc[i][j] = t->resume ? _mm512_loadu_ps(sums + i * COLS + LANES * j)
 			                      : _mm512_setzero_ps();
 	}
+	if (t->finish) { /* c comes while the sums are made */
+#pragma GCC unroll 6
+		for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+			for (int j = 0; j < vecs; j++)
+				_mm_prefetch((const char *)(t->c + i * t->c_row + LANES * j),
+				             _MM_HINT_T0);
+		}
+	}
 	tile_f32_avx512(rows, vecs, t->k, t->a, t->a_row, t->a_k, t->b, t->b_k, acc);
 	if (t->finish && t->plain) {
 		store_plain(rows, vecs, t, acc);
