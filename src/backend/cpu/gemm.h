@@ -56,6 +56,4 @@ hec_status gemm_run(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_args *g)
 hec_status gemm_pack_run(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_pack_args *p);
 size_t gemm_pack_bytes(const gemm_kernel *kernel, int64_t k, int64_t n);
 
-void gemm_f32_avx512_fill(backend_ops *ops);
-
 #endif

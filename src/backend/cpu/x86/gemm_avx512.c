@@ -5,6 +5,8 @@
  * nothing but the multiplier. */
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/ref/slots.h"
+#include "backend/cpu/x86/avx512.h"
+#include "backend/cpu/x86/math_avx512.h"
 #include "backend/cpu/x86/tile_f32_avx512.h"
 
 #define LANES 16
@@ -12,14 +14,17 @@
 
 static inline __mmask16 lanes(int64_t n)
 {
-	return (__mmask16)(n >= LANES ? 0xffff : (1u << n) - 1);
+	return first_lanes(n < LANES ? n : LANES);
 }
 
 /* ── tiles ────────────────────────────────────────────────────────────────────────────────── */
 
-static inline __m512 activate(hec_activation act, __m512 x)
+/* Keeps the compiler from fusing a product before with a sum behind: a residual is added to the
+ * same bits that the activation by itself gives. */
+static inline __m512 rounded(__m512 x)
 {
-	return act == HEC_ACT_RELU ? _mm512_max_ps(_mm512_setzero_ps(), x) : x;
+	__asm__("" : "+v"(x));
+	return x;
 }
 
 /* From sums to c with all that may lie between; out of line, once for all tiles. */
@@ -39,7 +44,7 @@ static __attribute__((noinline)) void finish_tile(const gemm_tile *t)
 			}
 			if (t->pre)
 				_mm512_mask_storeu_ps(t->pre + i * t->pre_row + j, m, x);
-			x = activate(t->act, x);
+			x = rounded(activation_ps_avx512(t->act, x));
 			if (t->residual)
 				x = _mm512_add_ps(
 					x, _mm512_maskz_loadu_ps(
@@ -250,8 +255,7 @@ static const gemm_kernel kernel = {
 
 static hec_status gemm_f32_avx512(hec_ctx *ctx, const gemm_args *g)
 {
-	bool known = g->act == HEC_ACT_NONE || g->act == HEC_ACT_RELU;
-	if (!known || !gemm_fits(g))
+	if (!gemm_fits(g))
 		return gemm_f32_ref(ctx, g);
 	return gemm_run(ctx, &kernel, g);
 }
