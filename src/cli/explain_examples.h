@@ -1,0 +1,26 @@
+/* explain_examples.h — the examples that learners meet in tutorials, each as a problem. */
+#ifndef CLI_EXPLAIN_EXAMPLES_H
+#define CLI_EXPLAIN_EXAMPLES_H
+
+#include <hecate/context.h>
+
+#include "explain_problem.h"
+
+typedef struct example_options {
+	int64_t heads; /* 0: the example's own */
+	uint64_t seed; /* of random weights */
+} example_options;
+
+typedef struct example {
+	const char *name;
+	const char *summary;
+	const char *note; /* what tutorials print and what is right; "" for none */
+	/* Makes the problem, unchecked. HEC_OK, or the library's message is set. */
+	hec_status (*build)(hec_ctx *ctx, const example_options *options, explain_problem *p);
+} example;
+
+/* Example i, NULL past the end. */
+const example *example_at(size_t i);
+const example *example_find(const char *name); /* NULL: there is none */
+
+#endif

@@ -1,0 +1,78 @@
+/* explain_json.c — the steps for machines. Nine digits bring every float back exactly. JSON has no
+ * infinities: a score that is not seen (−∞ in "masked") is null. */
+#include "explain_show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+static void write_row(const hec_tensor *t, int64_t row, FILE *out)
+{
+	int64_t columns = t->shape[t->rank - 1];
+	fputc('[', out);
+	for (int64_t c = 0; c < columns; c++) {
+		double value = value_at(t, row, c);
+		if (c > 0)
+			fputs(", ", out);
+		if (isfinite(value))
+			fprintf(out, "%.9g", value);
+		else
+			fputs("null", out);
+	}
+	fputc(']', out);
+}
+
+static void write_values(const hec_tensor *t, FILE *out)
+{
+	if (t->rank == 1) {
+		write_row(t, 0, out);
+		return;
+	}
+	fputc('[', out);
+	for (int64_t row = 0; row < t->shape[0]; row++) {
+		if (row > 0)
+			fputs(", ", out);
+		write_row(t, row, out);
+	}
+	fputc(']', out);
+}
+
+void json_step(const char *name, int64_t head, const hec_tensor *values, bool first, FILE *out)
+{
+	fprintf(out, "%s\n  {\"name\": \"%s\", ", first ? "" : ",", name);
+	if (head >= 0)
+		fprintf(out, "\"head\": %" PRId64 ", ", head);
+	fprintf(out, "\"shape\": [%" PRId64, values->shape[0]);
+	if (values->rank > 1)
+		fprintf(out, ", %" PRId64, values->shape[1]);
+	fputs("], \"values\": ", out);
+	write_values(values, out);
+	fputc('}', out);
+}
+
+void json_begin(const char *name, FILE *out)
+{
+	/* A path need not be UTF-8, a JSON text must. */
+	json_t *text = json_string(name);
+	char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+	fprintf(out, "{\"example\": %s, \"steps\": [", quoted ? quoted : "\"file\"");
+	free(quoted);
+	json_decref(text);
+}
+
+void json_end(const hec_tensor *output, FILE *out)
+{
+	fputs("],\n \"output\": ", out);
+	write_values(output, out);
+	fputs("}\n", out);
+}
+
+void explain_show_json(const char *name, const explain_steps *s, FILE *out)
+{
+	json_begin(name, out);
+	for (size_t i = 0; i < s->count; i++)
+		json_step(s->steps[i].name, s->steps[i].head, &s->steps[i].values, i == 0, out);
+	json_end(&s->output, out);
+}
