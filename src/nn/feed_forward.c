@@ -4,10 +4,9 @@
  * Forward keeps what stood before the activation, and h. */
 #include <hecate/feed_forward.h>
 
-#include <hecate/ops.h>
-
 #include "base/status.h"
 #include "nn/dropout.h"
+#include "nn/linear.h"
 #include "nn/param.h"
 #include "tensor/check.h"
 
@@ -137,8 +136,7 @@ static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_feed_forwar
 		dy = &ddown;
 	}
 	HEC_TRY(hec_arena_tensor(arena, x->dtype, 2, kept->h.shape, &dh));
-	HEC_TRY(hec_fill(ctx, 0, &dh));
-	HEC_TRY(hec_linear_bwd(ctx, &layer->down, dy, &kept->h, &dh, &grad->down));
+	HEC_TRY(linear_bwd(ctx, &layer->down, dy, &kept->h, false, &dh, &grad->down));
 	hec_dropout inner = dropout_at(c->dropout_hidden, c->site + SITE_HIDDEN, key);
 	if (inner.p > 0)
 		HEC_TRY(dropout_residual(ctx, &inner, &dh, NULL, &dh));

@@ -1,7 +1,7 @@
 /* linear.c — y = x·Wᵀ + b.
  *   dx += dy·W        dW += dyᵀ·x        db += Σ_n dy
  * Forward keeps nothing of its own: backward needs x, which the caller has. */
-#include <hecate/linear.h>
+#include "nn/linear.h"
 
 #include "backend/backend.h"
 #include "base/status.h"
@@ -87,6 +87,12 @@ hec_status hec_linear_fwd(hec_ctx *ctx, const hec_linear *linear, hec_activation
 hec_status hec_linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tensor *dy,
                           const hec_tensor *x, hec_tensor *dx, hec_linear *grad)
 {
+	return linear_bwd(ctx, linear, dy, x, true, dx, grad);
+}
+
+hec_status linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tensor *dy,
+                      const hec_tensor *x, bool add, hec_tensor *dx, hec_linear *grad)
+{
 	HEC_TRY(check(ctx, linear));
 	hec_dtype dtype = linear->w.dtype;
 	int64_t out = linear->w.shape[0], in = linear->w.shape[1];
@@ -96,7 +102,7 @@ hec_status hec_linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tens
 		HEC_TRY(CHECK_2D("linear: dx", dx, dtype, x->shape[0], in));
 		const hec_packed *packed = if_packed(&linear->w_bwd);
 		gemm_args args = {
-			.a = dy, .b = &linear->w, .packed = packed, .accumulate = true, .c = dx};
+			.a = dy, .b = &linear->w, .packed = packed, .accumulate = add, .c = dx};
 		HEC_TRY(BACKEND(ctx, dtype, gemm, &args));
 	}
 	if (grad && is_present(&grad->w)) {

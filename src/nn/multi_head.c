@@ -10,10 +10,9 @@
  * heads and the logsumexp. */
 #include <hecate/multi_head.h>
 
-#include <hecate/ops.h>
-
 #include "base/status.h"
 #include "nn/dropout.h"
+#include "nn/linear.h"
 #include "nn/param.h"
 #include "tensor/check.h"
 #include "tensor/view.h"
@@ -355,7 +354,6 @@ static hec_status project_out_bwd(hec_ctx *ctx, hec_arena *arena, const hec_mult
 	HEC_TRY(hec_tensor_reshape(joined, 2, shape, &in));
 	HEC_TRY(hec_tensor_reshape(djoined, 2, shape, &din));
 	HEC_TRY(view_rows("multi-head: dy", dy, &dout));
-	HEC_TRY(hec_fill(ctx, 0, &din));
 	size_t mark = hec_arena_used(arena);
 	hec_dropout outer = dropout_at(c->dropout_out, c->site + SITE_OUT, key);
 	if (outer.p > 0) {
@@ -363,7 +361,7 @@ static hec_status project_out_bwd(hec_ctx *ctx, hec_arena *arena, const hec_mult
 		HEC_TRY(dropout_residual(ctx, &outer, &dout, NULL, &dropped));
 		dout = dropped;
 	}
-	HEC_TRY(hec_linear_bwd(ctx, &layer->out, &dout, &in, &din, &grad->out));
+	HEC_TRY(linear_bwd(ctx, &layer->out, &dout, &in, false, &din, &grad->out));
 	hec_arena_rewind(arena, mark);
 	return HEC_OK;
 }
