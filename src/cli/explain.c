@@ -42,7 +42,7 @@ static void list_examples(void)
 	text_add(&t, "%-22s", POSITIONS_NAME);
 	text_ink(&t, &term, INK_PLAIN);
 	text_add(&t, "  %s\n", POSITIONS_SUMMARY);
-	fputs(t.data ? t.data : "", stdout);
+	fputs(t.data, stdout);
 	text_free(&t);
 }
 
@@ -80,8 +80,7 @@ static int show_problem(const request *r, hec_ctx *ctx, const char *label, const
 static int explain_example(const request *r, hec_ctx *ctx, const example *e)
 {
 	explain_problem p = {.seed = r->seed};
-	example_options options = {.heads = r->heads, .seed = r->seed};
-	hec_status status = e->build(ctx, &options, &p);
+	hec_status status = e->build(ctx, r->heads, &p);
 	int code;
 	if (status == HEC_OK) {
 		p.causal = p.causal || r->causal;
@@ -186,19 +185,19 @@ const command command_explain = {
 	.summary = "Attention step by step, with its formulas, shapes and numbers",
 	.usage = "explain NAME [OPTION]…\nexplain --file F.json [OPTION]…\nexplain --list",
 	.about = "The file holds {\"X\": [T×d_model], \"memory\": [S×d_model], \"heads\": h, "
-                 "\"d_k\": …,\n"
+		 "\"d_k\": …,\n"
 		 "\"d_v\": …, \"W_Q\": [d_model × h·d_k], \"W_K\": [d_model × h·d_k],\n"
 		 "\"W_V\": [d_model × h·d_v], \"W_O\": [h·d_v × d_out], \"b_Q\", \"b_K\", \"b_V\", "
-                 "\"b_O\",\n"
+		 "\"b_O\",\n"
 		 "\"mask\": [T×S of 0/1, 1 is visible], \"causal\": bool, \"tokens\": […]}; X, "
-                 "heads, W_Q, W_K\n"
+		 "heads, W_Q, W_K\n"
 		 "and W_V must be there. In JSON, null in \"masked\" is a score that is not seen "
-                 "(−∞).\n\n"
+		 "(−∞).\n\n"
 		 "Examples:\n"
 		 "  hecate explain two-by-two\n"
 		 "  hecate explain ten-by-128 --heads 8 --seed 7\n"
 		 "  echo '{\"X\": [[1, 2], [3, 4]], \"heads\": 1, \"W_Q\": [[1, 0], [0, 1]],\n"
 		 "    \"W_K\": [[1, 1], [0, 1]], \"W_V\": [[1, 2], [3, 4]]}' | hecate explain "
-                 "--file -\n",
+		 "--file -\n",
 	.run = run,
 };

@@ -67,17 +67,17 @@ static hec_status random_weights(hec_ctx *ctx, explain_problem *p, int64_t width
 	return HEC_OK;
 }
 
-static hec_status build_two_heads(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_two_heads(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	TRY(counting(p, GIVEN_X, 2, 4));
-	return random_weights(ctx, p, 4, o->heads ? o->heads : 2, 0, 0, 0, 1);
+	return random_weights(ctx, p, 4, heads ? heads : 2, 0, 0, 0, 1);
 }
 
-static hec_status build_four_words(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_four_words(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	static const char *const words[] = {"思考", "编程", "很", "有趣"};
 	(void)ctx;
-	p->heads = o->heads ? o->heads : 1;
+	p->heads = heads ? heads : 1;
 	TRY(counting(p, GIVEN_X, 4, 4));
 	TRY(identity(p, GIVEN_W_Q, 4));
 	TRY(identity(p, GIVEN_W_K, 4));
@@ -91,26 +91,26 @@ static hec_status build_four_words(hec_ctx *ctx, const example_options *o, expla
 	return p->tokens ? HEC_OK : HEC_ERR_MEMORY;
 }
 
-static hec_status two_by_two_weights(const example_options *o, explain_problem *p)
+static hec_status two_by_two_weights(int64_t heads, explain_problem *p)
 {
-	p->heads = o->heads ? o->heads : 1;
+	p->heads = heads ? heads : 1;
 	TRY(identity(p, GIVEN_W_Q, 2));
 	TRY(fixed(p, GIVEN_W_K, 2, 2, (const float[]){1, 1, 0, 1}));
 	return fixed(p, GIVEN_W_V, 2, 2, (const float[]){1, 2, 3, 4});
 }
 
-static hec_status build_two_by_two(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_two_by_two(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	(void)ctx;
 	TRY(counting(p, GIVEN_X, 2, 2));
-	return two_by_two_weights(o, p);
+	return two_by_two_weights(heads, p);
 }
 
-static hec_status build_as_printed(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_as_printed(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	(void)ctx;
 	TRY(counting(p, GIVEN_X, 1, 3));
-	return two_by_two_weights(o, p);
+	return two_by_two_weights(heads, p);
 }
 
 static hec_status random_input(hec_ctx *ctx, explain_problem *p, int64_t rows, int64_t width)
@@ -119,16 +119,16 @@ static hec_status random_input(hec_ctx *ctx, explain_problem *p, int64_t rows, i
 	return hec_random_normal(ctx, p->seed, GIVEN_X, 0, 1, &p->given[GIVEN_X]);
 }
 
-static hec_status build_five_by_two(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_five_by_two(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	TRY(counting(p, GIVEN_X, 3, 5));
-	return random_weights(ctx, p, 5, o->heads ? o->heads : 2, 0, 0, 0, 1);
+	return random_weights(ctx, p, 5, heads ? heads : 2, 0, 0, 0, 1);
 }
 
-static hec_status build_five_by_two_free(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_five_by_two_free(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	TRY(random_input(ctx, p, 3, 5));
-	return random_weights(ctx, p, 5, o->heads ? o->heads : 2, 2, 3, 0, 1);
+	return random_weights(ctx, p, 5, heads ? heads : 2, 2, 3, 0, 1);
 }
 
 static hec_status random_wide(hec_ctx *ctx, explain_problem *p, int64_t rows, int64_t width,
@@ -139,16 +139,16 @@ static hec_status random_wide(hec_ctx *ctx, explain_problem *p, int64_t rows, in
 	return random_weights(ctx, p, width, heads, 0, 0, -high, high);
 }
 
-static hec_status build_ten_by_128(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_ten_by_128(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	p->causal = true;
 	p->block = true;
-	return random_wide(ctx, p, 10, 128, o->heads ? o->heads : 4);
+	return random_wide(ctx, p, 10, 128, heads ? heads : 4);
 }
 
-static hec_status build_base(hec_ctx *ctx, const example_options *o, explain_problem *p)
+static hec_status build_base(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
-	return random_wide(ctx, p, 6, 512, o->heads ? o->heads : 8);
+	return random_wide(ctx, p, 6, 512, heads ? heads : 8);
 }
 
 static const example examples[] = {

@@ -6,17 +6,13 @@
 
 #include "explain_problem.h"
 
-typedef struct example_options {
-	int64_t heads; /* 0: the example's own */
-	uint64_t seed; /* of random weights */
-} example_options;
-
 typedef struct example {
 	const char *name;
 	const char *summary;
 	const char *note; /* what tutorials print and what is right; "" for none */
-	/* Makes the problem, unchecked. HEC_OK, or the library's message is set. */
-	hec_status (*build)(hec_ctx *ctx, const example_options *options, explain_problem *p);
+	/* Makes the problem, unchecked, random weights by p->seed; heads 0: the example's own. HEC_OK,
+	 * or the library's message is set (but for HEC_ERR_MEMORY of the problem's own memory). */
+	hec_status (*build)(hec_ctx *ctx, int64_t heads, explain_problem *p);
 } example;
 
 /* Example i, NULL past the end. */

@@ -9,7 +9,7 @@
 #define BASE 10000.0
 #define TABLE_ROWS 10 /* small enough to read */
 #define TABLE_WIDTH 8
-#define PICTURE_ROWS 24 /* numbers of a position: large enough to see waves */
+#define PICTURE_ROWS 16 /* numbers of a position: large enough to see waves */
 #define PICTURE_POSITIONS 128
 
 static void show_table(const terminal *term, const char *title, const hec_tensor *table)
@@ -39,6 +39,7 @@ static void show_picture(const terminal *term, const char *title, const hec_tens
 		text_ink(&block, term, INK_PLAIN);
 		for (int64_t t = 0; t < fit; t++)
 			text_wave(&block, term, value_at(table, t, c));
+		text_trim(&block);
 		text_add(&block, "\n");
 	}
 	fputc('\n', term->out);

@@ -14,7 +14,7 @@
 #define SMALL_HEADS 3  /* … here, every head is shown */
 #define HEAT_MAPS_MOST 32
 #define MATRIX_MOST 8 /* rows and columns of a matrix shown */
-#define WIDE_MOST 4   /* the same where X is wide */
+#define WIDE_MOST 3   /* the same where X is wide */
 #define SCORES_MOST 12
 
 typedef struct page {
@@ -34,7 +34,7 @@ static void put_line(const terminal *term, ink which, const char *line)
 	text_ink(&t, term, which);
 	text_add(&t, "%s", line);
 	text_ink(&t, term, INK_PLAIN);
-	fprintf(term->out, "%s\n", t.data ? t.data : "");
+	fprintf(term->out, "%s\n", t.data);
 	text_free(&t);
 }
 
@@ -59,7 +59,7 @@ static void begin_step(page *g, const char *title, const char *words)
 	text t = {0};
 	text_add(&t, "%d. %s", ++g->number, title);
 	fputc('\n', g->term->out);
-	put_line(g->term, INK_STEP, t.data ? t.data : title);
+	put_line(g->term, INK_STEP, t.data);
 	terminal_words(g->term, INK_FAINT, 2, words);
 	fputc('\n', g->term->out);
 	text_free(&t);
@@ -142,7 +142,7 @@ static void show_sizes(const page *g)
 	         p->heads == 1 ? "" : "s", p->d_k, p->d_v);
 	text_add(&t, "%s%s", p->causal ? ", causal" : "", p->mask.rank > 0 ? ", masked" : "");
 	fputc('\n', g->term->out);
-	terminal_words(g->term, INK_FAINT, 2, t.data ? t.data : "");
+	terminal_words(g->term, INK_FAINT, 2, t.data);
 	text_free(&t);
 }
 
@@ -175,13 +175,14 @@ static void show_projections(page *g)
 }
 
 /* A step with one T×S matrix a head. */
-static void show_scores(page *g, const char *name, const char *title, bool hide)
+static void show_scores(page *g, const char *name, const char *title, bool hide, bool heat)
 {
 	text blocks[SMALL_HEADS] = {{0}};
 	size_t count = 0;
 	matrix_look look = {.rows = g->queries,
 	                    .columns = g->keys,
 	                    .hidden = hide ? g->p : NULL,
+	                    .heat = heat,
 	                    .most_rows = SCORES_MOST,
 	                    .most_columns = SCORES_MOST};
 	for (int64_t h = 0; h < g->heads_shown; h++)
@@ -197,7 +198,7 @@ static bool is_masked(const page *g)
 static void show_comparison(page *g)
 {
 	begin_step(g, "Compare", "One dot product for every query and every key.");
-	show_scores(g, "scores", "scores# = Q#·K#ᵀ", false);
+	show_scores(g, "scores", "scores# = Q#·K#ᵀ", false, false);
 
 	char words[256], title[64];
 	snprintf(words, sizeof words,
@@ -207,7 +208,7 @@ static void show_comparison(page *g)
 	         g->p->d_k, 1 / sqrt((double)g->p->d_k));
 	begin_step(g, "Scale", words);
 	snprintf(title, sizeof title, "scaled# = scores#/√%" PRId64, g->p->d_k);
-	show_scores(g, "scaled", title, false);
+	show_scores(g, "scaled", title, false, false);
 	if (!is_masked(g))
 		return;
 	begin_step(
@@ -216,26 +217,30 @@ static void show_comparison(page *g)
 			? "A query sees itself and what came before. What it does not see (·) is "
 			  "left out, whatever is stored there."
 			: "What a query does not see (·) is left out, whatever is stored there.");
-	show_scores(g, "masked", "masked#", true);
+	show_scores(g, "masked", "masked#", true, false);
+}
+
+static void show_legend(const page *g)
+{
+	text legend = {0};
+	text_heat_legend(&legend, g->term);
+	fputc('\n', g->term->out);
+	terminal_flow(g->term, &legend, 1);
 }
 
 static void show_heat_maps(const page *g)
 {
 	text blocks[HEAT_MAPS_MOST] = {{0}};
-	text legend = {0};
 	size_t count = 0;
 	for (int64_t h = 0; h < g->p->heads && count < HEAT_MAPS_MOST; h++) {
 		char sub[64], title[96];
 		snprintf(title, sizeof title, "weights%s", subscript(g, h, sub));
 		const step *s = find_step(g->s, "weights", h);
 		if (s)
-			text_heat_map(&blocks[count++], g->term, &s->values, title, false);
+			text_heat_map(&blocks[count++], g->term, &s->values, title);
 	}
 	fputc('\n', g->term->out);
 	terminal_flow(g->term, blocks, count);
-	fputs("\n", g->term->out);
-	text_heat_legend(&legend, g->term);
-	terminal_flow(g->term, &legend, 1);
 }
 
 static void show_softmax(page *g)
@@ -244,10 +249,13 @@ static void show_softmax(page *g)
 	           "Each row: exp(score − the row's maximum), divided by their sum. The weights of "
 	           "a row "
 	           "sum to 1.");
-	show_scores(g, "weights",
-	            is_masked(g) ? "weights# = softmax(masked#)" : "weights# = softmax(scaled#)",
-	            true);
-	show_heat_maps(g);
+	const char *title =
+		is_masked(g) ? "weights# = softmax(masked#)" : "weights# = softmax(scaled#)";
+	bool all = g->heads_shown == g->p->heads;
+	show_scores(g, "weights", title, true, all);
+	if (!all)
+		show_heat_maps(g);
+	show_legend(g);
 	if (g->s->blind_rows > 0) {
 		char words[160];
 		snprintf(words, sizeof words,
@@ -263,9 +271,11 @@ static void show_mix(page *g)
 	text blocks[SMALL_HEADS] = {{0}};
 	size_t count = 0;
 	matrix_look look = {.rows = g->queries, .most_rows = g->most, .most_columns = g->most};
+	bool last = g->p->heads == 1 && !is_given(g->p, GIVEN_W_O);
 	begin_step(g, "Mix", "Each row of a head is the mean of the values, by the row's weights.");
 	for (int64_t h = 0; h < g->heads_shown; h++)
-		add_matrix(g, blocks, &count, "head", h, "head# = weights#·V#", &look);
+		add_matrix(g, blocks, &count, "head", h,
+		           last ? "output = head = weights·V" : "head# = weights#·V#", &look);
 	terminal_flow(g->term, blocks, count);
 }
 
@@ -290,7 +300,8 @@ static void show_ending(page *g)
 		         "The heads side by side: h·d_v = %" PRId64 "·%" PRId64 " = %" PRId64
 		         " columns. Nothing is mixed between heads yet.",
 		         p->heads, p->d_v, p->heads * p->d_v);
-		show_whole(g, "Join", words, "concat", "concat");
+		show_whole(g, "Join", words, "concat",
+		           is_given(p, GIVEN_W_O) ? "concat" : "output = concat");
 	}
 	if (is_given(p, GIVEN_W_O)) {
 		snprintf(words, sizeof words,
@@ -329,11 +340,13 @@ static void show_check(const page *g)
 	text_ink(&t, g->term, INK_GOOD);
 	text_add(&t, "✓ ");
 	text_ink(&t, g->term, INK_PLAIN);
-	text_add(&t,
-	         "Computed twice: step by step, and in one fused pass that stores no scores. The "
-	         "heads differ by at most %.2g; rounding allows %.2g.",
-	         g->s->difference, g->s->bound);
-	terminal_words(g->term, INK_PLAIN, 2, t.data ? t.data : "");
+	text_add(&t, "Computed twice: step by step, and in one fused pass that stores no scores. ");
+	if (g->s->difference == 0)
+		text_add(&t, "The heads agree to the last bit.");
+	else
+		text_add(&t, "The heads differ by at most %.2g; rounding allows %.2g.",
+		         g->s->difference, g->s->bound);
+	terminal_words(g->term, INK_PLAIN, 2, t.data);
 	text_free(&t);
 }
 

@@ -32,9 +32,15 @@ static int choose(int64_t n, int most, int64_t *index)
 	return count;
 }
 
-/* Decimals for a matrix; −1: all with exponents. */
-static int choose_decimals(const hec_tensor *m, const int64_t *rows, int row_count,
-                           const int64_t *columns, int column_count)
+/* Decimals for what is shown of a matrix, and its largest number. */
+typedef struct scale {
+	int decimals; /* −1: all with exponents */
+	bool fewer;   /* than there could be: what rounds to zero is then shown so */
+	double largest;
+} scale;
+
+static scale choose_scale(const hec_tensor *m, const int64_t *rows, int row_count,
+                          const int64_t *columns, int column_count)
 {
 	double largest = 0;
 	bool whole = true;
@@ -48,11 +54,8 @@ static int choose_decimals(const hec_tensor *m, const int64_t *rows, int row_cou
 			largest = fmax(largest, fabs(value));
 			whole = whole && value == floor(value);
 		}
-	if (largest >= 1e6)
-		return -1;
-	if (whole)
-		return 0;
-	return largest < 10 ? 4 : largest < 100 ? 3 : largest < 1000 ? 2 : 1;
+	int decimals = largest < 10 ? 4 : largest < 100 ? 3 : largest < 1000 ? 2 : 1;
+	return (scale){largest >= 1e6 ? -1 : whole ? 0 : decimals, false, largest};
 }
 
 /* "2.1e-09" → "2.1e-9". */
@@ -67,17 +70,24 @@ static void short_exponent(char *number)
 	memmove(to, digits, strlen(digits) + 1);
 }
 
-static void format_number(double value, int decimals, char out[CELL])
+/* Exactly zero stands out among numbers that are only small, and exactly one among weights. */
+static bool is_exact(double value, const scale *s)
 {
+	return value == 0 || (value == 1 && s->largest == 1);
+}
+
+static void format_number(double value, const scale *s, char out[CELL])
+{
+	int decimals = s->decimals;
 	if (isnan(value))
 		snprintf(out, CELL, "NaN");
 	else if (isinf(value))
 		snprintf(out, CELL, value > 0 ? "∞" : "−∞");
-	else if (value == floor(value) && fabs(value) < 1e6)
-		snprintf(out, CELL, "%.0f", value == 0 ? 0.0 : value);
+	else if (is_exact(value, s))
+		snprintf(out, CELL, value == 0 ? "0" : "1");
 	else if (decimals < 0)
 		snprintf(out, CELL, "%.3e", value);
-	else if (fabs(value) < 0.5 * pow(10, -decimals))
+	else if (fabs(value) < 0.5 * pow(10, -decimals) && !s->fewer)
 		snprintf(out, CELL, "%.1e", value);
 	else
 		snprintf(out, CELL, "%.*f", decimals, value);
@@ -97,13 +107,18 @@ typedef struct layout {
 /* Columns of the terminal up to the decimal point of a number, or all of it. */
 static int before_point(const char *cell)
 {
-	size_t n = strcspn(cell, ".");
+	size_t n = *cell == 'N' ? 1 : strcspn(cell, "."); /* NaN hangs over to the right */
 	return display_width(cell, n);
 }
 
-static void fill_cells(layout *l, const hec_tensor *m, const matrix_look *look)
+/* fewer: so many decimals less than there would be, but two at least. */
+static void fill_cells(layout *l, const hec_tensor *m, const matrix_look *look, int fewer)
 {
-	int decimals = choose_decimals(m, l->rows, l->row_count, l->columns, l->column_count);
+	scale size = choose_scale(m, l->rows, l->row_count, l->columns, l->column_count);
+	if (size.decimals > 2 && fewer > 0) {
+		size.decimals = size.decimals - fewer > 2 ? size.decimals - fewer : 2;
+		size.fewer = true;
+	}
 	for (int r = 0; r < l->row_count; r++)
 		for (int c = 0; c < l->column_count; c++) {
 			char *cell = l->cells[r][c];
@@ -115,7 +130,7 @@ static void fill_cells(layout *l, const hec_tensor *m, const matrix_look *look)
 			else if (look->hidden && !problem_sees(look->hidden, t, s))
 				snprintf(cell, CELL, "·");
 			else
-				format_number(value_at(m, t, s), decimals, cell);
+				format_number(value_at(m, t, s), &size, cell);
 		}
 }
 
@@ -151,11 +166,11 @@ static void measure(layout *l, const matrix_look *look)
 	}
 }
 
-static int total_width(const layout *l)
+static int total_width(const layout *l, bool heat)
 {
-	int width = l->label_width + (l->label_width > 0) + 4;
+	int width = l->label_width + (l->label_width > 0) + 4 + (heat ? 2 : 0);
 	for (int c = 0; c < l->column_count; c++)
-		width += l->width[c] + (c > 0 ? 2 : 0);
+		width += l->width[c] + (c > 0 ? 2 : 0) + (heat ? 2 : 0);
 	return width;
 }
 
@@ -189,7 +204,20 @@ static void put_column_labels(text *t, const terminal *term, const layout *l)
 	text_add(t, "\n");
 }
 
-static void put_row(text *t, const terminal *term, const layout *l, const matrix_look *look, int r)
+static void put_heat(text *t, const terminal *term, const layout *l, const hec_tensor *m, int r)
+{
+	text_add(t, "  ");
+	for (int c = 0; c < l->column_count; c++) {
+		if (l->rows[r] == GAP_INDEX || l->columns[c] == GAP_INDEX)
+			text_add(t, "%s", l->rows[r] == GAP_INDEX ? "⋮ " : "… ");
+		else
+			text_heat(t, term, value_at(m, l->rows[r], l->columns[c]));
+	}
+	text_trim(t);
+}
+
+static void put_row(text *t, const terminal *term, const layout *l, const hec_tensor *m,
+                    const matrix_look *look, int r)
 {
 	const char *left = l->row_count == 1      ? "["
 	                   : r == 0               ? "⎡"
@@ -217,40 +245,57 @@ static void put_row(text *t, const terminal *term, const layout *l, const matrix
 	text_ink(t, term, INK_FAINT);
 	text_add(t, " %s", right);
 	text_ink(t, term, INK_PLAIN);
+	if (look->heat)
+		put_heat(t, term, l, m, r);
 	text_add(t, "\n");
+}
+
+/* Fewer decimals before columns are left out, but all decimals where columns are left out anyway. */
+static void choose_layout(layout *l, const terminal *term, const hec_tensor *m,
+                          const matrix_look *look)
+{
+	int room = term->columns - 2;
+	int most_rows = look->most_rows < ROWS_MOST ? look->most_rows : ROWS_MOST;
+	int most_columns = look->most_columns < COLUMNS_MOST ? look->most_columns : COLUMNS_MOST;
+	l->row_count = choose(m->rank == 1 ? 1 : m->shape[0], most_rows, l->rows);
+	for (int fewer = 0; fewer <= 2; fewer++) {
+		l->column_count = choose(m->shape[m->rank - 1], most_columns, l->columns);
+		fill_cells(l, m, look, fewer);
+		measure(l, look);
+		if (total_width(l, look->heat) <= room)
+			return;
+	}
+	do {
+		l->column_count = choose(m->shape[m->rank - 1], --most_columns, l->columns);
+		fill_cells(l, m, look, 0);
+		measure(l, look);
+	} while (total_width(l, look->heat) > room && most_columns > 2);
 }
 
 void text_matrix(text *t, const terminal *term, const hec_tensor *m, const matrix_look *look)
 {
 	layout l;
-	int most_rows = look->most_rows < ROWS_MOST ? look->most_rows : ROWS_MOST;
-	int most_columns = look->most_columns < COLUMNS_MOST ? look->most_columns : COLUMNS_MOST;
-	l.row_count = choose(m->rank == 1 ? 1 : m->shape[0], most_rows, l.rows);
-	do {
-		l.column_count = choose(m->shape[m->rank - 1], most_columns, l.columns);
-		fill_cells(&l, m, look);
-		measure(&l, look);
-	} while (total_width(&l) > term->columns - 2 && --most_columns > 1);
+	choose_layout(&l, term, m, look);
 	put_title(t, term, m, look->title);
 	if (look->columns)
 		put_column_labels(t, term, &l);
 	for (int r = 0; r < l.row_count; r++)
-		put_row(t, term, &l, look, r);
+		put_row(t, term, &l, m, look, r);
 }
 
-void text_heat_map(text *t, const terminal *term, const hec_tensor *weights, const char *title,
-                   bool labelled)
+void text_heat_map(text *t, const terminal *term, const hec_tensor *weights, const char *title)
 {
 	text_ink(t, term, INK_FAINT);
 	text_add(t, "%s", title);
 	text_ink(t, term, INK_PLAIN);
-	text_add(t, "\n%s", labelled ? "\n" : "");
+	text_add(t, "\n");
 	int fit = (term->columns - 4) / 2;
 	int64_t rows = weights->shape[0], columns = weights->shape[1];
 	int64_t most = fit < HEAT_MOST ? fit : HEAT_MOST;
 	for (int64_t r = 0; r < rows && r < HEAT_MOST; r++) {
 		for (int64_t c = 0; c < columns && c < most; c++)
 			text_heat(t, term, value_at(weights, r, c));
+		text_trim(t);
 		text_add(t, "%s\n", columns > most ? "…" : "");
 	}
 	if (rows > HEAT_MOST)

@@ -10,15 +10,14 @@ typedef struct matrix_look {
 	char *const *rows;             /* labels, or NULL */
 	char *const *columns;          /* labels, or NULL */
 	const explain_problem *hidden; /* cells that this problem does not see are "·"; or NULL */
+	bool heat;                     /* each row once more as cells of a heat map */
 	int most_rows, most_columns;   /* shown; a larger matrix has its middle left out */
 } matrix_look;
 
 void text_matrix(text *t, const terminal *term, const hec_tensor *m, const matrix_look *look);
 
-/* Weights as a heat map, to stand beside text_matrix: rows line up where labelled says that the
- * matrix has labels above its columns. */
-void text_heat_map(text *t, const terminal *term, const hec_tensor *weights, const char *title,
-                   bool labelled);
+/* Weights as a heat map alone. */
+void text_heat_map(text *t, const terminal *term, const hec_tensor *weights, const char *title);
 /* One line that says what the colours or shades of a heat map mean. */
 void text_heat_legend(text *t, const terminal *term);
 

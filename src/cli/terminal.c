@@ -51,23 +51,20 @@ terminal terminal_open(FILE *out)
 	return (terminal){out, choose_colour(out), choose_columns(out)};
 }
 
-static bool reserve(text *t, size_t more)
+static void reserve(text *t, size_t more)
 {
-	if (t->failed)
-		return false;
 	if (t->length + more <= t->capacity)
-		return true;
+		return;
 	size_t capacity = t->capacity ? t->capacity * 2 : 256;
 	while (capacity < t->length + more)
 		capacity *= 2;
 	char *data = realloc(t->data, capacity);
 	if (!data) {
-		t->failed = true;
-		return false;
+		fputs("hecate: out of memory\n", stderr);
+		exit(EXIT_FAILURE);
 	}
 	t->data = data;
 	t->capacity = capacity;
-	return true;
 }
 
 void text_add(text *t, const char *format, ...)
@@ -76,12 +73,19 @@ void text_add(text *t, const char *format, ...)
 	va_start(args, format);
 	int n = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	if (n < 0 || !reserve(t, (size_t)n + 1))
+	if (n < 0)
 		return;
+	reserve(t, (size_t)n + 1);
 	va_start(args, format);
 	vsnprintf(t->data + t->length, (size_t)n + 1, format, args);
 	va_end(args);
 	t->length += (size_t)n;
+}
+
+void text_trim(text *t)
+{
+	while (t->length > 0 && t->data[t->length - 1] == ' ')
+		t->data[--t->length] = '\0';
 }
 
 void text_free(text *t)
@@ -236,6 +240,7 @@ void terminal_words(const terminal *term, ink which, int indent, const char *wor
 {
 	int room = term->columns - indent, used = 0;
 	text line = {0};
+	text_add(&line, "%*s", indent, "");
 	text_ink(&line, term, which);
 	for (const char *word = words; *word;) {
 		size_t n = strcspn(word, " \n");
@@ -254,6 +259,6 @@ void terminal_words(const terminal *term, ink which, int indent, const char *wor
 		word += *word != '\0';
 	}
 	text_ink(&line, term, INK_PLAIN);
-	fprintf(term->out, "%*s%s\n", indent, "", line.data ? line.data : "");
+	fprintf(term->out, "%s\n", line.data);
 	text_free(&line);
 }

@@ -17,14 +17,14 @@ typedef struct terminal {
 
 terminal terminal_open(FILE *out);
 
-/* A text that grows. When memory runs out it stays as it is and `failed` is set. */
+/* A text that grows; where memory runs out the program says so and ends. */
 typedef struct text {
 	char *data; /* NULL while empty */
 	size_t length, capacity;
-	bool failed;
 } text;
 
 void text_add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_trim(text *t); /* takes the spaces off its end */
 void text_free(text *t);
 
 /* Inks: what a piece of text is, not how it looks. */
