@@ -1,0 +1,106 @@
+/* fuzz_explain.c — any bytes as the file of `hecate explain --file`: either a reason in one line, or
+ * a problem that can be computed and shown. What is shown never holds a control character from the
+ * file, and what machines read is JSON. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/context.h>
+#include <jansson.h>
+
+#include "explain_file.h"
+#include "explain_show.h"
+#include "explain_steps.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MAX_ELEMENTS 4096 /* of a matrix: larger ones only cost time */
+
+static void stop(const char *why, const char *text)
+{
+	fprintf(stderr, "%s:\n%s\n", why, text);
+	abort();
+}
+
+static void expect_printable(const char *what, const char *text, bool one_line)
+{
+	for (const char *c = text; *c; c++) {
+		unsigned char byte = (unsigned char)*c;
+		if ((byte < 0x20 && (one_line || byte != '\n')) || byte == 0x7f)
+			stop(what, text);
+	}
+	/* C1 control characters are U+0080 … U+009F: C2 80 … C2 9F. */
+	for (const char *c = text; (c = strchr(c, '\xc2')); c++) {
+		if ((unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0)
+			stop(what, text);
+	}
+}
+
+static hec_ctx *context(void)
+{
+	static hec_ctx *ctx;
+	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
+	options.threads = 1;
+	if (!ctx && hec_ctx_create(&options, &ctx) != HEC_OK)
+		stop("no context", hec_error_message());
+	return ctx;
+}
+
+static void show(const explain_problem *p, const explain_steps *steps)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	if (!out)
+		abort();
+	terminal term = terminal_open(out);
+	explain_show_given(&term, p);
+	explain_show_steps(&term, p, steps);
+	fclose(out);
+	expect_printable("shown to people", text, false);
+	free(text);
+
+	out = open_memstream(&text, &length);
+	if (!out)
+		abort();
+	explain_show_json("fuzz", steps, out);
+	fclose(out);
+	json_error_t at;
+	json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+	if (!root)
+		stop(at.text, text);
+	json_decref(root);
+	free(text);
+}
+
+static bool is_small(const explain_problem *p)
+{
+	for (int i = 0; i < GIVEN_COUNT; i++) {
+		if (p->given[i].rank > 0 && hec_tensor_count(&p->given[i]) > MAX_ELEMENTS)
+			return false;
+	}
+	return p->heads <= 64;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	explain_problem p;
+	char error[1024] = "";
+	if (!explain_file_parse((const char *)data, size, &p, error, sizeof error)) {
+		if (!*error)
+			stop("refused without a reason", "");
+		expect_printable("the reason", error, true);
+		return 0;
+	}
+	if (is_small(&p)) {
+		explain_steps steps = {.arena = NULL};
+		hec_status status = explain_compute(context(), &p, &steps, error, sizeof error);
+		if (status == HEC_OK)
+			show(&p, &steps);
+		else if (!*error)
+			stop("failed without a reason", "");
+		explain_steps_free(&steps);
+	}
+	explain_problem_free(&p);
+	return 0;
+}
