@@ -1,0 +1,108 @@
+/* attention.h — fused attention over tiles of 64 queries × 64 keys, on top of a few micro-kernels.
+ *
+ * Scores are computed transposed, st[key][query]: queries lie in the lanes of vectors, so maximum,
+ * exponential and sum of the softmax are lane-wise, and the tile is at once the broadcast operand
+ * of the products that follow. Exponentials are in base 2: log2 e is folded into the scale of q.
+ *
+ * Same bits: key tiles begin at multiples of 64 whatever the call; a score is one chain over K; an
+ * output is one chain over the keys in order, rescaled where the maximum grows after a tile. Lanes,
+ * rows and tiles in which nothing is visible are left out: they would add exact zeros. So a query's
+ * result depends on nothing but itself and the keys it sees.
+ *
+ * The loops are in attention_fwd.c and attention_bwd.c; an instruction level brings the table of
+ * micro-kernels below, with the sizes it wants. */
+#ifndef BACKEND_CPU_ATTENTION_H
+#define BACKEND_CPU_ATTENTION_H
+
+#include "backend/context.h"
+#include "backend/cpu/visible.h"
+
+#define ATTENTION_TILE 64 /* queries and keys of a tile: a visibility word has 64 bits */
+#define ATTENTION_ROWS 4  /* rows of a product that share a span */
+#define ATTENTION_GROUPS (ATTENTION_TILE / ATTENTION_ROWS)
+
+typedef struct tile_span {
+	uint8_t begin, end; /* empty where begin ≥ end */
+} tile_span;
+
+/* c[i][j] = factor[i] · c[i][j] + Σ_k a[i·a_row + k·a_k] · b[k·b_k + j], each one chain over k. */
+typedef struct tile_product {
+	int rows, cols, depth;
+	const float *a;
+	int64_t a_row, a_k;
+	const float *b;
+	int64_t b_k; /* rows of b are readable up to cols rounded up to whole vectors */
+	float *c;
+	int64_t c_row;
+	bool add;                 /* false: c is taken as zero */
+	const float *factor;      /* [rows], or NULL: 1 */
+	const tile_span *depths;  /* per ATTENTION_ROWS rows, which k matter; NULL: all */
+	const tile_span *columns; /* per ATTENTION_ROWS rows, which columns, in whole vectors, are
+	                             computed; NULL: all */
+} tile_product;
+
+/* The online softmax of one tile; m, l and factor are [64], a lane per query. */
+typedef struct tile_softmax {
+	int keys, queries;
+	float *st;            /* [64][64] in: scores · log2 e; out: 2^(score − m), 0 if invisible */
+	const float *bias;    /* [64][64] added to the scores, or NULL */
+	const uint64_t *seen; /* [64] by key, bit per query; NULL: everything is visible */
+	float *m;             /* running maximum, −inf at first */
+	float *l;             /* running sum of 2^(score − m), in the order said in the kernel */
+	float *factor;        /* out: 2^(old m − new m), 1 where m did not change */
+} tile_softmax;
+
+/* Backward: from scores and dp = scale · v·dout to weights and ds = weight · (dp − delta). */
+typedef struct tile_gradient {
+	int keys, queries;
+	float *st;   /* in: scores · log2 e; out: the weights that v was multiplied with */
+	float *dp;   /* in: scale · v·dout; out: scale · gradient of the scores */
+	const float *bias;
+	const uint64_t *seen;
+	const uint64_t *keep; /* dropout, by key; NULL: none */
+	float keep_scale;     /* 1 / (1 − p) */
+	const float *lse;     /* [64] lse · log2 e; +inf for queries that see nothing */
+	const float *delta;   /* [64] scale · dout·out */
+} tile_gradient;
+
+typedef struct dropout_tile {
+	uint32_t counter[4]; /* of the tile's first key and query */
+	uint32_t key[2];
+	uint64_t threshold; /* a weight is kept where its word is at least this */
+} dropout_tile;
+
+typedef struct attention_kernels {
+	int lanes; /* floats of a vector: the step of columns */
+	void (*product)(const tile_product *p);
+	/* xt[c][64] = factor · x[r][c]; lanes from rows on hold anything finite x holds. */
+	void (*transpose)(const float *x, int64_t row, int rows, int64_t cols, float factor,
+	                  float *xt);
+	bool (*softmax)(const tile_softmax *s); /* whether any factor is not 1 */
+	/* out[t][d] = o[t][d] / l[t] · keep_scale, 0 where l is 0; lse[t] = (m + log2 l) · ln 2. */
+	void (*finish)(int rows, int64_t cols, const float *o, int64_t o_row, const float *m,
+	               const float *l, float keep_scale, float *out, int64_t out_row, float *lse);
+	void (*gradient)(const tile_gradient *g);
+	/* sum[r] = factor · Σ_c x[r][c] · y[r][c] */
+	void (*row_dots)(int rows, int64_t cols, const float *x, int64_t x_row, const float *y,
+	                 int64_t y_row, float factor, float *sum);
+	bool (*rows_finite)(const float *x, int64_t row, int rows, int64_t cols);
+	/* tile[s][t] = factor · bias[t·t_stride + s·s_stride], hidden[s] bit t where that is −inf;
+	 * returns whether any is. Rows up to the next multiple of 8 keys, and queries of 16, are 0. */
+	bool (*stage_bias)(const float *bias, int64_t t_stride, int64_t s_stride, int queries,
+	                   int keys, float factor, float *tile, uint64_t *hidden);
+	uint64_t (*mask_bits)(const int8_t *mask, int n); /* bit i: mask[i] ≠ 0 */
+	void (*keep_bits)(const dropout_tile *d, int queries, int keys, uint64_t *keep);
+	void (*drop)(float *st, const uint64_t *keep, int queries, int keys);
+
+	/* One query, keys in the lanes: the same sums in the same order, so the same bits. */
+	void (*one_scores)(const float *q, int64_t K, const float *k, int64_t k_row, int keys,
+	                   float *scores /* [64] */);
+	float (*one_softmax)(float *scores, uint64_t seen, float *m, float *l); /* the factor */
+	void (*one_product)(const float *p, uint64_t seen, const float *v, int64_t v_row, int64_t D,
+	                    float factor, float *o);
+} attention_kernels;
+
+hec_status attention_fwd_tiled(hec_ctx *ctx, const attention_args *a, const attention_kernels *ks);
+hec_status attention_bwd_tiled(hec_ctx *ctx, const attention_args *a, const attention_kernels *ks);
+
+#endif
