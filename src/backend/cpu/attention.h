@@ -2,7 +2,8 @@
  *
  * Scores are computed transposed, st[key][query]: queries lie in the lanes of vectors, so maximum,
  * exponential and sum of the softmax are lane-wise, and the tile is at once the broadcast operand
- * of the products that follow. Exponentials are in base 2: log2 e is folded into the scale of q.
+ * of the products that follow. Exponentials are in base 2. Of scale · log2 e the power of two goes
+ * into q, which changes no digit of it; the rest, `unit`, multiplies differences of scores.
  *
  * Same bits: key tiles begin at multiples of 64 whatever the call; a score is one chain over K; an
  * output is one chain over the keys in order, rescaled where the maximum grows after a tile. Lanes,
@@ -44,19 +45,21 @@ typedef struct tile_product {
 /* The online softmax of one tile; m, l and factor are [64], a lane per query. */
 typedef struct tile_softmax {
 	int keys, queries;
-	float *st;            /* [64][64] in: scores · log2 e; out: 2^(score − m), 0 if invisible */
-	const float *bias;    /* [64][64] added to the scores, or NULL */
+	float *st;         /* [64][64] in: scores; out: 2^(unit · (score − m)), 0 if invisible */
+	float unit;        /* with a bias unit · st + bias is the score, 1 its unit */
+	const float *bias; /* [64][64] added to the scores, or NULL */
 	const uint64_t *seen; /* [64] by key, bit per query; NULL: everything is visible */
 	float *m;             /* running maximum, −inf at first */
-	float *l;             /* running sum of 2^(score − m), in the order said in the kernel */
-	float *factor;        /* out: 2^(old m − new m), 1 where m did not change */
+	float *l;             /* running sum of st, in the order said in the kernel */
+	float *factor;        /* out: 2^(unit · (old m − new m)), 1 where m did not change */
 } tile_softmax;
 
 /* Backward: from scores and dp = scale · v·dout to weights and ds = weight · (dp − delta). */
 typedef struct tile_gradient {
 	int keys, queries;
-	float *st;   /* in: scores · log2 e; out: the weights that v was multiplied with */
-	float *dp;   /* in: scale · v·dout; out: scale · gradient of the scores */
+	float unit;
+	float *st; /* in: scores; out: the weights that v was multiplied with */
+	float *dp; /* in: scale · v·dout; out: scale · gradient of the scores */
 	const float *bias;
 	const uint64_t *seen;
 	const uint64_t *keep; /* dropout, by key; NULL: none */
@@ -78,9 +81,10 @@ typedef struct attention_kernels {
 	void (*transpose)(const float *x, int64_t row, int rows, int64_t cols, float factor,
 	                  float *xt);
 	bool (*softmax)(const tile_softmax *s); /* whether any factor is not 1 */
-	/* out[t][d] = o[t][d] / l[t] · keep_scale, 0 where l is 0; lse[t] = (m + log2 l) · ln 2. */
+	/* out[t][d] = o[t][d] / l[t] · keep_scale, 0 where l is 0; lse[t] = unit · m + ln l. */
 	void (*finish)(int rows, int64_t cols, const float *o, int64_t o_row, const float *m,
-	               const float *l, float keep_scale, float *out, int64_t out_row, float *lse);
+	               const float *l, float unit, float keep_scale, float *out, int64_t out_row,
+	               float *lse);
 	void (*gradient)(const tile_gradient *g);
 	/* sum[r] = factor · Σ_c x[r][c] · y[r][c] */
 	void (*row_dots)(int rows, int64_t cols, const float *x, int64_t x_row, const float *y,
@@ -97,7 +101,8 @@ typedef struct attention_kernels {
 	/* One query, keys in the lanes: the same sums in the same order, so the same bits. */
 	void (*one_scores)(const float *q, int64_t K, const float *k, int64_t k_row, int keys,
 	                   float *scores /* [64] */);
-	float (*one_softmax)(float *scores, uint64_t seen, float *m, float *l); /* the factor */
+	float (*one_softmax)(float *scores, float unit, uint64_t seen, float *m,
+	                     float *l); /* the factor */
 	void (*one_product)(const float *p, uint64_t seen, const float *v, int64_t v_row, int64_t D,
 	                    float factor, float *o);
 } attention_kernels;

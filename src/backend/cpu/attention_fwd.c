@@ -1,11 +1,11 @@
 /* attention_fwd.c — out = softmax(scale · q·kᵀ + bias) · v in one pass over the keys.
  *
- * Per tile of 64 queries, with qt = scale · log2 e · qᵀ:
+ * Per tile of 64 queries, with qt · unit = scale · log2 e · qᵀ (no bias; with one st = unit · k · qt + bias):
  *
  *   for each tile of 64 keys:  st = k · qt                     [key][query]
- *                              m' = max(m, st), p = 2^(st − m'), f = 2^(m − m')
+ *                              m' = max(m, st), p = 2^(unit · (st − m')), f = 2^(unit · (m − m'))
  *                              l = f · l + Σ p,  o = f · o + pᵀ · v
- *   out = o / l,  lse = (m + log2 l) · ln 2
+ *   out = o / l,  lse = unit · m · ln 2 + ln l
  *
  * Nothing is packed: k is read as broadcast scalars and v as rows, where they lie. A call with few
  * queries (decoding) turns keys to the lanes instead and reads k and v once for all the query heads
@@ -17,19 +17,18 @@
 
 #include "base/random.h"
 
-#define LOG2_E 1.4426950408889634
-#define ONE_QUERIES 2        /* up to here a query at a time is faster than a tile */
-#define TASK_COST 40000      /* vector multiply-adds that are worth handing to a thread */
-#define ALONE_COST 16000     /* a call with fewer stays on the calling thread */
+#define ONE_QUERIES 2    /* up to here a query at a time is faster than a tile */
+#define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
+#define ALONE_COST 16000 /* a call with fewer stays on the calling thread */
 
 typedef struct forward {
 	const attention_args *a;
 	const attention_kernels *ks;
 	attention_sizes n;
-	float q_factor; /* scale · log2 e */
+	attention_units u;
 	float keep_scale;
-	bool one;       /* a unit is (b, g) and goes query by query */
-	int64_t tiles;  /* of queries, per head */
+	bool one;      /* a unit is (b, g) and goes query by query */
+	int64_t tiles; /* of queries, per head */
 	int64_t units, units_per_task;
 	char *scratch;
 	size_t stride;
@@ -125,6 +124,7 @@ static void add_keys(const forward *f, const workspace *w, const query_tile *q, 
 	tile_softmax s = {
 		.keys = k->keys,
 		.queries = q->rows,
+		.unit = f->u.unit,
 		.st = w->st,
 		.bias = k->bias,
 		.seen = k->kind == TILE_MIXED ? k->by_key : NULL,
@@ -147,9 +147,11 @@ static void write_tile(const forward *f, const workspace *w, const query_tile *q
 	float spare[ATTENTION_TILE];
 	float *to = lse ? row_of(lse, q->b, q->h, q->t0) : spare;
 	bool direct = lse && lse->stride[2] == 1;
-	f->ks->finish(q->rows, f->n.D, w->o, f->n.Dp, w->m, w->l, f->keep_scale,
+	f->ks->finish(q->rows, f->n.D, w->o, f->n.Dp, w->m, w->l, f->u.lse_unit, f->keep_scale,
 	              row_of(out, q->b, q->t0, q->h), out->stride[1],
-	              !lse ? NULL : direct ? to : spare);
+	              !lse     ? NULL
+	              : direct ? to
+	                       : spare);
 	if (lse && !direct) {
 		for (int t = 0; t < q->rows; t++)
 			to[t * lse->stride[2]] = spare[t];
@@ -162,7 +164,7 @@ static void forward_tile(const forward *f, const workspace *w, int64_t b, int64_
 	query_tile q;
 	key_tile k;
 	query_tile_set(&q, f->a, &f->n, b, h, t0, rows);
-	f->ks->transpose(row_of(f->a->q, b, t0, h), f->a->q->stride[1], rows, f->n.K, f->q_factor,
+	f->ks->transpose(row_of(f->a->q, b, t0, h), f->a->q->stride[1], rows, f->n.K, f->u.q_factor,
 	                 w->qt);
 	for (int t = 0; t < ATTENTION_TILE; t++) {
 		w->m[t] = -INFINITY;
@@ -205,8 +207,9 @@ static void one_add_keys(const forward *f, const workspace *w, const query_tile 
 	f->ks->one_scores(w->qt + j * f->n.Kp, f->n.K, row_of(f->a->k, q->b, k->s0, q->g),
 	                  f->a->k->stride[1], k->keys, scores);
 	for (int s = 0; k->bias && s < k->keys; s++)
-		scores[s] += k->bias[s * ATTENTION_TILE];
-	float factor = f->ks->one_softmax(scores, seen, w->m + j, w->l + j);
+		scores[s] = fmaf(scores[s], f->u.unit, k->bias[s * ATTENTION_TILE]);
+	float factor =
+		f->ks->one_softmax(scores, k->bias ? 1 : f->u.unit, seen, w->m + j, w->l + j);
 	if (f->a->dropout.p > 0)
 		one_drop(f, q, k->s0, scores);
 	f->ks->one_product(scores, seen, row_of(f->a->v, q->b, k->s0, q->g), f->a->v->stride[1],
@@ -222,7 +225,7 @@ static void forward_one(const forward *f, const workspace *w, int64_t b, int64_t
 	for (int64_t j = 0; j < heads; j++) {
 		const float *from = row_of(f->a->q, b, t, h0 + j);
 		for (int64_t i = 0; i < f->n.K; i++)
-			w->qt[j * f->n.Kp + i] = from[i] * f->q_factor;
+			w->qt[j * f->n.Kp + i] = from[i] * f->u.q_factor;
 		w->m[j] = -INFINITY;
 		w->l[j] = 0;
 	}
@@ -239,7 +242,8 @@ static void forward_one(const forward *f, const workspace *w, int64_t b, int64_t
 	for (int64_t j = 0; j < heads; j++) {
 		float *lse = f->a->lse ? row_of(f->a->lse, b, h0 + j, t) : NULL;
 		f->ks->finish(1, f->n.D, w->o + j * f->n.Dp, f->n.Dp, w->m + j, w->l + j,
-		              f->keep_scale, row_of(f->a->out, b, t, h0 + j), 0, lse);
+		              f->u.lse_unit, f->keep_scale, row_of(f->a->out, b, t, h0 + j), 0,
+		              lse);
 	}
 }
 
@@ -300,7 +304,7 @@ hec_status attention_fwd_tiled(hec_ctx *ctx, const attention_args *a, const atte
 	forward f = {.a = a, .ks = ks, .n = attention_sizes_of(a, ks->lanes)};
 	if (f.n.B == 0 || f.n.T == 0 || f.n.H == 0)
 		return HEC_OK;
-	f.q_factor = (float)(a->scale * LOG2_E);
+	f.u = attention_units_of(a);
 	f.keep_scale = (float)(1 / (1 - a->dropout.p));
 	plan(&f);
 	workspace w;

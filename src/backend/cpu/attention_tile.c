@@ -8,6 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+#define LOG2_E 1.4426950408889634
+#define LN_2 0.6931471805599453
+
 attention_sizes attention_sizes_of(const attention_args *a, int lanes)
 {
 	attention_sizes n = {
@@ -22,6 +25,19 @@ attention_sizes attention_sizes_of(const attention_args *a, int lanes)
 	n.Kp = div_up(n.K, lanes) * lanes;
 	n.Dp = div_up(n.D, lanes) * lanes;
 	return n;
+}
+
+attention_units attention_units_of(const attention_args *a)
+{
+	int exponent;
+	double unit = frexp(fabs(a->scale) * LOG2_E, &exponent);
+	if (unit == 0)
+		return (attention_units){0, 1, (float)LN_2};
+	return (attention_units){
+		.q_factor = (float)copysign(ldexp(1, exponent), a->scale),
+		.unit = (float)unit,
+		.lse_unit = (float)(a->mask.bias.data ? LN_2 : unit * LN_2),
+	};
 }
 
 int64_t attention_live_queries(const attention_args *a, const attention_sizes *n, int64_t b)
@@ -78,8 +94,7 @@ static uint64_t mask_row(const attention_args *a, const attention_kernels *ks, c
                          int t, int64_t s0, int keys)
 {
 	const hec_tensor *m = &a->mask.visible;
-	const int8_t *p =
-		(const int8_t *)m->data + offset_4d(m, q->b, q->h, q->t0 + t, s0);
+	const int8_t *p = (const int8_t *)m->data + offset_4d(m, q->b, q->h, q->t0 + t, s0);
 	int64_t step = m->stride[3];
 	if (step == 1)
 		return ks->mask_bits(p, keys);
@@ -99,7 +114,8 @@ static void words_by_query(key_tile *k, const attention_args *a, const attention
 	for (int t = 0; t < q->rows; t++) {
 		if (m->data && (t == 0 || m->stride[2] != 0))
 			mask = mask_row(a, ks, q, t, k->s0, k->keys);
-		uint64_t range = low_bits(q->row[t].end - k->s0) & ~low_bits(q->row[t].begin - k->s0);
+		uint64_t range =
+			low_bits(q->row[t].end - k->s0) & ~low_bits(q->row[t].begin - k->s0);
 		k->by_query[t] = range & mask;
 	}
 	for (int t = q->rows; t < ATTENTION_TILE; t++)
@@ -156,7 +172,7 @@ void key_tile_set(key_tile *k, const attention_args *a, const attention_sizes *n
 	if (bias->data) {
 		const float *p = (const float *)bias->data + offset_4d(bias, q->b, q->h, q->t0, s0);
 		hides = ks->stage_bias(p, bias->stride[2], bias->stride[3], q->rows, k->keys,
-		                       1.44269504f, bias_tile, hidden);
+		                       (float)LOG2_E, bias_tile, hidden);
 		k->bias = bias_tile;
 	}
 	if (!hides && !a->mask.visible.data && q->all.begin <= s0 && s0 + k->keys <= q->all.end) {
@@ -207,8 +223,7 @@ dropout_tile attention_dropout_at(const attention_args *a, const attention_sizes
 {
 	const hec_dropout *d = &a->dropout;
 	return (dropout_tile){
-		.counter = {(uint32_t)(s0 / 4),
-	                    (uint32_t)((q->b * n->H + q->h) * n->T + q->t0),
+		.counter = {(uint32_t)(s0 / 4), (uint32_t)((q->b * n->H + q->h) * n->T + q->t0),
 	                    d->site | (uint32_t)d->key.micro_batch << 16, d->key.step},
 		.key = {(uint32_t)d->key.seed, (uint32_t)(d->key.seed >> 32)},
 		.threshold = (uint64_t)ceil(d->p * 4294967296.0),

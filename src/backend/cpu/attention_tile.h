@@ -10,6 +10,13 @@ typedef struct attention_sizes {
 	int64_t Kp, Dp; /* rounded up to whole vectors */
 } attention_sizes;
 
+/* scale · log2 e in two parts: |q_factor| is a power of two, so that scores neither lose a digit nor
+ * overflow before their time; unit is positive and about 1. */
+typedef struct attention_units {
+	float q_factor, unit;
+	float lse_unit; /* what a running maximum is multiplied by in the logsumexp */
+} attention_units;
+
 /* Up to 64 queries of one sequence and head. */
 typedef struct query_tile {
 	int64_t b, h, g;
@@ -36,6 +43,8 @@ typedef struct key_tile {
 } key_tile;
 
 attention_sizes attention_sizes_of(const attention_args *a, int lanes);
+
+attention_units attention_units_of(const attention_args *a);
 
 /* Queries of sequence b that can see anything at all: rows from here on are zero. */
 int64_t attention_live_queries(const attention_args *a, const attention_sizes *n, int64_t b);

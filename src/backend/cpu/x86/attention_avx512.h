@@ -6,8 +6,6 @@
 
 #include "backend/cpu/attention.h"
 
-void attention_f32_avx512_fill(backend_ops *ops);
-
 /* attention_product_avx512.c */
 void attention_product_f32_avx512(const tile_product *p);
 
@@ -15,13 +13,14 @@ void attention_product_f32_avx512(const tile_product *p);
 bool attention_softmax_f32_avx512(const tile_softmax *s);
 void attention_gradient_f32_avx512(const tile_gradient *g);
 void attention_finish_f32_avx512(int rows, int64_t cols, const float *o, int64_t o_row,
-                                 const float *m, const float *l, float keep_scale, float *out,
-                                 int64_t out_row, float *lse);
+                                 const float *m, const float *l, float unit, float keep_scale,
+                                 float *out, int64_t out_row, float *lse);
 
 /* attention_one_avx512.c */
 void attention_one_scores_f32_avx512(const float *q, int64_t K, const float *k, int64_t k_row,
                                      int keys, float *scores);
-float attention_one_softmax_f32_avx512(float *scores, uint64_t seen, float *m, float *l);
+float attention_one_softmax_f32_avx512(float *scores, float unit, uint64_t seen, float *m,
+                                       float *l);
 void attention_one_product_f32_avx512(const float *p, uint64_t seen, const float *v, int64_t v_row,
                                       int64_t D, float factor, float *o);
 

@@ -4,6 +4,7 @@
  * to the reference. */
 #include "backend/cpu/ref/slots.h"
 #include "backend/cpu/x86/attention_avx512.h"
+#include "backend/cpu/x86/avx512.h"
 
 static const attention_kernels kernels = {
 	.lanes = 16,

@@ -77,9 +77,9 @@ static inline __m512 block_sums(__m512 p)
 	return _mm512_add_ps(p, _mm512_permute_ps(p, 0xb1));
 }
 
-float attention_one_softmax_f32_avx512(float *scores, uint64_t seen, float *m, float *l)
+float attention_one_softmax_f32_avx512(float *scores, float unit, uint64_t seen, float *m, float *l)
 {
-	const __m512 hidden = _mm512_set1_ps(-INFINITY);
+	const __m512 hidden = _mm512_set1_ps(-INFINITY), c = _mm512_set1_ps(unit);
 	__m512 x[4], max = hidden;
 #pragma GCC unroll 4
 	for (int i = 0; i < 4; i++) {
@@ -92,25 +92,26 @@ float attention_one_softmax_f32_avx512(float *scores, uint64_t seen, float *m, f
 	float sum = 0, blocks[16];
 #pragma GCC unroll 4
 	for (int i = 0; i < 4; i++) {
-		__m512 p = exp2_f32_avx512(_mm512_sub_ps(x[i], base));
+		__m512 p = exp2_f32_avx512(_mm512_mul_ps(_mm512_sub_ps(x[i], base), c));
 		_mm512_storeu_ps(scores + 16 * i, p);
 		_mm512_storeu_ps(blocks, block_sums(p));
 		sum += blocks[0];
 		sum += blocks[8];
 	}
 	float factor = 1;
-	if (new != old)
-		factor = _mm512_cvtss_f32(exp2_f32_avx512(_mm512_sub_ps(_mm512_set1_ps(old), base)));
+	if (new != old) {
+		__m512 less = _mm512_sub_ps(_mm512_set1_ps(old), base);
+		factor = _mm512_cvtss_f32(exp2_f32_avx512(_mm512_mul_ps(less, c)));
+	}
 	*m = new;
 	*l = __builtin_fmaf(*l, factor, sum);
 	return factor;
 }
 
 /* Up to 64 columns. */
-static inline __attribute__((always_inline)) void columns(const int vecs, const float *p,
-                                                          uint64_t seen, const float *v,
-                                                          int64_t row, __mmask16 last, float factor,
-                                                          float *o)
+static inline __attribute__((always_inline)) void
+columns(const int vecs, const float *p, uint64_t seen, const float *v, int64_t row, __mmask16 last,
+        float factor, float *o)
 {
 	__m512 acc[4];
 #pragma GCC unroll 4
@@ -123,8 +124,8 @@ static inline __attribute__((always_inline)) void columns(const int vecs, const 
 #pragma GCC unroll 4
 		for (int j = 0; j < vecs - 1; j++)
 			acc[j] = _mm512_fmadd_ps(w, _mm512_loadu_ps(x + 16 * j), acc[j]);
-		acc[vecs - 1] = _mm512_fmadd_ps(
-			w, _mm512_maskz_loadu_ps(last, x + 16 * (vecs - 1)), acc[vecs - 1]);
+		acc[vecs - 1] = _mm512_fmadd_ps(w, _mm512_maskz_loadu_ps(last, x + 16 * (vecs - 1)),
+		                                acc[vecs - 1]);
 	}
 #pragma GCC unroll 4
 	for (int j = 0; j < vecs; j++)

@@ -21,7 +21,8 @@ static inline __attribute__((always_inline)) void block(const int rows, const in
 			if (!p->add)
 				acc[i][j] = _mm512_setzero_ps();
 			else if (j == vecs - 1)
-				acc[i][j] = _mm512_maskz_loadu_ps(at->last, c + i * p->c_row + 16 * j);
+				acc[i][j] =
+					_mm512_maskz_loadu_ps(at->last, c + i * p->c_row + 16 * j);
 			else
 				acc[i][j] = _mm512_loadu_ps(c + i * p->c_row + 16 * j);
 		}
@@ -61,7 +62,10 @@ BLOCKS(2)
 BLOCKS(3)
 BLOCKS(4)
 
-#define ROW(rows) {block_##rows##x1, block_##rows##x2, block_##rows##x3, block_##rows##x4}
+#define ROW(rows)                                                                                  \
+	{                                                                                          \
+		block_##rows##x1, block_##rows##x2, block_##rows##x3, block_##rows##x4             \
+	}
 static void (*const blocks[ATTENTION_ROWS][TILE_VECS])(const tile_product *, const block_at *) = {
 	ROW(1), ROW(2), ROW(3), ROW(4)};
 

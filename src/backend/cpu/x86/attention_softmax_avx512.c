@@ -4,6 +4,7 @@
  * added in order: an order that the version with keys in the lanes can follow too. */
 #include "backend/cpu/x86/attention_avx512.h"
 #include "backend/cpu/x86/exp2_f32_avx512.h"
+#include "backend/cpu/x86/math_avx512.h"
 
 #include <math.h>
 
@@ -25,9 +26,9 @@ static inline __attribute__((always_inline)) __m512 tree_sum(const __m512 p[8])
 }
 
 /* The maximum of one vector of queries; with a bias the scores are written back with it. */
-static inline __attribute__((always_inline)) __m512 maximum(float *st, const float *bias,
-                                                            const uint64_t *seen, int shift,
-                                                            int keys, __m512 m)
+static inline __attribute__((always_inline)) __m512 maximum(float *st, __m512 unit,
+                                                            const float *bias, const uint64_t *seen,
+                                                            int shift, int keys, __m512 m)
 {
 	__m512 max[4] = {m, m, m, m};
 	for (int s = 0; s < keys; s += 4) {
@@ -35,12 +36,13 @@ static inline __attribute__((always_inline)) __m512 maximum(float *st, const flo
 		for (int i = 0; i < 4; i++) {
 			__m512 x = _mm512_loadu_ps(st + (s + i) * STEP);
 			if (bias) {
-				x = _mm512_add_ps(x, _mm512_loadu_ps(bias + (s + i) * STEP));
+				x = _mm512_fmadd_ps(x, unit,
+				                    _mm512_loadu_ps(bias + (s + i) * STEP));
 				_mm512_storeu_ps(st + (s + i) * STEP, x);
 			}
 			if (seen)
-				max[i] = _mm512_mask_max_ps(max[i], (__mmask16)(seen[s + i] >> shift),
-				                            max[i], x);
+				max[i] = _mm512_mask_max_ps(
+					max[i], (__mmask16)(seen[s + i] >> shift), max[i], x);
 			else
 				max[i] = _mm512_max_ps(max[i], x);
 		}
@@ -48,9 +50,9 @@ static inline __attribute__((always_inline)) __m512 maximum(float *st, const flo
 	return _mm512_max_ps(_mm512_max_ps(max[0], max[1]), _mm512_max_ps(max[2], max[3]));
 }
 
-/* st = 2^(st − m); returns the sum over the keys. */
-static inline __attribute__((always_inline)) __m512 exponentials(float *st, const uint64_t *seen,
-                                                                 int shift, int keys, __m512 m)
+/* st = 2^(unit · (st − m)); returns the sum over the keys. */
+static inline __attribute__((always_inline)) __m512
+exponentials(float *st, __m512 unit, const uint64_t *seen, int shift, int keys, __m512 m)
 {
 	const __m512 hidden = _mm512_set1_ps(-INFINITY);
 	__m512 sum = _mm512_setzero_ps();
@@ -65,10 +67,11 @@ static inline __attribute__((always_inline)) __m512 exponentials(float *st, cons
 		for (int i = 0; i < 8; i++) {
 			__m512 x = _mm512_loadu_ps(st + i * STEP);
 			if (seen)
-				x = _mm512_mask_sub_ps(hidden, (__mmask16)(seen[s + i] >> shift), x, m);
+				x = _mm512_mask_sub_ps(hidden, (__mmask16)(seen[s + i] >> shift), x,
+				                       m);
 			else
 				x = _mm512_sub_ps(x, m);
-			p[i] = exp2_f32_avx512(x);
+			p[i] = exp2_f32_avx512(_mm512_mul_ps(x, unit));
 			_mm512_storeu_ps(st + i * STEP, p[i]);
 		}
 		sum = _mm512_add_ps(sum, tree_sum(p));
@@ -80,20 +83,24 @@ static inline __attribute__((always_inline)) bool softmax(const tile_softmax *x,
                                                           const bool masked)
 {
 	const __m512 lowest = _mm512_set1_ps(-INFINITY);
+	const __m512 unit = _mm512_set1_ps(x->unit);
+	const __m512 after =
+		biased ? _mm512_set1_ps(1.0f) : unit; /* of scores that hold the bias */
 	const int keys = (x->keys + 7) & ~7;
 	__mmask16 changed = 0;
 	for (int t = 0; t < x->queries; t += 16) {
 		float *st = x->st + t;
 		const uint64_t *seen = masked ? x->seen : NULL;
 		__m512 old = _mm512_loadu_ps(x->m + t);
-		__m512 m = maximum(st, biased ? x->bias + t : NULL, seen, t, keys, old);
+		__m512 m = maximum(st, unit, biased ? x->bias + t : NULL, seen, t, keys, old);
 		/* Where nothing is visible yet every score is −inf: subtract 0, not −inf. */
-		__m512 base = _mm512_mask_mov_ps(m, _mm512_cmpeq_ps_mask(m, lowest),
-		                                 _mm512_setzero_ps());
+		__m512 base =
+			_mm512_mask_mov_ps(m, _mm512_cmpeq_ps_mask(m, lowest), _mm512_setzero_ps());
 		__mmask16 grown = _mm512_cmpneq_ps_mask(m, old);
-		__m512 factor = _mm512_mask_mov_ps(_mm512_set1_ps(1.0f), grown,
-		                                   exp2_f32_avx512(_mm512_sub_ps(old, base)));
-		__m512 sum = exponentials(st, seen, t, keys, base);
+		__m512 factor = _mm512_mask_mov_ps(
+			_mm512_set1_ps(1.0f), grown,
+			exp2_f32_avx512(_mm512_mul_ps(_mm512_sub_ps(old, base), after)));
+		__m512 sum = exponentials(st, after, seen, t, keys, base);
 		__m512 l = _mm512_fmadd_ps(_mm512_loadu_ps(x->l + t), factor, sum);
 		_mm512_storeu_ps(x->m + t, m);
 		_mm512_storeu_ps(x->l + t, l);
@@ -122,12 +129,12 @@ bool attention_softmax_f32_avx512(const tile_softmax *s)
 }
 
 /* One vector of 16 queries down the keys. */
-static inline __attribute__((always_inline)) void gradient(const tile_gradient *g, int t,
-                                                           const bool biased, const bool masked,
-                                                           const bool dropped)
+static inline __attribute__((always_inline)) void
+gradient(const tile_gradient *g, int t, const bool biased, const bool masked, const bool dropped)
 {
 	const __m512 lse = _mm512_loadu_ps(g->lse + t), delta = _mm512_loadu_ps(g->delta + t);
-	const __m512 kept = _mm512_set1_ps(g->keep_scale), hidden = _mm512_set1_ps(-INFINITY);
+	const __m512 unit = _mm512_set1_ps(g->unit), kept = _mm512_set1_ps(g->keep_scale),
+		     hidden = _mm512_set1_ps(-INFINITY);
 	float *st = g->st + t, *dp = g->dp + t;
 	for (int s = 0; s < g->keys; s += 4) {
 #pragma GCC unroll 4
@@ -135,11 +142,15 @@ static inline __attribute__((always_inline)) void gradient(const tile_gradient *
 			__m512 x = _mm512_loadu_ps(st), d = _mm512_loadu_ps(dp);
 			__mmask16 seen = masked ? (__mmask16)(g->seen[s + i] >> t) : 0xffff;
 			if (biased)
-				x = _mm512_add_ps(x, _mm512_loadu_ps(g->bias + (s + i) * STEP + t));
-			if (masked)
-				x = _mm512_mask_sub_ps(hidden, seen, x, lse);
+				x = _mm512_sub_ps(
+					_mm512_fmadd_ps(
+						x, unit,
+						_mm512_loadu_ps(g->bias + (s + i) * STEP + t)),
+					lse);
 			else
-				x = _mm512_sub_ps(x, lse);
+				x = _mm512_fmsub_ps(x, unit, lse);
+			if (masked)
+				x = _mm512_mask_mov_ps(hidden, seen, x);
 			__m512 p = exp2_f32_avx512(x), weight = p;
 			if (dropped) {
 				__mmask16 keep = (__mmask16)(g->keep[s + i] >> t);
@@ -182,12 +193,12 @@ void attention_gradient_f32_avx512(const tile_gradient *g)
 }
 
 /* 1 / l · keep_scale and the logsumexp of 16 queries. */
-static __m512 finish_16(__m512 m, __m512 l, float keep_scale, float *lse, __mmask16 live)
+static __m512 finish_16(__m512 m, __m512 l, float unit, float keep_scale, float *lse,
+                        __mmask16 live)
 {
-	const __mmask16 empty = _mm512_cmpeq_ps_mask(m, _mm512_set1_ps(-INFINITY));
+	const __mmask16 empty = _mm512_cmpeq_ps_mask(l, _mm512_setzero_ps());
 	if (lse) {
-		__m512 x = _mm512_add_ps(m, log2_f32_avx512(l));
-		x = _mm512_mul_ps(x, _mm512_set1_ps(0x1.62e43p-1f));
+		__m512 x = _mm512_fmadd_ps(m, _mm512_set1_ps(unit), log_ps_avx512(l));
 		x = _mm512_mask_mov_ps(x, empty, _mm512_set1_ps(-INFINITY));
 		_mm512_mask_storeu_ps(lse, live, x);
 	}
@@ -196,8 +207,8 @@ static __m512 finish_16(__m512 m, __m512 l, float keep_scale, float *lse, __mmas
 }
 
 void attention_finish_f32_avx512(int rows, int64_t cols, const float *o, int64_t o_row,
-                                 const float *m, const float *l, float keep_scale, float *out,
-                                 int64_t out_row, float *lse)
+                                 const float *m, const float *l, float unit, float keep_scale,
+                                 float *out, int64_t out_row, float *lse)
 {
 	const __mmask16 tail = (__mmask16)((1u << (cols % 16)) - 1);
 	for (int r = 0; r < rows; r += 16) {
@@ -205,7 +216,7 @@ void attention_finish_f32_avx512(int rows, int64_t cols, const float *o, int64_t
 		__mmask16 live = (__mmask16)((1u << n) - 1);
 		float inverse[16];
 		__m512 v = finish_16(_mm512_maskz_loadu_ps(live, m + r),
-		                     _mm512_maskz_loadu_ps(live, l + r), keep_scale,
+		                     _mm512_maskz_loadu_ps(live, l + r), unit, keep_scale,
 		                     lse ? lse + r : NULL, live);
 		_mm512_storeu_ps(inverse, v);
 		for (int i = 0; i < n; i++) {
@@ -215,8 +226,8 @@ void attention_finish_f32_avx512(int rows, int64_t cols, const float *o, int64_t
 			int64_t c = 0;
 			/* + 0: whether a zero is negative depends on what was left out. */
 			for (; c + 16 <= cols; c += 16)
-				_mm512_storeu_ps(to + c, _mm512_fmadd_ps(_mm512_loadu_ps(from + c), f,
-				                                         zero));
+				_mm512_storeu_ps(to + c, _mm512_fmadd_ps(_mm512_loadu_ps(from + c),
+				                                         f, zero));
 			if (tail)
 				_mm512_mask_storeu_ps(
 					to + c, tail,

@@ -63,7 +63,8 @@ bool attention_rows_finite_f32_avx512(const float *x, int64_t row, int rows, int
 		const float *a = x + r * row;
 		int64_t c = 0;
 		for (; c + 16 <= cols; c += 16)
-			acc[c / 16 % 2] = _mm512_fmadd_ps(_mm512_loadu_ps(a + c), zero, acc[c / 16 % 2]);
+			acc[c / 16 % 2] =
+				_mm512_fmadd_ps(_mm512_loadu_ps(a + c), zero, acc[c / 16 % 2]);
 		if (tail)
 			acc[0] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(tail, a + c), zero, acc[0]);
 	}
@@ -143,7 +144,8 @@ uint64_t attention_mask_bits_avx512(const int8_t *mask, int n)
 static inline __attribute__((always_inline)) void wide_product(__m512i x, __m512i m, __m512i *high,
                                                                __m512i *low)
 {
-	const __m512i odd = _mm512_set_epi32(31, 15, 29, 13, 27, 11, 25, 9, 23, 7, 21, 5, 19, 3, 17, 1);
+	const __m512i odd =
+		_mm512_set_epi32(31, 15, 29, 13, 27, 11, 25, 9, 23, 7, 21, 5, 19, 3, 17, 1);
 	__m512i a = _mm512_mul_epu32(x, m);
 	__m512i b = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), m);
 	*high = _mm512_permutex2var_epi32(a, odd, b);
@@ -153,7 +155,8 @@ static inline __attribute__((always_inline)) void wide_product(__m512i x, __m512
 /* Philox 4x32-10 of 16 counters that differ in their second word. */
 static void philox_16(const dropout_tile *d, uint32_t block, int first_query, __m512i c[4])
 {
-	const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	const __m512i lane =
+		_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	const __m512i m0 = _mm512_set1_epi64(PHILOX_M0), m1 = _mm512_set1_epi64(PHILOX_M1);
 	uint32_t k0 = d->key[0], k1 = d->key[1];
 	c[0] = _mm512_set1_epi32((int)(d->counter[0] + block));
@@ -182,7 +185,8 @@ void attention_keep_bits_avx512(const dropout_tile *d, int queries, int keys, ui
 			__m512i words[4];
 			philox_16(d, (uint32_t)(s / 4), t, words);
 			for (int i = 0; i < 4; i++)
-				bits[i] |= (uint64_t)_mm512_cmpge_epu32_mask(words[i], threshold) << t;
+				bits[i] |= (uint64_t)_mm512_cmpge_epu32_mask(words[i], threshold)
+				           << t;
 		}
 		for (int i = 0; i < 4; i++)
 			keep[s + i] = bits[i];

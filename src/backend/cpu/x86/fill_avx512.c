@@ -5,5 +5,6 @@
 void avx512_fill(backend *b)
 {
 	gemm_f32_avx512_fill(&b->ops[HEC_F32]);
+	attention_f32_avx512_fill(&b->ops[HEC_F32]);
 	rowwise_f32_avx512_fill(&b->ops[HEC_F32]);
 }
