@@ -37,3 +37,36 @@ hec_status rows_run(hec_ctx *ctx, int64_t count, int64_t cost, size_t scratch_by
 	pool_run(ctx_pool(ctx), div_up(count, call.per_task), rows_task, &call);
 	return HEC_OK;
 }
+
+typedef struct spans_call {
+	span_body *body;
+	const void *args;
+	int64_t C;
+} spans_call;
+
+static void span_rows(const void *args, int64_t begin, int64_t end, void *scratch)
+{
+	(void)scratch;
+	const spans_call *call = args;
+	for (int64_t row = begin; row < end; row++)
+		call->body(call->args, row, 0, call->C);
+}
+
+/* Long rows are cut at multiples of 16 elements, so that only the last vector is not full. */
+#define SPAN 1024
+
+static void span_flat(const void *args, int64_t begin, int64_t end, void *scratch)
+{
+	(void)scratch;
+	const spans_call *call = args;
+	call->body(call->args, 0, begin * SPAN, min_i64(end * SPAN, call->C));
+}
+
+hec_status spans_run(hec_ctx *ctx, int64_t rows, int64_t C, bool flat, int64_t cost,
+                     span_body *body, const void *args)
+{
+	spans_call call = {body, args, flat ? rows * C : C};
+	if (flat)
+		return rows_run(ctx, div_up(call.C, SPAN), cost * SPAN, 0, span_flat, &call);
+	return rows_run(ctx, rows, cost * C, 0, span_rows, &call);
+}

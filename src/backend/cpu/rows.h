@@ -13,4 +13,13 @@ typedef void rows_body(const void *args, int64_t begin, int64_t end, void *scrat
 hec_status rows_run(hec_ctx *ctx, int64_t count, int64_t cost, size_t scratch_bytes,
                     rows_body *body, const void *args);
 
+/* Does elements begin … end − 1 of one row. */
+typedef void span_body(const void *args, int64_t row, int64_t begin, int64_t end);
+
+/* Runs the body over rows of C elements, for operations whose elements do not know each other.
+ * flat: the rows lie one behind the other in every tensor, and are taken as one long row 0, cut
+ * where it suits. cost: of an element, as above. */
+hec_status spans_run(hec_ctx *ctx, int64_t rows, int64_t C, bool flat, int64_t cost,
+                     span_body *body, const void *args);
+
 #endif

@@ -6,6 +6,16 @@
 
 void gemm_f32_avx512_fill(backend_ops *ops);
 void attention_f32_avx512_fill(backend_ops *ops);
-void rowwise_f32_avx512_fill(backend_ops *ops); /* norms, activations, loss, and all the rest */
+void rowwise_f32_avx512_fill(backend_ops *ops); /* all of those below */
+
+void norm_f32_avx512_fill(backend_ops *ops);
+void activation_f32_avx512_fill(backend_ops *ops);
+void cross_entropy_f32_avx512_fill(backend_ops *ops);
+void adamw_f32_avx512_fill(backend_ops *ops);
+void embedding_f32_avx512_fill(backend_ops *ops);
+void dropout_f32_avx512_fill(backend_ops *ops);
+void elementwise_f32_avx512_fill(backend_ops *ops);
+void reduce_f32_avx512_fill(backend_ops *ops);
+void rotary_f32_avx512_fill(backend_ops *ops);
 
 #endif

@@ -3,5 +3,13 @@
 
 void rowwise_f32_avx512_fill(backend_ops *ops)
 {
-	(void)ops;
+	norm_f32_avx512_fill(ops);
+	activation_f32_avx512_fill(ops);
+	cross_entropy_f32_avx512_fill(ops);
+	adamw_f32_avx512_fill(ops);
+	embedding_f32_avx512_fill(ops);
+	dropout_f32_avx512_fill(ops);
+	elementwise_f32_avx512_fill(ops);
+	reduce_f32_avx512_fill(ops);
+	rotary_f32_avx512_fill(ops);
 }
