@@ -280,8 +280,10 @@ hec_status param_make(void *user, const hec_param *p)
 	*p->tensor = make_zero(list->k, list->dtype, shape);
 	double scale = list->scale == 0 ? 0.4 : list->scale;
 	int64_t n = hec_tensor_count(p->tensor);
-	for (int64_t i = 0; !list->zero && i < n; i++)
-		put(p->tensor, i, (p->init == HEC_INIT_ONE) + scale * draw_normal(list->k));
+	for (int64_t i = 0; i < n; i++)
+		put(p->tensor, i,
+		    list->constant ? list->scale
+		                   : (p->init == HEC_INIT_ONE) + scale * draw_normal(list->k));
 	snprintf(list->names[list->count], sizeof list->names[0], "%s", p->name);
 	list->tensors[list->count++] = p->tensor;
 	return HEC_OK;

@@ -99,8 +99,8 @@ void check_close(const kit *k, const char *what, const hec_tensor *x, const hec_
 typedef struct param_list {
 	kit *k;
 	hec_dtype dtype;
-	bool zero;    /* zeros instead of random numbers */
-	double scale; /* of the random numbers; 0: 0.4 */
+	bool constant; /* all `scale`, instead of random numbers */
+	double scale;  /* of the random numbers; 0: 0.4 */
 	int count;
 	hec_tensor *tensors[64];
 	char names[64][64];
