@@ -51,9 +51,9 @@ static void uniform_numbers_are_the_documented_words(void **state)
 			                       (uint32_t)(stream >> 32)},
 				 key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)}, out[4];
 			hec_philox(counter, key, out);
-			double want = -2 + 5 * (out[i % 4] / 4294967296.0);
-			/* A word has 32 bits and a float 24: one rounding of each step. */
-			double bound = d ? 1e-14 : 5 * 0x1p-23;
+			double want = -2 + 5 * ((out[i % 4] >> 8) / 16777216.0);
+			/* The top 24 bits of the word; one rounding at the end. */
+			double bound = 4 * (d ? 0x1p-53 : 0x1p-24);
 			CHECK(&k, fabs(get(&x, i) - want) <= bound, "element %lld is %g, not %g",
 			      (long long)i, get(&x, i), want);
 			CHECK(&k, get(&x, i) >= -2 && get(&x, i) < 3, "out of [-2, 3): %g",
