@@ -22,8 +22,11 @@ tile_f32_avx512(const int rows, const int vecs, int64_t K, const float *a, int64
 	for (int64_t k = 0; k < K; k++) {
 		__m512 bv[TILE_VECS];
 #pragma GCC unroll 4
-		for (int j = 0; j < vecs; j++)
+		for (int j = 0; j < vecs; j++) {
 			bv[j] = _mm512_loadu_ps(b + 16 * j);
+			if (rows > 1) /* else gcc loads it again for every row */
+				__asm__("" : "+v"(bv[j]));
+		}
 #pragma GCC unroll 6
 		for (int i = 0; i < rows; i++) {
 			__m512 av = _mm512_set1_ps(a[i * a_row]);
