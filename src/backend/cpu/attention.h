@@ -3,7 +3,7 @@
  * Scores are computed transposed, st[key][query]: queries lie in the lanes of vectors, so maximum,
  * exponential and sum of the softmax are lane-wise, and the tile is at once the broadcast operand
  * of the products that follow. Exponentials are in base 2. Of scale · log2 e the power of two goes
- * into q, which changes no digit of it; the rest, `unit`, multiplies differences of scores.
+ * into q, which changes no digit of it; the rest, unit, multiplies differences of scores.
  *
  * Same bits: key tiles begin at multiples of 64 whatever the call; a score is one chain over K; an
  * output is one chain over the keys in order, rescaled where the maximum grows after a tile. Lanes,
@@ -46,7 +46,8 @@ typedef struct tile_product {
 typedef struct tile_softmax {
 	int keys, queries;
 	float *st;         /* [64][64] in: scores; out: 2^(unit · (score − m)), 0 if invisible */
-	float unit;        /* with a bias unit · st + bias is the score, 1 its unit */
+	float natural;     /* with a bias the score is natural · st + bias */
+	float unit;        /* differences of scores · unit are exponents of 2 */
 	const float *bias; /* [64][64] added to the scores, or NULL */
 	const uint64_t *seen; /* [64] by key, bit per query; NULL: everything is visible */
 	float *m;             /* running maximum, −inf at first */
@@ -54,18 +55,19 @@ typedef struct tile_softmax {
 	float *factor;        /* out: 2^(unit · (old m − new m)), 1 where m did not change */
 } tile_softmax;
 
-/* Backward: from scores and dp = scale · v·dout to weights and ds = weight · (dp − delta). */
+/* Backward: from scores and dp = v·dout to weights and ds = scale · weight · (dp − delta). */
 typedef struct tile_gradient {
 	int keys, queries;
-	float unit;
-	float *st; /* in: scores; out: the weights that v was multiplied with */
-	float *dp; /* in: scale · v·dout; out: scale · gradient of the scores */
+	float *st;     /* in: scores; out: the weights that v was multiplied with */
+	float *dp;     /* in: v·dout; out: scale · gradient of the scores */
+	float natural; /* natural · st (+ bias) is the score that lse is of */
+	float scale;
 	const float *bias;
 	const uint64_t *seen;
 	const uint64_t *keep; /* dropout, by key; NULL: none */
 	float keep_scale;     /* 1 / (1 − p) */
-	const float *lse;     /* [64] lse · log2 e; +inf for queries that see nothing */
-	const float *delta;   /* [64] scale · dout·out */
+	const float *lse;     /* [64] lse; +inf for queries that see nothing */
+	const float *delta;   /* [64] dout·out */
 } tile_gradient;
 
 typedef struct dropout_tile {
@@ -86,14 +88,14 @@ typedef struct attention_kernels {
 	               const float *l, float unit, float keep_scale, float *out, int64_t out_row,
 	               float *lse);
 	void (*gradient)(const tile_gradient *g);
-	/* sum[r] = factor · Σ_c x[r][c] · y[r][c] */
-	void (*row_dots)(int rows, int64_t cols, const float *x, int64_t x_row, const float *y,
-	                 int64_t y_row, float factor, float *sum);
+	/* sum[r] = Σ_c x[r][c] · yt[c][r], the same chain over c as in a product */
+	void (*row_dots)(const float *x, int64_t row, int rows, int64_t cols, const float *yt,
+	                 float *sum);
 	bool (*rows_finite)(const float *x, int64_t row, int rows, int64_t cols);
-	/* tile[s][t] = factor · bias[t·t_stride + s·s_stride], hidden[s] bit t where that is −inf;
+	/* tile[s][t] = bias[t·t_stride + s·s_stride], hidden[s] bit t where that is −inf;
 	 * returns whether any is. Rows up to the next multiple of 8 keys, and queries of 16, are 0. */
 	bool (*stage_bias)(const float *bias, int64_t t_stride, int64_t s_stride, int queries,
-	                   int keys, float factor, float *tile, uint64_t *hidden);
+	                   int keys, float *tile, uint64_t *hidden);
 	uint64_t (*mask_bits)(const int8_t *mask, int n); /* bit i: mask[i] ≠ 0 */
 	void (*keep_bits)(const dropout_tile *d, int queries, int keys, uint64_t *keep);
 	void (*drop)(float *st, const uint64_t *keep, int queries, int keys);

@@ -1,11 +1,14 @@
 /* attention_fwd.c — out = softmax(scale · q·kᵀ + bias) · v in one pass over the keys.
  *
- * Per tile of 64 queries, with qt · unit = scale · log2 e · qᵀ (no bias; with one st = unit · k · qt + bias):
+ * Per tile of 64 queries, qt = qᵀ · a power of two that is nearly scale, without a bias:
  *
  *   for each tile of 64 keys:  st = k · qt                     [key][query]
  *                              m' = max(m, st), p = 2^(unit · (st − m')), f = 2^(unit · (m − m'))
  *                              l = f · l + Σ p,  o = f · o + pᵀ · v
- *   out = o / l,  lse = unit · m · ln 2 + ln l
+ *   out = o / l,  lse = natural · m + ln l
+ *
+ * where natural · st is the score and unit = natural · log2 e; with a bias st becomes the score
+ * itself, natural · st + bias.
  *
  * Nothing is packed: k is read as broadcast scalars and v as rows, where they lie. A call with few
  * queries (decoding) turns keys to the lanes instead and reads k and v once for all the query heads
@@ -124,6 +127,7 @@ static void add_keys(const forward *f, const workspace *w, const query_tile *q, 
 	tile_softmax s = {
 		.keys = k->keys,
 		.queries = q->rows,
+		.natural = f->u.natural,
 		.unit = f->u.unit,
 		.st = w->st,
 		.bias = k->bias,
@@ -207,9 +211,8 @@ static void one_add_keys(const forward *f, const workspace *w, const query_tile 
 	f->ks->one_scores(w->qt + j * f->n.Kp, f->n.K, row_of(f->a->k, q->b, k->s0, q->g),
 	                  f->a->k->stride[1], k->keys, scores);
 	for (int s = 0; k->bias && s < k->keys; s++)
-		scores[s] = fmaf(scores[s], f->u.unit, k->bias[s * ATTENTION_TILE]);
-	float factor =
-		f->ks->one_softmax(scores, k->bias ? 1 : f->u.unit, seen, w->m + j, w->l + j);
+		scores[s] = fmaf(scores[s], f->u.natural, k->bias[s * ATTENTION_TILE]);
+	float factor = f->ks->one_softmax(scores, f->u.unit, seen, w->m + j, w->l + j);
 	if (f->a->dropout.p > 0)
 		one_drop(f, q, k->s0, scores);
 	f->ks->one_product(scores, seen, row_of(f->a->v, q->b, k->s0, q->g), f->a->v->stride[1],

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define LOG2_E 1.4426950408889634
-#define LN_2 0.6931471805599453
 
 attention_sizes attention_sizes_of(const attention_args *a, int lanes)
 {
@@ -30,13 +29,13 @@ attention_sizes attention_sizes_of(const attention_args *a, int lanes)
 attention_units attention_units_of(const attention_args *a)
 {
 	int exponent;
-	double unit = frexp(fabs(a->scale) * LOG2_E, &exponent);
-	if (unit == 0)
-		return (attention_units){0, 1, (float)LN_2};
+	double natural = frexp(fabs(a->scale), &exponent);
+	bool biased = a->mask.bias.data != NULL;
 	return (attention_units){
 		.q_factor = (float)copysign(ldexp(1, exponent), a->scale),
-		.unit = (float)unit,
-		.lse_unit = (float)(a->mask.bias.data ? LN_2 : unit * LN_2),
+		.natural = (float)natural,
+		.unit = (float)(biased ? LOG2_E : natural * LOG2_E),
+		.lse_unit = biased ? 1 : (float)natural,
 	};
 }
 
@@ -172,7 +171,7 @@ void key_tile_set(key_tile *k, const attention_args *a, const attention_sizes *n
 	if (bias->data) {
 		const float *p = (const float *)bias->data + offset_4d(bias, q->b, q->h, q->t0, s0);
 		hides = ks->stage_bias(p, bias->stride[2], bias->stride[3], q->rows, k->keys,
-		                       (float)LOG2_E, bias_tile, hidden);
+		                       bias_tile, hidden);
 		k->bias = bias_tile;
 	}
 	if (!hides && !a->mask.visible.data && q->all.begin <= s0 && s0 + k->keys <= q->all.end) {

@@ -10,11 +10,13 @@ typedef struct attention_sizes {
 	int64_t Kp, Dp; /* rounded up to whole vectors */
 } attention_sizes;
 
-/* scale · log2 e in two parts: |q_factor| is a power of two, so that scores neither lose a digit nor
- * overflow before their time; unit is positive and about 1. */
+/* scale in two parts: |q_factor| is a power of two, so that scores neither lose a digit nor
+ * overflow before their time; the rest is positive and about 1. */
 typedef struct attention_units {
-	float q_factor, unit;
-	float lse_unit; /* what a running maximum is multiplied by in the logsumexp */
+	float q_factor;
+	float natural;  /* scale · q·k = natural · k·(q_factor · q) */
+	float unit;     /* from a score to an exponent of 2: 1.44 · natural, or with a bias 1.44 */
+	float lse_unit; /* from a score to the logsumexp: natural, or with a bias 1 */
 } attention_units;
 
 /* Up to 64 queries of one sequence and head. */

@@ -27,12 +27,11 @@ void attention_one_product_f32_avx512(const float *p, uint64_t seen, const float
 /* attention_stage_avx512.c */
 void attention_transpose_f32_avx512(const float *x, int64_t row, int rows, int64_t cols,
                                     float factor, float *xt);
-void attention_row_dots_f32_avx512(int rows, int64_t cols, const float *x, int64_t x_row,
-                                   const float *y, int64_t y_row, float factor, float *sum);
+void attention_row_dots_f32_avx512(const float *x, int64_t row, int rows, int64_t cols,
+                                   const float *yt, float *sum);
 bool attention_rows_finite_f32_avx512(const float *x, int64_t row, int rows, int64_t cols);
 bool attention_stage_bias_f32_avx512(const float *bias, int64_t t_stride, int64_t s_stride,
-                                     int queries, int keys, float factor, float *tile,
-                                     uint64_t *hidden);
+                                     int queries, int keys, float *tile, uint64_t *hidden);
 uint64_t attention_mask_bits_avx512(const int8_t *mask, int n);
 void attention_keep_bits_avx512(const dropout_tile *d, int queries, int keys, uint64_t *keep);
 void attention_drop_f32_avx512(float *st, const uint64_t *keep, int queries, int keys);

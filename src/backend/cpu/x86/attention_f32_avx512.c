@@ -37,7 +37,17 @@ static hec_status attention_fwd_f32_avx512(hec_ctx *ctx, const attention_args *a
 	return attention_fwd_tiled(ctx, a, &kernels);
 }
 
+static hec_status attention_bwd_f32_avx512(hec_ctx *ctx, const attention_args *a)
+{
+	if (!rows_contiguous(a->q) || !rows_contiguous(a->k) || !rows_contiguous(a->v) ||
+	    !rows_contiguous(a->out) || !rows_contiguous(a->dout) || !rows_contiguous(a->dq) ||
+	    !rows_contiguous(a->dk) || !rows_contiguous(a->dv))
+		return attention_bwd_f32_ref(ctx, a);
+	return attention_bwd_tiled(ctx, a, &kernels);
+}
+
 void attention_f32_avx512_fill(backend_ops *ops)
 {
 	ops->attention_fwd = attention_fwd_f32_avx512;
+	ops->attention_bwd = attention_bwd_f32_avx512;
 }

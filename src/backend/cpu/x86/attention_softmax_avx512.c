@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) __m512 tree_sum(const __m512 p[8])
 }
 
 /* The maximum of one vector of queries; with a bias the scores are written back with it. */
-static inline __attribute__((always_inline)) __m512 maximum(float *st, __m512 unit,
+static inline __attribute__((always_inline)) __m512 maximum(float *st, __m512 natural,
                                                             const float *bias, const uint64_t *seen,
                                                             int shift, int keys, __m512 m)
 {
@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) __m512 maximum(float *st, __m512 un
 		for (int i = 0; i < 4; i++) {
 			__m512 x = _mm512_loadu_ps(st + (s + i) * STEP);
 			if (bias) {
-				x = _mm512_fmadd_ps(x, unit,
+				x = _mm512_fmadd_ps(x, natural,
 				                    _mm512_loadu_ps(bias + (s + i) * STEP));
 				_mm512_storeu_ps(st + (s + i) * STEP, x);
 			}
@@ -83,24 +83,22 @@ static inline __attribute__((always_inline)) bool softmax(const tile_softmax *x,
                                                           const bool masked)
 {
 	const __m512 lowest = _mm512_set1_ps(-INFINITY);
-	const __m512 unit = _mm512_set1_ps(x->unit);
-	const __m512 after =
-		biased ? _mm512_set1_ps(1.0f) : unit; /* of scores that hold the bias */
+	const __m512 natural = _mm512_set1_ps(x->natural), unit = _mm512_set1_ps(x->unit);
 	const int keys = (x->keys + 7) & ~7;
 	__mmask16 changed = 0;
 	for (int t = 0; t < x->queries; t += 16) {
 		float *st = x->st + t;
 		const uint64_t *seen = masked ? x->seen : NULL;
 		__m512 old = _mm512_loadu_ps(x->m + t);
-		__m512 m = maximum(st, unit, biased ? x->bias + t : NULL, seen, t, keys, old);
+		__m512 m = maximum(st, natural, biased ? x->bias + t : NULL, seen, t, keys, old);
 		/* Where nothing is visible yet every score is −inf: subtract 0, not −inf. */
 		__m512 base =
 			_mm512_mask_mov_ps(m, _mm512_cmpeq_ps_mask(m, lowest), _mm512_setzero_ps());
 		__mmask16 grown = _mm512_cmpneq_ps_mask(m, old);
 		__m512 factor = _mm512_mask_mov_ps(
 			_mm512_set1_ps(1.0f), grown,
-			exp2_f32_avx512(_mm512_mul_ps(_mm512_sub_ps(old, base), after)));
-		__m512 sum = exponentials(st, after, seen, t, keys, base);
+			exp2_f32_avx512(_mm512_mul_ps(_mm512_sub_ps(old, base), unit)));
+		__m512 sum = exponentials(st, unit, seen, t, keys, base);
 		__m512 l = _mm512_fmadd_ps(_mm512_loadu_ps(x->l + t), factor, sum);
 		_mm512_storeu_ps(x->m + t, m);
 		_mm512_storeu_ps(x->l + t, l);
@@ -133,34 +131,34 @@ static inline __attribute__((always_inline)) void
 gradient(const tile_gradient *g, int t, const bool biased, const bool masked, const bool dropped)
 {
 	const __m512 lse = _mm512_loadu_ps(g->lse + t), delta = _mm512_loadu_ps(g->delta + t);
-	const __m512 unit = _mm512_set1_ps(g->unit), kept = _mm512_set1_ps(g->keep_scale),
-		     hidden = _mm512_set1_ps(-INFINITY);
-	float *st = g->st + t, *dp = g->dp + t;
+	const __m512 natural = _mm512_set1_ps(g->natural), scale = _mm512_set1_ps(g->scale);
+	const __m512 kept = _mm512_set1_ps(g->keep_scale), hidden = _mm512_set1_ps(-INFINITY);
+	const __m512 log2_e = _mm512_set1_ps(0x1.715476p+0f);
 	for (int s = 0; s < g->keys; s += 4) {
+		float *st = g->st + s * STEP + t, *dp = g->dp + s * STEP + t;
 #pragma GCC unroll 4
-		for (int i = 0; i < 4; i++, st += STEP, dp += STEP) {
-			__m512 x = _mm512_loadu_ps(st), d = _mm512_loadu_ps(dp);
+		for (int i = 0; i < 4; i++) {
+			__m512 x = _mm512_loadu_ps(st + i * STEP),
+			       d = _mm512_loadu_ps(dp + i * STEP);
 			__mmask16 seen = masked ? (__mmask16)(g->seen[s + i] >> t) : 0xffff;
-			if (biased)
-				x = _mm512_sub_ps(
-					_mm512_fmadd_ps(
-						x, unit,
-						_mm512_loadu_ps(g->bias + (s + i) * STEP + t)),
-					lse);
-			else
-				x = _mm512_fmsub_ps(x, unit, lse);
+			if (biased) {
+				__m512 b = _mm512_loadu_ps(g->bias + (s + i) * STEP + t);
+				x = _mm512_sub_ps(_mm512_fmadd_ps(x, natural, b), lse);
+			} else {
+				x = _mm512_fmsub_ps(x, natural, lse);
+			}
 			if (masked)
 				x = _mm512_mask_mov_ps(hidden, seen, x);
-			__m512 p = exp2_f32_avx512(x), weight = p;
+			__m512 p = exp2_f32_avx512(_mm512_mul_ps(x, log2_e)), weight = p;
 			if (dropped) {
 				__mmask16 keep = (__mmask16)(g->keep[s + i] >> t);
 				weight = _mm512_maskz_mul_ps(keep, p, kept);
 				d = _mm512_maskz_mul_ps(keep, d, kept);
 			}
-			d = _mm512_sub_ps(d, delta);
-			_mm512_storeu_ps(st, weight);
-			_mm512_storeu_ps(dp, masked ? _mm512_maskz_mul_ps(seen, p, d)
-			                            : _mm512_mul_ps(p, d));
+			d = _mm512_maskz_mul_ps(seen, _mm512_mul_ps(p, scale),
+			                        _mm512_sub_ps(d, delta));
+			_mm512_storeu_ps(st + i * STEP, weight);
+			_mm512_storeu_ps(dp + i * STEP, d);
 		}
 	}
 }

@@ -36,20 +36,28 @@ void attention_transpose_f32_avx512(const float *x, int64_t row, int rows, int64
 	}
 }
 
-void attention_row_dots_f32_avx512(int rows, int64_t cols, const float *x, int64_t x_row,
-                                   const float *y, int64_t y_row, float factor, float *sum)
+void attention_row_dots_f32_avx512(const float *x, int64_t row, int rows, int64_t cols,
+                                   const float *yt, float *sum)
 {
-	const __mmask16 tail = (__mmask16)((1u << (cols % 16)) - 1);
-	for (int r = 0; r < rows; r++) {
-		const float *a = x + r * x_row, *b = y + r * y_row;
+	for (int r = 0; r < rows; r += 16) {
+		const float *from[16], *y = yt + r;
+		rows_from(x, row, r, rows, from);
 		__m512 acc = _mm512_setzero_ps();
 		int64_t c = 0;
-		for (; c + 16 <= cols; c += 16)
-			acc = _mm512_fmadd_ps(_mm512_loadu_ps(a + c), _mm512_loadu_ps(b + c), acc);
-		if (tail)
-			acc = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(tail, a + c),
-			                      _mm512_maskz_loadu_ps(tail, b + c), acc);
-		sum[r] = _mm512_reduce_add_ps(acc) * factor;
+		for (; c + 4 <= cols; c += 4) {
+			__m512 t[4];
+			load_16x4(from, c, t);
+#pragma GCC unroll 4
+			for (int i = 0; i < 4; i++, y += ATTENTION_TILE)
+				acc = _mm512_fmadd_ps(t[i], _mm512_loadu_ps(y), acc);
+		}
+		for (; c < cols; c++, y += ATTENTION_TILE) {
+			float v[16];
+			for (int i = 0; i < 16; i++)
+				v[i] = from[i][c];
+			acc = _mm512_fmadd_ps(_mm512_loadu_ps(v), _mm512_loadu_ps(y), acc);
+		}
+		_mm512_storeu_ps(sum + r, acc);
 	}
 }
 
@@ -74,11 +82,10 @@ bool attention_rows_finite_f32_avx512(const float *x, int64_t row, int rows, int
 
 /* The tile as it is, from strides that vectors can follow or not. */
 static void load_bias(const float *bias, int64_t t_stride, int64_t s_stride, int queries, int keys,
-                      float factor, float *tile)
+                      float *tile)
 {
 	const __m512i backwards =
 		_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-	const __m512 f = _mm512_set1_ps(factor);
 	for (int s = 0; s < keys; s++) {
 		for (int t = 0; t < queries; t += 16) {
 			const float *p = bias + t * t_stride + s * s_stride;
@@ -100,19 +107,18 @@ static void load_bias(const float *bias, int64_t t_stride, int64_t s_stride, int
 					v[i] = p[i * t_stride];
 				x = _mm512_loadu_ps(v);
 			}
-			_mm512_storeu_ps(tile + s * ATTENTION_TILE + t, _mm512_mul_ps(x, f));
+			_mm512_storeu_ps(tile + s * ATTENTION_TILE + t, x);
 		}
 	}
 }
 
 bool attention_stage_bias_f32_avx512(const float *bias, int64_t t_stride, int64_t s_stride,
-                                     int queries, int keys, float factor, float *tile,
-                                     uint64_t *hidden)
+                                     int queries, int keys, float *tile, uint64_t *hidden)
 {
 	if (s_stride == 1 && t_stride != 0 && t_stride != -1 && t_stride != 1)
-		attention_transpose_f32_avx512(bias, t_stride, queries, keys, factor, tile);
+		attention_transpose_f32_avx512(bias, t_stride, queries, keys, 1, tile);
 	else
-		load_bias(bias, t_stride, s_stride, queries, keys, factor, tile);
+		load_bias(bias, t_stride, s_stride, queries, keys, tile);
 	const __m512 lowest = _mm512_set1_ps(-INFINITY);
 	const uint64_t live = queries == 64 ? ~UINT64_C(0) : (UINT64_C(1) << queries) - 1;
 	uint64_t any = 0;
