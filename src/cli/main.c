@@ -13,6 +13,7 @@
 
 static const command *const commands[] = {
 	&command_explain,
+	&command_bench,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

@@ -4,6 +4,7 @@
  * system wakes late costs little; the best of many batches counts, because a ceiling is what the
  * machine can do, not what it did while someone else used it. */
 #define HECATE_EXPERIMENTAL
+#include <hecate/arena.h>
 #include <hecate/bench.h>
 
 #include <stdlib.h>
@@ -154,15 +155,18 @@ hec_status hec_bench_read(hec_ctx *ctx, size_t bytes, double seconds, double *gb
 	int64_t tasks = div_up((int64_t)bytes, READ_CHUNK);
 	batch *b = NULL;
 	HEC_TRY(batch_create(find_ceiling(hec_ctx_isa(ctx)), hec_ctx_isa(ctx), &b));
-	float *memory = aligned_alloc(4096, (size_t)tasks * READ_CHUNK);
-	if (!memory) {
-		free(b);
-		return fail(HEC_ERR_MEMORY, "bench: no memory for %zu bytes", bytes);
+	/* Memory as tensors have it, so that the system gives it in the same pages. */
+	hec_arena *arena = NULL;
+	void *memory;
+	hec_status status = hec_arena_create((size_t)tasks * READ_CHUNK, &arena);
+	if (status == HEC_OK)
+		status = hec_arena_alloc(arena, (size_t)tasks * READ_CHUNK, &memory);
+	if (status == HEC_OK) {
+		memset(memory, 1, (size_t)tasks * READ_CHUNK); /* pages of its own */
+		b->memory = memory;
+		*gbs = 1e-9 * best_rate(ctx, b, read_task, tasks, seconds);
 	}
-	memset(memory, 1, (size_t)tasks * READ_CHUNK); /* pages that exist: zeros may be shared */
-	b->memory = memory;
-	*gbs = 1e-9 * best_rate(ctx, b, read_task, tasks, seconds);
-	free(memory);
+	hec_arena_destroy(arena);
 	free(b);
-	return HEC_OK;
+	return status;
 }

@@ -1,0 +1,50 @@
+/* bench_report.h — the results of a run, as a table or as JSON. */
+#ifndef CLI_BENCH_REPORT_H
+#define CLI_BENCH_REPORT_H
+
+#include <stdio.h>
+
+#include "bench_measure.h"
+
+typedef enum bench_goal {
+	GOAL_NONE = 0,
+	GOAL_FRACTION, /* of the ceiling: at least */
+	GOAL_TIME,     /* of the time of the same row without --causal: at most */
+	GOAL_RATE,     /* of the rate of the first row of this operation with that many rows of
+	                   queries: at least */
+	GOAL_MS,       /* at most */
+	GOAL_MEGABYTES /* at most */
+} bench_goal;
+
+typedef struct bench_row {
+	const char *op, *shape;
+	bool causal;
+	bench_variant variant;
+	bench_goal kind;
+	double goal;
+} bench_row;
+
+typedef struct bench_result {
+	bench_row row;
+	bench_shape shape;
+	bench_timing timing;
+	double flops, bytes;
+	bool memory;
+	double memory_fwd, memory_bwd; /* bytes; of attention_memory */
+} bench_result;
+
+typedef struct bench_report {
+	hec_ctx *ctx;
+	bench_ceilings ceilings;
+	bench_result *results;
+	size_t count, room;
+} bench_report;
+
+hec_status report_open(hec_ctx *ctx, size_t room, bench_report *out); /* measures the ceilings */
+void report_close(bench_report *report);
+void report_add(bench_report *report, const bench_result *result);
+
+void report_text(const bench_report *report, FILE *out);
+void report_json(const bench_report *report, FILE *out);
+
+#endif
