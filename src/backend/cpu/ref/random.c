@@ -25,10 +25,8 @@ static void random_words(const random_args *a, uint64_t block, uint32_t words[4]
 	philox(counter, key, words);
 }
 
-static real uniform_at(const random_args *a, uint64_t i)
+static real uniform_at(const random_args *a, uint64_t i, const uint32_t words[4])
 {
-	uint32_t words[4];
-	random_words(a, i / 4, words);
 	double u = (words[i % 4] >> 8) * (1.0 / 16777216);
 	real x = (real)(a->a + (a->b - a->a) * u);
 	/* Rounding to real must not reach the open end. */
@@ -37,10 +35,8 @@ static real uniform_at(const random_args *a, uint64_t i)
 	return x;
 }
 
-static real normal_at(const random_args *a, uint64_t i)
+static real normal_at(const random_args *a, uint64_t i, const uint32_t words[4])
 {
-	uint32_t words[4];
-	random_words(a, i / 2, words);
 	uint64_t first = 2 * (i % 2);
 	double r = ((double)words[first] + 1) * (1.0 / 4294967296.0);
 	double angle = words[first + 1] * (1.0 / 4294967296.0);
@@ -53,11 +49,16 @@ static void random_rows(const void *args, int64_t begin, int64_t end, void *scra
 	const random_call *call = args;
 	const random_args *a = call->a;
 	int64_t C = call->x.shape[3];
+	const uint64_t per_block = a->normal ? 2 : 4;
+	uint32_t words[4];
 	for (int64_t r = begin; r < end; r++) {
 		real *x = (real *)call->x.data + rank4_row(&call->x, r);
 		for (int64_t c = 0; c < C; c++) {
 			uint64_t i = (uint64_t)(r * C + c);
-			x[c * call->x.stride[3]] = a->normal ? normal_at(a, i) : uniform_at(a, i);
+			if (c == 0 || i % per_block == 0)
+				random_words(a, i / per_block, words);
+			x[c * call->x.stride[3]] =
+				a->normal ? normal_at(a, i, words) : uniform_at(a, i, words);
 		}
 	}
 }
