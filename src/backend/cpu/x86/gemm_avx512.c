@@ -58,16 +58,16 @@ static inline __attribute__((always_inline)) void
 store_plain(const int rows, const int vecs, const gemm_tile *t, __m512 acc[TILE_ROWS][TILE_VECS])
 {
 	__mmask16 last = lanes(t->cols - LANES * (vecs - 1));
-#pragma GCC unroll 4
+	UNROLL
 	for (int j = 0; j < vecs; j++) {
 		__mmask16 m = j == vecs - 1 ? last : lanes(LANES);
 		if (t->bias) {
 			__m512 bias = _mm512_maskz_loadu_ps(m, t->bias + LANES * j);
-#pragma GCC unroll 6
+			UNROLL
 			for (int i = 0; i < rows; i++)
 				acc[i][j] = _mm512_add_ps(acc[i][j], bias);
 		}
-#pragma GCC unroll 6
+		UNROLL
 		for (int i = 0; i < rows; i++)
 			_mm512_mask_storeu_ps(t->c + i * t->c_row + LANES * j, m, acc[i][j]);
 	}
@@ -78,17 +78,17 @@ static inline __attribute__((always_inline)) void run_tile(const int rows, const
 {
 	__m512 acc[TILE_ROWS][TILE_VECS];
 	float *sums = t->sums;
-#pragma GCC unroll 6
+	UNROLL
 	for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+		UNROLL
 		for (int j = 0; j < vecs; j++)
 			acc[i][j] = t->resume ? _mm512_loadu_ps(sums + i * COLS + LANES * j)
 			                      : _mm512_setzero_ps();
 	}
 	if (t->finish) { /* c comes while the sums are made */
-#pragma GCC unroll 6
+		UNROLL
 		for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+			UNROLL
 			for (int j = 0; j < vecs; j++)
 				_mm_prefetch((const char *)(t->c + i * t->c_row + LANES * j),
 				             _MM_HINT_T0);
@@ -99,9 +99,9 @@ static inline __attribute__((always_inline)) void run_tile(const int rows, const
 		store_plain(rows, vecs, t, acc);
 		return;
 	}
-#pragma GCC unroll 6
+	UNROLL
 	for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+		UNROLL
 		for (int j = 0; j < vecs; j++)
 			_mm512_storeu_ps(sums + i * COLS + LANES * j, acc[i][j]);
 	}
@@ -151,26 +151,26 @@ static void pack_row_major(int64_t k, int64_t cols, const float *b, int64_t b_k,
 static inline void transpose_16x16(__m512 r[LANES])
 {
 	__m512 t[LANES];
-#pragma GCC unroll 8
+	UNROLL
 	for (int i = 0; i < LANES; i += 2) { /* pairs of rows interleaved */
 		t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
 		t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
 	}
-#pragma GCC unroll 4
+	UNROLL
 	for (int i = 0; i < LANES; i += 4) { /* four rows of one column in each quarter */
 		r[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
 		r[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
 		r[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
 		r[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
 	}
-#pragma GCC unroll 4
+	UNROLL
 	for (int i = 0; i < 4; i++) { /* quarters of rows 0–7 and 8–15 brought together */
 		t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
 		t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
 		t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
 		t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
 	}
-#pragma GCC unroll 4
+	UNROLL
 	for (int i = 0; i < 4; i++) {
 		r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
 		r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
@@ -185,22 +185,22 @@ pack_16_columns(int64_t k, const float *b, int64_t b_col, float *out, int64_t wi
 	int64_t i = 0;
 	__m512 r[LANES];
 	for (; i + LANES <= k; i += LANES) {
-#pragma GCC unroll 16
+		UNROLL
 		for (int j = 0; j < LANES; j++)
 			r[j] = _mm512_loadu_ps(b + j * b_col + i);
 		transpose_16x16(r);
-#pragma GCC unroll 16
+		UNROLL
 		for (int j = 0; j < LANES; j++)
 			_mm512_storeu_ps(out + (i + j) * width, r[j]);
 	}
 	if (i == k)
 		return;
 	__mmask16 m = lanes(k - i);
-#pragma GCC unroll 16
+	UNROLL
 	for (int j = 0; j < LANES; j++)
 		r[j] = _mm512_maskz_loadu_ps(m, b + j * b_col + i);
 	transpose_16x16(r);
-#pragma GCC unroll 16
+	UNROLL
 	for (int j = 0; j < LANES; j++) {
 		if (i + j < k)
 			_mm512_storeu_ps(out + (i + j) * width, r[j]);

@@ -12,28 +12,52 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+/* Both compilers must unroll the loops over rows and vectors early, else acc lies in memory. */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #define TILE_ROWS 6
 #define TILE_VECS 4
+
+/* One row of the tile at one k, written out: clang 14 leaves acc in memory where it must unroll a
+ * loop of its own accord. */
+#define TILE_ROW(i)                                                                                \
+	if (rows > (i)) {                                                                          \
+		__m512 av = _mm512_set1_ps(a[(i)*a_row]);                                          \
+		acc[i][0] = _mm512_fmadd_ps(av, b0, acc[i][0]);                                    \
+		if (vecs > 1)                                                                      \
+			acc[i][1] = _mm512_fmadd_ps(av, b1, acc[i][1]);                            \
+		if (vecs > 2)                                                                      \
+			acc[i][2] = _mm512_fmadd_ps(av, b2, acc[i][2]);                            \
+		if (vecs > 3)                                                                      \
+			acc[i][3] = _mm512_fmadd_ps(av, b3, acc[i][3]);                            \
+	}
+
+/* A vector of b stays in its register: gcc would load it again for every row. */
+static inline __attribute__((always_inline)) __m512 tile_load(const int vecs, int j, const float *b)
+{
+	__m512 v = j < vecs ? _mm512_loadu_ps(b + 16 * j) : _mm512_setzero_ps();
+	if (j < vecs)
+		__asm__("" : "+v"(v));
+	return v;
+}
 
 static inline __attribute__((always_inline)) void
 tile_f32_avx512(const int rows, const int vecs, int64_t K, const float *a, int64_t a_row,
                 int64_t a_k, const float *b, int64_t b_k, __m512 acc[TILE_ROWS][TILE_VECS])
 {
 	for (int64_t k = 0; k < K; k++) {
-		__m512 bv[TILE_VECS];
-#pragma GCC unroll 4
-		for (int j = 0; j < vecs; j++) {
-			bv[j] = _mm512_loadu_ps(b + 16 * j);
-			if (rows > 1) /* else gcc loads it again for every row */
-				__asm__("" : "+v"(bv[j]));
-		}
-#pragma GCC unroll 6
-		for (int i = 0; i < rows; i++) {
-			__m512 av = _mm512_set1_ps(a[i * a_row]);
-#pragma GCC unroll 4
-			for (int j = 0; j < vecs; j++)
-				acc[i][j] = _mm512_fmadd_ps(av, bv[j], acc[i][j]);
-		}
+		__m512 b0 = tile_load(vecs, 0, b), b1 = tile_load(vecs, 1, b);
+		__m512 b2 = tile_load(vecs, 2, b), b3 = tile_load(vecs, 3, b);
+		TILE_ROW(0)
+		TILE_ROW(1)
+		TILE_ROW(2)
+		TILE_ROW(3)
+		TILE_ROW(4)
+		TILE_ROW(5)
 		a += a_k;
 		b += b_k;
 	}
