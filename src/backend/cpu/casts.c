@@ -3,6 +3,8 @@
  * Every value passes through double, which holds all of the other types exactly, so that each cast
  * rounds once: to nearest, ties to even, for floating-point numbers; towards zero and held within
  * the range for whole numbers, where NaN becomes 0. */
+#include "backend/cpu/casts.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -152,7 +154,7 @@ static hec_status fill_any(hec_ctx *ctx, const fill_args *a)
 	return rows_run(ctx, rank4_rows(&call.y), call.y.shape[3], 0, fill_rows, &call);
 }
 
-static hec_status cast_any(hec_ctx *ctx, const cast_args *a)
+hec_status cast_any(hec_ctx *ctx, const cast_args *a)
 {
 	cast_call call = {.x = to_rank4(a->x), .y = to_rank4(a->y)};
 	bool same = a->x->dtype == a->y->dtype && call.x.stride[3] == 1 && call.y.stride[3] == 1;

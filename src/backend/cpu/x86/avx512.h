@@ -18,4 +18,6 @@ void elementwise_f32_avx512_fill(backend_ops *ops);
 void reduce_f32_avx512_fill(backend_ops *ops);
 void rotary_f32_avx512_fill(backend_ops *ops);
 
+void cast_avx512_fill(backend *b); /* f32, bf16 and f16 */
+
 #endif
