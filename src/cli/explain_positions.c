@@ -30,8 +30,7 @@ static void show_picture(const terminal *term, const char *title, const hec_tens
 	text_ink(&block, term, INK_FORMULA);
 	text_add(&block, "%s", title);
 	text_ink(&block, term, INK_FAINT);
-	text_add(&block, "  positions 0 … %d to the right, numbers 0 … %d down\n", (int)fit - 1,
-	         (int)C - 1);
+	text_add(&block, "  positions 0 … %d →, numbers 0 … %d ↓\n", (int)fit - 1, (int)C - 1);
 	text_ink(&block, term, INK_PLAIN);
 	for (int64_t c = 0; c < C; c++) {
 		text_ink(&block, term, INK_FAINT);
@@ -67,8 +66,8 @@ static void show(const terminal *term, const hec_tensor small[2], const hec_tens
 		"a row of sines and cosines that is added to the token's own row: fast waves in "
 		"the first numbers, slower and slower ones after them, angle(t, i) = "
 		"t / 10000^(2i/d_model).");
-	show_table(term, "interleaved, as in the 2017 paper: sin, cos, sin, cos, …", &small[0]);
-	show_table(term, "halves, as Marian has it: all sines, then all cosines", &small[1]);
+	show_table(term, "interleaved (2017 paper): sin, cos, sin, cos, …", &small[0]);
+	show_table(term, "halves (Marian): all sines, then all cosines", &small[1]);
 	show_picture(term, "interleaved", &large[0]);
 	show_picture(term, "halves", &large[1]);
 	text legend = {0};

@@ -1,0 +1,215 @@
+/* test_explain_program.c — the program around the numbers: its errors and exit codes, and what people
+ * see on a terminal and elsewhere. */
+#define _XOPEN_SOURCE 700 /* pseudo-terminals */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/width.h"
+#include "explain_run.h"
+
+static void an_invocation_ends_as_it_should(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *arguments;
+		int code;
+		const char *out, *err; /* part of it; NULL: nothing at all */
+	} table[] = {
+		{"explain two-by-two-as-printed --json", 1, NULL,
+	         "X has shape [1, 3] and W_Q has shape [2, 2]"},
+		{"explain two-by-two-as-printed", 1, "[ 1  2  3 ]", "[1, 3]"},
+		{"explain five-by-two --json", 1, NULL, "5 does not divide by 2"},
+		{"explain five-by-two", 1, NULL, "5 does not divide by 2"},
+		{"explain two-heads --heads 3", 1, NULL, "4 does not divide by 3"},
+		{"explain four-words --heads 3 --json", 1, NULL, "4 does not divide by 3"},
+		{"explain base --heads 4096", 1, NULL, "512 does not divide by 4096"},
+		{"explain two-heads --heads 0", 2, NULL, "--heads wants a whole number from 1"},
+		{"explain two-heads --heads 2x", 2, NULL, "not '2x'"},
+		{"explain two-heads --heads", 2, NULL, "--heads wants a value"},
+		{"explain two-heads --seed -1", 2, NULL, "--seed wants"},
+		{"explain two-heads --seed 18446744073709551616", 2, NULL, "--seed wants"},
+		{"explain two-heads --json=yes", 2, NULL, "--json takes no value"},
+		{"explain two-heads --colour", 2, NULL, "there is no option --colour"},
+		{"explain two-heads four-words", 2, NULL, "give one example"},
+		{"explain", 2, NULL, "give one example"},
+		{"explain nothing", 2, NULL, "there is no example 'nothing'"},
+		{"explain two-heads --file x", 2, NULL, "not both"},
+		{"explain --file x --heads 2", 2, NULL, "stands in the file"},
+		{"explain positions --causal", 2, NULL, "no heads and no mask"},
+		{"explain --list two-heads", 2, NULL, "--list stands alone"},
+		{"explain --list", 0, "five-by-two-free", NULL},
+		{"explain --help", 0, "hecate explain two-by-two", NULL},
+		{"explain -- two-by-two", 0, "W_K", NULL},
+		{"help", 0, "explain", NULL},
+		{"--help", 0, "explain", NULL},
+		{"help explain", 0, "--causal", NULL},
+		{"help nothing", 2, NULL, "there is no command 'nothing'"},
+		{"nothing", 2, NULL, "there is no command 'nothing'"},
+		{"", 2, NULL, "Usage: hecate COMMAND"},
+		{"--version", 0, "compiler", NULL},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+		result r = run(table[i].arguments);
+		bool out = table[i].out ? strstr(r.out, table[i].out) != NULL : *r.out == '\0';
+		bool err = table[i].err ? strstr(r.err, table[i].err) != NULL : *r.err == '\0';
+		if (r.code != table[i].code || !out || !err)
+			fail_msg("hecate %s: exit %d (expected %d)\nout: %.300s\nerr: %.300s",
+			         table[i].arguments, r.code, table[i].code, r.out, r.err);
+		done(&r);
+	}
+}
+
+static void the_version_names_levels_and_parts(void **state)
+{
+	(void)state;
+	result r = run_with("HECATE_ISA=ref HECATE_THREADS=1", "--version");
+	assert_int_equal(r.code, 0);
+	assert_int_equal(strncmp(r.out, "hecate 0.", 9), 0);
+	assert_non_null(strstr(r.out, "jansson"));
+	assert_non_null(strstr(r.out, "ref (yes)"));
+	assert_non_null(strstr(r.out, "in use    ref, 1 thread\n"));
+	done(&r);
+	r = run_with("HECATE_ISA=none-such", "--version");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "none-such"));
+	done(&r);
+	r = run_with("HECATE_ISA=none-such", "explain two-heads");
+	assert_int_equal(r.code, 1);
+	assert_string_equal(r.out, "");
+	assert_non_null(strstr(r.err, "none-such"));
+	done(&r);
+}
+
+static void a_result_that_cannot_be_written_ends_with_1(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("'%s' explain two-heads >/dev/full 2>/dev/null", program()), 1);
+	assert_int_equal(shell("'%s' --version >/dev/full 2>/dev/null", program()), 1);
+	assert_int_equal(shell("'%s' explain two-heads >&- 2>/dev/null", program()), 1);
+	assert_int_equal(
+		shell("('%s' explain base --json 2>/dev/null; echo $? >%s/code) | head -c 1 "
+	              ">/dev/null",
+	              program(), folder),
+		0);
+	char *code = read_all("code");
+	assert_string_equal(code, "1\n");
+	free(code);
+}
+
+/* ---- what people see ---- */
+
+static void no_line_is_wider_than_the_window(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"two-heads",        "four-words", "two-by-two",
+	                                    "five-by-two-free", "ten-by-128", "base",
+	                                    "positions"};
+	static const int columns[] = {60, 80, 120};
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+			char prefix[32], arguments[64];
+			snprintf(prefix, sizeof prefix, "COLUMNS=%d", columns[c]);
+			snprintf(arguments, sizeof arguments, "explain %s", names[i]);
+			result r = run_with(prefix, arguments);
+			assert_int_equal(r.code, 0);
+			assert_null(strchr(r.out, '\x1b'));
+			for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n")) {
+				size_t length = strlen(line);
+				if (display_width(line, length) > columns[c])
+					fail_msg("%s at %d: %s", names[i], columns[c], line);
+				if (length > 0 && line[length - 1] == ' ')
+					fail_msg("%s: space at the end of '%s'", names[i], line);
+			}
+			done(&r);
+		}
+}
+
+/* Chinese tokens of one and two characters: the bracket after each stands in the same column. */
+static void chinese_tokens_line_up(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"思考", "编程", "很", "有趣"};
+	static const char *const brackets[] = {"⎡", "⎢", "⎢", "⎣"};
+	result r = run("explain four-words");
+	assert_non_null(strstr(r.out, "NaN")); /* what happens without the maximum */
+	int found = 0;
+	for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n"))
+		for (int i = 0; i < 4; i++) {
+			char lead[16];
+			snprintf(lead, sizeof lead, "  %s ", words[i]);
+			char *bracket = strstr(line, brackets[i]);
+			if (strncmp(line, lead, strlen(lead)) != 0 || !bracket)
+				continue;
+			assert_int_equal(display_width(line, (size_t)(bracket - line)), 7);
+			found++;
+		}
+	assert_int_equal(found, 4 * 6); /* X, Q, scores, scaled, weights, output begin a line */
+	done(&r);
+}
+
+/* Runs the program on a pseudo-terminal; its output, up to size − 1 bytes. */
+static void run_on_terminal(const char *const *environment, char *out, size_t size)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	assert_true(slave >= 0);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		dup2(slave, STDOUT_FILENO);
+		unsetenv("NO_COLOR");
+		unsetenv("COLORTERM");
+		setenv("TERM", "xterm", 1);
+		for (; *environment; environment += 2)
+			setenv(environment[0], environment[1], 1);
+		execl(program(), program(), "explain", "two-by-two", (char *)NULL);
+		_exit(127);
+	}
+	close(slave); /* so that reading ends with the child */
+	size_t used = 0;
+	for (ssize_t n; used + 1 < size && (n = read(master, out + used, size - 1 - used)) > 0;)
+		used += (size_t)n;
+	out[used] = '\0';
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	close(master);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_non_null(strstr(out, "W_K"));
+}
+
+static void colour_is_for_terminals_that_want_it(void **state)
+{
+	(void)state;
+	static char out[1 << 16];
+	run_on_terminal((const char *const[]){NULL}, out, sizeof out);
+	assert_non_null(strstr(out, "\x1b[48;5;"));
+	run_on_terminal((const char *const[]){"COLORTERM", "truecolor", NULL}, out, sizeof out);
+	assert_non_null(strstr(out, "\x1b[48;2;"));
+	run_on_terminal((const char *const[]){"NO_COLOR", "1", NULL}, out, sizeof out);
+	assert_null(strchr(out, '\x1b'));
+	run_on_terminal((const char *const[]){"TERM", "dumb", NULL}, out, sizeof out);
+	assert_null(strchr(out, '\x1b'));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_invocation_ends_as_it_should),
+		cmocka_unit_test(the_version_names_levels_and_parts),
+		cmocka_unit_test(a_result_that_cannot_be_written_ends_with_1),
+		cmocka_unit_test(no_line_is_wider_than_the_window),
+		cmocka_unit_test(chinese_tokens_line_up),
+		cmocka_unit_test(colour_is_for_terminals_that_want_it),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
