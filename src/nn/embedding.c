@@ -6,14 +6,16 @@
 #include "base/status.h"
 #include "tensor/check.h"
 
+/* rows: what is gathered or scattered, by its name. The ids are read last, once their number fits. */
 static hec_status check(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *ids,
-                        const hec_tensor *table)
+                        const hec_tensor *table, const char *name, const hec_tensor *rows)
 {
 	HEC_TRY(CHECK_GIVEN("embedding", ctx));
 	HEC_TRY(CHECK_GIVEN("embedding", embedding));
 	HEC_TRY(check_real("embedding: table", table));
 	HEC_TRY(CHECK_2D("embedding: table", table, table->dtype, ANY, ANY));
 	HEC_TRY(CHECK_1D("embedding: ids", ids, HEC_I32, ANY));
+	HEC_TRY(CHECK_2D(name, rows, table->dtype, ids->shape[0], table->shape[1]));
 	const int32_t *id = ids->data;
 	for (int64_t n = 0; n < ids->shape[0]; n++) {
 		int32_t i = id[n * ids->stride[0]];
@@ -29,9 +31,9 @@ static hec_status check(hec_ctx *ctx, const hec_embedding *embedding, const hec_
 hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *ids,
                              hec_tensor *y)
 {
-	HEC_TRY(check(ctx, embedding, ids, embedding ? &embedding->table : NULL));
+	HEC_TRY(CHECK_GIVEN("embedding", embedding));
 	const hec_tensor *table = &embedding->table;
-	HEC_TRY(CHECK_2D("embedding: y", y, table->dtype, ids->shape[0], table->shape[1]));
+	HEC_TRY(check(ctx, embedding, ids, table, "embedding: y", y));
 	embedding_args args = {.scale = embedding->scale,
 	                       .padding_id = embedding->padding_id,
 	                       .ids = ids,
@@ -43,8 +45,7 @@ hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const
 hec_status hec_embedding_bwd(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *dy,
                              const hec_tensor *ids, hec_tensor *dtable)
 {
-	HEC_TRY(check(ctx, embedding, ids, dtable));
-	HEC_TRY(CHECK_2D("embedding: dy", dy, dtable->dtype, ids->shape[0], dtable->shape[1]));
+	HEC_TRY(check(ctx, embedding, ids, dtable, "embedding: dy", dy));
 	embedding_args args = {.scale = embedding->scale,
 	                       .padding_id = embedding->padding_id,
 	                       .ids = ids,

@@ -98,22 +98,27 @@ hec_status linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tensor *
 	int64_t out = linear->w.shape[0], in = linear->w.shape[1];
 	HEC_TRY(CHECK_2D("linear: x", x, dtype, ANY, in));
 	HEC_TRY(CHECK_2D("linear: dy", dy, dtype, x->shape[0], out));
-	if (dx) {
+	const bool to_w = grad && is_present(&grad->w), to_b = grad && is_present(&grad->b);
+	/* All before the first product: what is refused is not half done. */
+	if (dx)
 		HEC_TRY(CHECK_2D("linear: dx", dx, dtype, x->shape[0], in));
+	if (to_w)
+		HEC_TRY(CHECK_2D("linear: gradient of w", &grad->w, dtype, out, in));
+	if (to_b)
+		HEC_TRY(CHECK_1D("linear: gradient of b", &grad->b, dtype, out));
+	if (dx) {
 		const hec_packed *packed = if_packed(&linear->w_bwd);
 		gemm_args args = {
 			.a = dy, .b = &linear->w, .packed = packed, .accumulate = add, .c = dx};
 		HEC_TRY(BACKEND(ctx, dtype, gemm, &args));
 	}
-	if (grad && is_present(&grad->w)) {
-		HEC_TRY(CHECK_2D("linear: gradient of w", &grad->w, dtype, out, in));
+	if (to_w) {
 		hec_tensor dyt;
 		HEC_TRY(hec_tensor_transpose(dy, 0, 1, &dyt));
 		gemm_args args = {.a = &dyt, .b = x, .accumulate = true, .c = &grad->w};
 		HEC_TRY(BACKEND(ctx, dtype, gemm, &args));
 	}
-	if (grad && is_present(&grad->b)) {
-		HEC_TRY(CHECK_1D("linear: gradient of b", &grad->b, dtype, out));
+	if (to_b) {
 		reduce_args args = {.x = dy, .sum = &grad->b};
 		HEC_TRY(BACKEND(ctx, dtype, sum_rows, &args));
 	}
