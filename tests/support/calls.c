@@ -532,8 +532,8 @@ static void list_layers(building *b)
 		c->io = layer_io_open(&c->layer, B, T, S);
 		arg(b, "x", 0, SHAPE(B, T, C));
 		arg(b, "y", OUT, SHAPE(B, T, C));
-		if (memory)
-			arg(b, "memory", 0, SHAPE(B, S, C));
+		if (memory) /* multi-head attention without it is self-attention */
+			arg(b, "memory", kind == LAYER_CROSS ? OPTIONAL : 0, SHAPE(B, S, C));
 		if (kind != LAYER_DECODER_ONLY)
 			arg(b, "weights", OUT | OPTIONAL, SHAPE(B, 2, T, keys));
 
@@ -545,7 +545,7 @@ static void list_layers(building *b)
 		arg(b, "x", 0, SHAPE(B, T, C));
 		arg(b, "dx", ADD, SHAPE(B, T, C));
 		if (memory) {
-			arg(b, "memory", 0, SHAPE(B, S, C));
+			arg(b, "memory", kind == LAYER_CROSS ? OPTIONAL : 0, SHAPE(B, S, C));
 			arg(b, "dmemory", ADD, SHAPE(B, S, C));
 			c->io.memory = c->args[3].tensor;
 		}
