@@ -54,8 +54,8 @@ static __attribute__((noinline)) void finish_tile(const gemm_tile *t)
 	}
 }
 
-static inline __attribute__((always_inline)) void
-store_plain(const int rows, const int vecs, const gemm_tile *t, __m512 acc[TILE_ROWS][TILE_VECS])
+TILE_INLINE void store_plain(const int rows, const int vecs, const gemm_tile *t,
+                             __m512 acc[TILE_ROWS][TILE_VECS])
 {
 	__mmask16 last = lanes(t->cols - LANES * (vecs - 1));
 	UNROLL
@@ -73,8 +73,7 @@ store_plain(const int rows, const int vecs, const gemm_tile *t, __m512 acc[TILE_
 	}
 }
 
-static inline __attribute__((always_inline)) void run_tile(const int rows, const int vecs,
-                                                           const gemm_tile *t)
+TILE_INLINE void run_tile(const int rows, const int vecs, const gemm_tile *t)
 {
 	__m512 acc[TILE_ROWS][TILE_VECS];
 	float *sums = t->sums;
@@ -179,8 +178,8 @@ static inline void transpose_16x16(__m512 r[LANES])
 	}
 }
 
-static inline __attribute__((always_inline)) void
-pack_16_columns(int64_t k, const float *b, int64_t b_col, float *out, int64_t width)
+TILE_INLINE void pack_16_columns(int64_t k, const float *b, int64_t b_col, float *out,
+                                 int64_t width)
 {
 	int64_t i = 0;
 	__m512 r[LANES];
