@@ -35,8 +35,8 @@ static void choose_sizes(trial *t, problem *x)
 		x->B = rng_chance(&t->r, 0.03) ? 0 : 1 + rng_below(&t->r, 3);
 		x->G = 1 + rng_below(&t->r, 3);
 		x->H = x->G * (1 + rng_below(&t->r, 3));
-		x->T = rng_chance(&t->r, 0.03) ? 0 : rng_size(&t->r, 260);
-		x->S = rng_chance(&t->r, 0.03) ? 0 : rng_size(&t->r, 400);
+		x->T = rng_chance(&t->r, 0.03) ? 0 : rng_size(&t->r, 520);
+		x->S = rng_chance(&t->r, 0.03) ? 0 : rng_size(&t->r, 1100);
 		x->K = rng_chance(&t->r, 0.4) ? 64 : rng_size(&t->r, 136);
 		x->D = rng_chance(&t->r, 0.6) ? x->K : rng_size(&t->r, 136);
 		if (rng_chance(&t->r, 0.15))

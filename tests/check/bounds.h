@@ -2,7 +2,7 @@
  * tool reads it. `check --numerics docs/numerics.md` fails where the two differ.
  *
  * For each element of an output
- *     |kernel − definition| ≤ FACTOR · plain · scale + ULPS · eps · scale
+ *     |kernel − definition| ≤ factor · plain · scale + ulps · eps · scale
  * with definition = the f64 reference on the same inputs, plain = the largest |f32 reference −
  * definition| / scale of that output, eps = 2⁻²³ and scale = the sum of the magnitudes of the terms
  * of that element, as the last column says. Where scale is 0 the result must be equal.
@@ -10,8 +10,6 @@
 #ifndef CHECK_BOUNDS_H
 #define CHECK_BOUNDS_H
 
-#define BOUND_FACTOR 2
-#define BOUND_ULPS 4
 #define BOUND_PLAIN 16
 
 /* What is lost below the smallest normal number is lost by everyone: no value that went through

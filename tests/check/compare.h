@@ -15,6 +15,7 @@ const bound *bound_of(const char *op); /* NULL: not in the table */
 /* Errors in units of eps · scale: the largest so far. */
 typedef struct errors {
 	double plain, kernel;
+	int other; /* trials in which the kernel's bits were not those of the f32 reference */
 } errors;
 
 /* Whether the f32 reference keeps to its own bound; the reason why not, or NULL. */

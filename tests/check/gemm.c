@@ -15,10 +15,10 @@ static void choose_sizes(trial *t, int64_t *M, int64_t *N, int64_t *K)
 		return;
 	}
 	do {
-		*M = rng_size(&t->r, 260);
-		*N = rng_size(&t->r, 400);
-		*K = rng_chance(&t->r, 0.05) ? 0 : rng_size(&t->r, 400);
-	} while (*M * *N * (*K + 1) > 2000000);
+		*M = rng_size(&t->r, 400);
+		*N = rng_size(&t->r, 800);
+		*K = rng_chance(&t->r, 0.05) ? 0 : rng_size(&t->r, 1100);
+	} while (*M * *N * (*K + 1) > 4000000);
 	if (rng_chance(&t->r, 0.1))
 		*M = 1;
 	if (rng_chance(&t->r, 0.02))

@@ -10,7 +10,7 @@ static void choose_rows(trial *t, int64_t *N, int64_t *C, int64_t plain_n, int64
 	*N = plain_n, *C = plain_c;
 	if (!t->plain) {
 		*N = rng_chance(&t->r, 0.04) ? 0 : rng_size(&t->r, 129);
-		*C = rng_chance(&t->r, 0.1) ? 1000 + rng_below(&t->r, 1000) : rng_size(&t->r, 400);
+		*C = rng_chance(&t->r, 0.1) ? 1000 + rng_below(&t->r, 4000) : rng_size(&t->r, 400);
 	}
 	trial_note(t, "N %lld C %lld", (long long)*N, (long long)*C);
 	t->terms = (double)*C;

@@ -52,9 +52,10 @@ double rng_normal(rng *r)
 
 int64_t rng_size(rng *r, int64_t most)
 {
-	static const int64_t sizes[] = {1,   2,   3,   5,   6,   7,   8,   11,  12,  13, 15,
-	                                16,  17,  23,  31,  32,  33,  48,  63,  64,  65, 97,
-	                                127, 128, 129, 193, 255, 256, 257, 383, 384, 385};
+	static const int64_t sizes[] = {1,   2,   3,   5,   6,   7,    8,    11,  12,  13,  15,
+	                                16,  17,  23,  31,  32,  33,   48,   63,  64,  65,  97,
+	                                127, 128, 129, 193, 255, 256,  257,  383, 384, 385, 511,
+	                                512, 513, 767, 768, 769, 1023, 1024, 1025};
 	int n = 0;
 	while (n < (int)(sizeof sizes / sizeof *sizes) && sizes[n] <= most)
 		n++;
@@ -133,19 +134,20 @@ operand *trial_add(trial *t, const char *name, role role, hec_dtype dtype, layou
 	for (int i = 0; i < rank; i++)
 		order[i] = rank - 1 - i;
 	bool gaps = false, backwards = false;
-	if (!t->plain && how != LAYOUT_CONTIGUOUS) {
+	bool any = how == LAYOUT_ANY && !t->plain;
+	if (!t->plain && how != LAYOUT_CONTIGUOUS)
 		gaps = rng_chance(&t->r, 0.4);
-		if (how == LAYOUT_ANY && rng_chance(&t->r, 0.4)) {
-			for (int i = rank - 1; i > 0; i--) {
-				int64_t j = rng_below(&t->r, i + 1);
-				int swap = order[i];
-				order[i] = order[j];
-				order[j] = swap;
-			}
+	if (any && rng_chance(&t->r, 0.4)) { /* shuffle: all axes, or all but the last */
+		int first = t->rows ? 1 : 0;
+		for (int i = rank - 1; i > first; i--) {
+			int64_t j = first + rng_below(&t->r, i + 1 - first);
+			int swap = order[i];
+			order[i] = order[j];
+			order[j] = swap;
 		}
-		backwards = how == LAYOUT_ANY && rng_chance(&t->r, 0.05);
 	}
-	int64_t step = how == LAYOUT_ANY && gaps && rng_chance(&t->r, 0.2) ? 2 : 1;
+	backwards = any && !t->rows && rng_chance(&t->r, 0.05);
+	int64_t step = any && !t->rows && gaps && rng_chance(&t->r, 0.2) ? 2 : 1;
 	for (int i = 0; i < rank; i++) {
 		stride[order[i]] = step;
 		step *= shape[order[i]] > 0 ? shape[order[i]] : 1;

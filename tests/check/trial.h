@@ -66,6 +66,7 @@ typedef union trial_args {
 typedef struct trial {
 	rng r;
 	bool plain;     /* for timing: one usual shape, contiguous, no odd options */
+	bool rows;      /* the last axis of every tensor is contiguous: what kernels are made for */
 	char text[512]; /* sizes and options in words */
 	operand operands[MAX_OPERANDS];
 	int count;

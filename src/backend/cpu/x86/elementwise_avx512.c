@@ -57,6 +57,8 @@ static hec_status fill_f32_avx512(hec_ctx *ctx, const fill_args *a)
 {
 	fill_call call = {(float)a->value, to_rank4(a->x)};
 	bool flat = hec_tensor_is_contiguous(a->x);
+	if (flat)
+		call.x.stride[3] = 1; /* that of an axis of size 1 may be anything */
 	return spans_run(ctx, rank4_rows(&call.x), call.x.shape[3], flat, 1, fill_span, &call);
 }
 
