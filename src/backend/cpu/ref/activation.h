@@ -49,9 +49,10 @@ static inline real activation_slope(hec_activation act, real x)
 		return half * (1 + erf(x * SQRT_HALF)) + x * INV_SQRT_2PI * exp(-half * x * x);
 	case HEC_ACT_GELU_TANH: {
 		real t = gelu_tanh_of(x);
-		real rise = 1 - t * t; /* 0 far out, where x² might be inf */
-		real inner = SQRT_2_OVER_PI * (1 + 3 * GELU_CUBIC * x * x);
-		return half * (1 + t) + (rise > 0 ? half * x * rise * inner : 0);
+		/* Far out the slope is 1 or 0, but x² might be inf there. */
+		real square = fmin(x * x, (real)0x1p100);
+		real inner = SQRT_2_OVER_PI * (1 + 3 * GELU_CUBIC * square);
+		return half * (1 + t) + half * x * (1 - t * t) * inner;
 	}
 	case HEC_ACT_SILU: {
 		real s = sigmoid(x);
