@@ -26,6 +26,15 @@ static float row_max(const float *x, int64_t V)
 		_mm512_max_ps(_mm512_max_ps(m[0], m[1]), _mm512_max_ps(m[2], m[3])));
 }
 
+/* One vector of x − max, added to both sums. The power of two is cheaper than exp, and what the
+ * product with log2 e rounds away counts least where the term is smallest. */
+VECTOR_MATH void add_terms(__m512 d, __mmask16 lanes, __m512 *exps, __m512 *falls)
+{
+	__m512 e = exp2_ps_avx512(_mm512_mul_ps(d, _mm512_set1_ps(0x1.715476p+0f)));
+	*exps = _mm512_mask_add_ps(*exps, lanes, *exps, e);
+	*falls = _mm512_sub_ps(*falls, d);
+}
+
 /* exps = Σ exp(x − max); falls = Σ (max − x). */
 static void row_sums(const float *x, float max, int64_t V, float *exps, float *falls)
 {
@@ -33,16 +42,21 @@ static void row_sums(const float *x, float max, int64_t V, float *exps, float *f
 	__m512 e[SUMS], f[SUMS];
 	for (int i = 0; i < SUMS; i++)
 		e[i] = f[i] = _mm512_setzero_ps();
-	for (int64_t v = 0; v < V;) {
+	int64_t v = 0;
+	for (; v + 64 <= V; v += 64) {
 #pragma GCC unroll 4
-		for (int i = 0; i < SUMS; i++, v += 16) {
-			if (v >= V)
-				continue;
-			__mmask16 lanes = lanes_at(v, V);
-			__m512 d = _mm512_maskz_sub_ps(lanes, load_ps(lanes, x + v), m);
-			e[i] = _mm512_mask_add_ps(e[i], lanes, e[i], exp_ps_avx512(d));
-			f[i] = _mm512_sub_ps(f[i], d);
+		for (int i = 0; i < SUMS; i++) {
+			__m512 d = _mm512_sub_ps(_mm512_loadu_ps(x + v + 16 * i), m);
+			add_terms(d, 0xFFFF, &e[i], &f[i]);
 		}
+	}
+#pragma GCC unroll 4
+	for (int i = 0; i < SUMS; i++, v += 16) {
+		if (v >= V)
+			continue;
+		__mmask16 lanes = lanes_at(v, V);
+		__m512 d = _mm512_maskz_sub_ps(lanes, load_ps(lanes, x + v), m);
+		add_terms(d, lanes, &e[i], &f[i]);
 	}
 	*exps = sum_lanes(e);
 	*falls = sum_lanes(f);
