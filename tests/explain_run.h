@@ -83,6 +83,7 @@ static inline int shell(const char *format, ...)
 static inline int make_folder(void **state)
 {
 	(void)state;
+	setenv("COLUMNS", "80", 1); /* whatever window the tests run in */
 	return mkdtemp(folder) ? 0 : -1;
 }
 

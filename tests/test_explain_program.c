@@ -201,6 +201,53 @@ static void colour_is_for_terminals_that_want_it(void **state)
 	assert_null(strchr(out, '\x1b'));
 }
 
+/* Runs a command line of the manual as a reader would, from the top of the project. */
+static char *run_line(const char *line)
+{
+	char directory[512];
+	snprintf(directory, sizeof directory, "%s", program());
+	char *slash = strrchr(directory, '/');
+	assert_non_null(slash);
+	*slash = '\0';
+	shell("cd '%s/..' && export PATH='%s':\"$PATH\" HECATE_ISA=ref && { %s; } >%s/all 2>&1",
+	      TESTS_DIR, directory, line, folder);
+	return read_all("all");
+}
+
+/* Each block "$ command" of docs/attention.md: what follows is printed by the command, in this
+ * order, where a line […] leaves something out. */
+static void the_manual_shows_what_the_program_prints(void **state)
+{
+	(void)state;
+	static const char begin[] = "```text\n$ ", gap[] = "[…]\n", end[] = "```";
+	static char manual[1 << 18];
+	FILE *f = fopen(TESTS_DIR "/../docs/attention.md", "rb");
+	assert_non_null(f);
+	manual[fread(manual, 1, sizeof manual - 1, f)] = '\0';
+	fclose(f);
+	int pieces = 0;
+	for (char *block = manual; (block = strstr(block, begin));) {
+		char *line = block + strlen(begin), *rest = strchr(line, '\n') + 1;
+		char *stop = strstr(rest, end);
+		assert_non_null(stop);
+		rest[-1] = *stop = '\0';
+		char *output = run_line(line), *from = output;
+		for (char *piece = rest; *piece; pieces++) {
+			char *next = strstr(piece, gap);
+			if (next)
+				*next = '\0';
+			from = strstr(from, piece);
+			if (!from)
+				fail_msg("$ %s\ndoes not print:\n%s\nbut:\n%s", line, piece,
+				         output);
+			piece = next ? next + strlen(gap) : stop;
+		}
+		free(output);
+		block = stop + 1;
+	}
+	assert_true(pieces > 15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +257,7 @@ int main(void)
 		cmocka_unit_test(no_line_is_wider_than_the_window),
 		cmocka_unit_test(chinese_tokens_line_up),
 		cmocka_unit_test(colour_is_for_terminals_that_want_it),
+		cmocka_unit_test(the_manual_shows_what_the_program_prints),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
