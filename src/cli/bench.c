@@ -12,6 +12,7 @@
 
 #define ROW_SECONDS 0.6
 #define MEMORY_OP "attention_memory"
+#define MOST_SHAPES 128
 
 static const struct bench_op {
 	const char *name;
@@ -160,7 +161,33 @@ static bool single_row(const asked *a, bench_row *out)
 	return true;
 }
 
-static int check_asked(const command *self, const asked *a)
+/* The shapes of --shape, which are separated by semicolons. */
+typedef struct shape_list {
+	char *copy;
+	const char *text[MOST_SHAPES];
+	size_t count;
+} shape_list;
+
+static bool shapes_split(const char *text, shape_list *out)
+{
+	*out = (shape_list){.text = {""}, .count = 1};
+	if (!text)
+		return true;
+	out->copy = malloc(strlen(text) + 1);
+	if (!out->copy)
+		return false;
+	strcpy(out->copy, text);
+	out->count = 0;
+	for (char *at = out->copy; at && out->count < MOST_SHAPES; out->count++) {
+		out->text[out->count] = at;
+		at = strchr(at, ';');
+		if (at)
+			*at++ = '\0';
+	}
+	return true;
+}
+
+static int check_asked(const command *self, const asked *a, const shape_list *shapes)
 {
 	bench_shape shape;
 	char error[160];
@@ -175,8 +202,10 @@ static int check_asked(const command *self, const asked *a)
 	}
 	if ((a->shape || a->variant || a->causal) && !a->op)
 		return command_usage(self, "--shape, --variant and --causal need --op");
-	if (a->shape && !shape_parse(a->shape, &shape, error, sizeof error))
-		return command_usage(self, "%s", error);
+	for (size_t i = 0; i < shapes->count; i++) {
+		if (!shape_parse(shapes->text[i], &shape, error, sizeof error))
+			return command_usage(self, "%s", error);
+	}
 	bench_row row;
 	if (a->variant && single_row(a, &row) && row.variant == BENCH_PLAIN)
 		return command_usage(self, "--variant is mask, bias, interleaved, cold or warm");
@@ -186,12 +215,17 @@ static int check_asked(const command *self, const asked *a)
 }
 
 static hec_status run_all(hec_ctx *ctx, const hec_ctx_options *options, const asked *a,
-                          bench_report *report)
+                          const shape_list *shapes, bench_report *report)
 {
 	bench_row one;
 	double seconds = a->ms ? 1e-3 * (double)a->ms : ROW_SECONDS;
-	if (single_row(a, &one))
-		return run_row(ctx, options, &one, seconds, report);
+	if (single_row(a, &one)) {
+		for (size_t i = 0; i < shapes->count; i++) {
+			one.shape = shapes->text[i];
+			BENCH_TRY(run_row(ctx, options, &one, seconds, report));
+		}
+		return HEC_OK;
+	}
 	for (size_t i = 0; i < ROWS; i++) {
 		if (a->op && strcmp(a->op, rows[i].op) != 0)
 			continue;
@@ -204,12 +238,32 @@ static hec_status run_all(hec_ctx *ctx, const hec_ctx_options *options, const as
 	return HEC_OK;
 }
 
+static int measure(const command *self, const asked *a, const shape_list *shapes)
+{
+	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
+	options.threads = (int)a->threads;
+	options.bind = true;
+	hec_ctx *ctx = NULL;
+	if (hec_ctx_create(&options, &ctx) != HEC_OK)
+		return command_failed(self, "%s", hec_error_message());
+	bench_report report;
+	hec_status status = report_open(ctx, ROWS + MOST_SHAPES, &report);
+	if (status == HEC_OK)
+		status = run_all(ctx, &options, a, shapes, &report);
+	if (status == HEC_OK)
+		(a->json ? report_json : report_text)(&report, stdout);
+	report_close(&report);
+	hec_ctx_destroy(ctx);
+	return status == HEC_OK ? EXIT_DONE : command_failed(self, "%s", hec_error_message());
+}
+
 static int run_bench(const command *self, int argc, char **argv)
 {
 	asked a = {.dtype = "f32"};
 	const option table[] = {
 		{OPTION_TEXT, "--op", "NAME", "one operation", &a.op, 0, 0},
-		{OPTION_TEXT, "--shape", "B=1,T=512,…", "one shape of it", &a.shape, 0, 0},
+		{OPTION_TEXT, "--shape", "B=1,T=512,…", "a shape of it, or several with ; between",
+	         &a.shape, 0, 0},
 		{OPTION_FLAG, "--causal", NULL, "attention to the past alone", &a.causal, 0, 0},
 		{OPTION_TEXT, "--variant", "NAME",
 	         "mask, bias, interleaved (attention); cold, warm (gemm, attention_step)",
@@ -226,24 +280,14 @@ static int run_bench(const command *self, int argc, char **argv)
 		return code;
 	if (operands > 0)
 		return command_usage(self, "'%.40s' is not an option", argv[0]);
-	code = check_asked(self, &a);
-	if (code != PARSED)
-		return code;
-	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
-	options.threads = (int)a.threads;
-	options.bind = true;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&options, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	bench_report report;
-	hec_status status = report_open(ctx, ROWS, &report);
-	if (status == HEC_OK)
-		status = run_all(ctx, &options, &a, &report);
-	if (status == HEC_OK)
-		(a.json ? report_json : report_text)(&report, stdout);
-	report_close(&report);
-	hec_ctx_destroy(ctx);
-	return status == HEC_OK ? EXIT_DONE : command_failed(self, "%s", hec_error_message());
+	shape_list shapes;
+	if (!shapes_split(a.shape, &shapes))
+		return command_failed(self, "no memory");
+	code = check_asked(self, &a, &shapes);
+	if (code == PARSED)
+		code = measure(self, &a, &shapes);
+	free(shapes.copy);
+	return code;
 }
 
 const command command_bench = {
