@@ -223,6 +223,29 @@ static void more_scores_than_anyone_reads_are_refused(void **state)
 	free(text);
 }
 
+/* One head of 500,000 numbers for each of 65 words: few scores, but long sums. */
+static void more_work_than_anyone_waits_for_is_refused(void **state)
+{
+	(void)state;
+	size_t rows = 65, columns = 500000, size = rows * 5 + columns * 6 + 400, used = 0;
+	char *text = malloc(size);
+	assert_non_null(text);
+	used += (size_t)snprintf(text + used, size - used, "{\"X\": [[1]");
+	for (size_t i = 1; i < rows; i++)
+		used += (size_t)snprintf(text + used, size - used, ",[1]");
+	used += (size_t)snprintf(text + used, size - used, "], \"heads\": 1, \"W_V\": [[1]]");
+	for (int w = 0; w < 2; w++) {
+		used += (size_t)snprintf(text + used, size - used, ", \"W_%c\": [[1", "QK"[w]);
+		for (size_t i = 1; i < columns; i++)
+			used += (size_t)snprintf(text + used, size - used, ",1");
+		used += (size_t)snprintf(text + used, size - used, "]]");
+	}
+	used += (size_t)snprintf(text + used, size - used, "}");
+	assert_true(used < size);
+	expect_refused(text, used, "products");
+	free(text);
+}
+
 static void a_file_that_cannot_be_read_says_why(void **state)
 {
 	(void)state;
@@ -315,6 +338,7 @@ int main(void)
 		cmocka_unit_test(deep_nesting_is_refused),
 		cmocka_unit_test(a_large_file_is_refused),
 		cmocka_unit_test(more_scores_than_anyone_reads_are_refused),
+		cmocka_unit_test(more_work_than_anyone_waits_for_is_refused),
 		cmocka_unit_test(a_file_that_cannot_be_read_says_why),
 		cmocka_unit_test(width_is_that_of_a_terminal),
 		cmocka_unit_test(a_clean_text_cannot_steer_a_terminal),

@@ -47,6 +47,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"explain positions --causal", 2, NULL, "no heads and no mask"},
 		{"explain --list two-heads", 2, NULL, "--list stands alone"},
 		{"explain --list", 0, "five-by-two-free", NULL},
+		{"explain --list --json", 0, "\"name\": \"five-by-two-free\"", NULL},
 		{"explain --help", 0, "hecate explain two-by-two", NULL},
 		{"explain -- two-by-two", 0, "W_K", NULL},
 		{"help", 0, "explain", NULL},

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <hecate/context.h>
+#include <jansson.h>
 
 #include "explain_examples.h"
 #include "explain_file.h"
@@ -44,6 +45,21 @@ static void list_examples(void)
 	text_add(&t, "  %s\n", POSITIONS_SUMMARY);
 	fputs(t.data, stdout);
 	text_free(&t);
+}
+
+static bool list_for_machines(void)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; example_at(i); i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", example_at(i)->name,
+		                                      "summary", example_at(i)->summary));
+	json_array_append_new(list, json_pack("{s:s, s:s}", "name", POSITIONS_NAME, "summary",
+	                                      POSITIONS_SUMMARY));
+	json_t *root = json_pack("{s:o}", "examples", list);
+	bool written = json_dumpf(root, stdout, JSON_INDENT(1)) == 0;
+	fputc('\n', stdout);
+	json_decref(root);
+	return written;
 }
 
 /* Shows a problem whose checks are still to come; `label` says what the message is about. */
@@ -165,7 +181,10 @@ static int run(const command *self, int argc, char **argv)
 	if (list && (operands > 0 || r.file))
 		return command_usage(self, "--list stands alone");
 	if (list) {
-		list_examples();
+		if (r.json && !list_for_machines())
+			return command_failed(self, "the list could not be made or written");
+		if (!r.json)
+			list_examples();
 		return EXIT_DONE;
 	}
 	r.name = operands > 0 ? argv[0] : NULL;

@@ -10,9 +10,12 @@
 const char *const given_names[GIVEN_COUNT] = {"X",   "memory", "W_Q", "W_K", "W_V",
                                               "W_O", "b_Q",    "b_K", "b_V", "b_O"};
 
-/* Beyond these nobody reads the numbers any more, and a small file could ask for much memory. */
-#define SIZE_MOST (INT64_C(1) << 20)    /* of heads, d_k, d_v */
-#define NUMBERS_MOST (INT64_C(1) << 26) /* of all steps together */
+/* Beyond these nobody reads the numbers any more, and a small file could ask for much memory and
+ * time. */
+#define HEADS_MOST INT64_C(4096)
+#define SIZE_MOST (INT64_C(1) << 20)     /* of d_k, d_v */
+#define NUMBERS_MOST (INT64_C(1) << 26)  /* of all steps together */
+#define PRODUCTS_MOST (INT64_C(1) << 31) /* to compute them */
 
 void explain_problem_free(explain_problem *p)
 {
@@ -49,11 +52,12 @@ bool explain_problem_make_mask(explain_problem *p, int64_t rows, int64_t columns
 #define SAY(...) (snprintf(error, error_size, __VA_ARGS__), false)
 #define N PRId64
 
-static bool check_size(const char *name, int64_t value, char *error, size_t error_size)
+static bool check_size(const char *name, int64_t value, int64_t most, char *error,
+                       size_t error_size)
 {
-	if (value >= 1 && value <= SIZE_MOST)
+	if (value >= 1 && value <= most)
 		return true;
-	return SAY("%s is %" N ", it must be from 1 to %" N, name, value, SIZE_MOST);
+	return SAY("%s is %" N ", it must be from 1 to %" N, name, value, most);
 }
 
 /* The product a·b of two matrices: as many rows in b as columns in a. */
@@ -83,7 +87,7 @@ static bool check_columns(const explain_problem *p, given which, const char *d_n
 			           name, columns, columns, p->heads, d_name);
 		*d = columns / p->heads;
 	}
-	if (!check_size(d_name, *d, error, error_size))
+	if (!check_size(d_name, *d, SIZE_MOST, error, error_size))
 		return false;
 	if (columns != p->heads * *d)
 		return SAY("%s has shape [%" N ", %" N "], %" N " heads of %s = %" N " need [%" N
@@ -126,10 +130,20 @@ static bool check_amount(const explain_problem *p, char *error, size_t error_siz
 	double H = (double)p->heads, K = (double)p->d_k, D = (double)p->d_v;
 	double out = is_given(p, GIVEN_W_O) ? (double)given_t[GIVEN_W_O].shape[1] : H * D;
 	double numbers = (T + S) * H * K + S * H * D + 4 * H * T * S + 2 * T * H * D + T * out;
-	if (numbers <= (double)NUMBERS_MOST)
-		return true;
-	return SAY("%.0f queries, %.0f keys and %.0f heads are %.0f numbers to show, more than %" N,
-	           T, S, H, numbers, NUMBERS_MOST);
+	double C = (double)given_t[GIVEN_X].shape[1], M = (double)key_source(p)->shape[1];
+	double products =
+		T * C * H * K + S * M * H * (K + D) + H * T * S * (K + D) + T * H * D * out;
+	if (numbers > (double)NUMBERS_MOST)
+		return SAY("%.0f queries, %.0f keys and %.0f heads are %.0f numbers to show, more "
+		           "than "
+		           "%" N,
+		           T, S, H, numbers, NUMBERS_MOST);
+	if (products > (double)PRODUCTS_MOST)
+		return SAY("%.0f queries, %.0f keys and %.0f heads of this size take %.0f "
+		           "products, more "
+		           "than %" N,
+		           T, S, H, products, PRODUCTS_MOST);
+	return true;
 }
 
 bool explain_problem_check(explain_problem *p, char *error, size_t error_size)
@@ -139,7 +153,7 @@ bool explain_problem_check(explain_problem *p, char *error, size_t error_size)
 		if (!is_given(p, needed[i]))
 			return SAY("%s is missing", given_names[needed[i]]);
 	given source = is_given(p, GIVEN_MEMORY) ? GIVEN_MEMORY : GIVEN_X;
-	if (!check_size("heads", p->heads, error, error_size) ||
+	if (!check_size("heads", p->heads, HEADS_MOST, error, error_size) ||
 	    !check_product(p, GIVEN_X, GIVEN_W_Q, error, error_size) ||
 	    !check_product(p, source, GIVEN_W_K, error, error_size) ||
 	    !check_product(p, source, GIVEN_W_V, error, error_size) ||

@@ -120,31 +120,38 @@ static rgb ramp(const rgb *stops, int count, double at)
 	             stops[i].b + f * (stops[i + 1].b - stops[i].b)};
 }
 
-static void add_background(text *t, const terminal *term, rgb c)
-{
-	if (term->colour == COLOUR_24BIT) {
-		text_add(t, "\x1b[48;2;%d;%d;%dm", (int)c.r, (int)c.g, (int)c.b);
-		return;
-	}
-	/* The 6×6×6 cube of the 256 colours, from index 16 on: levels 0, 95, 135, … 255. */
-	double parts[3] = {c.r, c.g, c.b};
-	int index = 0;
-	for (int i = 0; i < 3; i++) {
-		int level = parts[i] < 48 ? 0 : parts[i] < 115 ? 1 : (int)((parts[i] - 35) / 40);
-		index = index * 6 + (level > 5 ? 5 : level);
-	}
-	text_add(t, "\x1b[48;5;%dm", 16 + index);
-}
-
 static double clamp(double x, double low, double high)
 {
 	return x >= low ? (x <= high ? x : high) : low; /* NaN becomes low */
+}
+
+/* A ramp in both kinds of colour: the 256 colours have few dark ones, so theirs are chosen by hand
+ * and grow lighter at each step as the others do. */
+typedef struct palette {
+	const rgb *stops;
+	int stop_count;
+	const unsigned char *indices;
+	int index_count;
+} palette;
+
+static void add_background(text *t, const terminal *term, const palette *p, double value)
+{
+	if (term->colour == COLOUR_24BIT) {
+		rgb c = ramp(p->stops, p->stop_count, value);
+		text_add(t, "\x1b[48;2;%d;%d;%dm", (int)c.r, (int)c.g, (int)c.b);
+	} else {
+		int i = (int)(value * (p->index_count - 1) + 0.5);
+		text_add(t, "\x1b[48;5;%dm", p->indices[i]);
+	}
 }
 
 void text_heat(text *t, const terminal *term, double value)
 {
 	static const rgb stops[] = {{28, 30, 46},    {52, 60, 108},   {62, 116, 140},
 	                            {108, 170, 128}, {226, 196, 104}, {250, 236, 180}};
+	static const unsigned char indices[] = {234, 235, 236, 237, 238, 239, 240, 60,
+	                                        66,  72,  108, 144, 180, 186, 222, 229};
+	static const palette heat = {stops, 6, indices, 16};
 	static const char *const shades[] = {"· ", "░░", "▒▒", "▓▓", "██"};
 	value = clamp(value, 0, 1);
 	if (term->colour == COLOUR_NONE) {
@@ -153,7 +160,7 @@ void text_heat(text *t, const terminal *term, double value)
 		text_add(t, "%s", shades[shade]);
 		return;
 	}
-	add_background(t, term, ramp(stops, 6, value));
+	add_background(t, term, &heat, value);
 	text_add(t, "  \x1b[0m");
 }
 
@@ -161,13 +168,15 @@ void text_wave(text *t, const terminal *term, double value)
 {
 	static const rgb stops[] = {
 		{86, 140, 196}, {44, 64, 104}, {24, 26, 34}, {110, 84, 40}, {240, 206, 120}};
+	static const unsigned char indices[] = {110, 67, 60, 237, 234, 237, 95, 137, 222};
+	static const palette wave = {stops, 5, indices, 9};
 	static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
 	double at = (clamp(value, -1, 1) + 1) / 2;
 	if (term->colour == COLOUR_NONE) {
 		text_add(t, "%s", shades[(int)clamp(at * 5, 0, 4)]);
 		return;
 	}
-	add_background(t, term, ramp(stops, 5, at));
+	add_background(t, term, &wave, at);
 	text_add(t, " \x1b[0m");
 }
 
