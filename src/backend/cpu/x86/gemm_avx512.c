@@ -137,9 +137,22 @@ static void tile_any(const gemm_tile *t)
 
 /* ── packing ──────────────────────────────────────────────────────────────────────────────── */
 
+/* Rows that lie pages apart are not foreseen by the hardware: the copies say what they will read. */
+#define A_AHEAD 16 /* k */
+#define B_AHEAD 8
+
+/* The address may lie beyond the tensor: it is made as a number, and fetching it does no harm. */
+static inline void fetch(const float *p, int64_t k, int64_t stride)
+{
+	uintptr_t at = (uintptr_t)p + (uintptr_t)(k * stride) * sizeof *p;
+	_mm_prefetch((const char *)at, _MM_HINT_T0);
+}
+
 static void pack_row_major(int64_t k, int64_t cols, const float *b, int64_t b_k, float *out)
 {
 	for (int64_t i = 0; i < k; i++) {
+		for (int64_t j = 0; j < cols; j += LANES)
+			fetch(b + j, B_AHEAD, b_k);
 		for (int64_t j = 0; j < cols; j += LANES, out += LANES)
 			_mm512_storeu_ps(out, _mm512_maskz_loadu_ps(lanes(cols - j), b + j));
 		b += b_k;
@@ -235,6 +248,8 @@ static void pack_panel(int64_t k, int64_t cols, const float *b, int64_t b_k, int
 static void pack_rows(int64_t rows, int64_t k, const float *a, int64_t a_k, float *out)
 {
 	__mmask8 m = (__mmask8)((1u << rows) - 1);
+	for (int64_t i = 0; i < k; i++)
+		fetch(a, i + A_AHEAD, a_k);
 	for (int64_t i = 0; i < k; i++)
 		_mm256_mask_storeu_ps(out + i * rows, m, _mm256_maskz_loadu_ps(m, a + i * a_k));
 }
