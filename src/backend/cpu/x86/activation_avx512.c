@@ -26,10 +26,10 @@ VECTOR_MATH void bwd_loop(const activation_args *a, hec_activation act, int64_t 
 	for (int64_t c = begin; c < end; c += 16) {
 		__mmask16 lanes = lanes_at(c, end);
 		__m512 v = load_ps(lanes, x + c), d = load_ps(lanes, dy + c);
-		__m512 slope = activation_slope_ps_avx512(act, v);
+		__m512 value, slope = activation_slope_ps_avx512(act, v, &value);
 		if (up) {
 			__m512 u = load_ps(lanes, up + c);
-			store_ps(dup + c, lanes, _mm512_mul_ps(d, activation_ps_avx512(act, v)));
+			store_ps(dup + c, lanes, _mm512_mul_ps(d, value));
 			d = _mm512_mul_ps(d, u);
 		}
 		store_ps(dx + c, lanes, _mm512_mul_ps(d, slope));

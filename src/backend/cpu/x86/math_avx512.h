@@ -133,7 +133,7 @@ VECTOR_MATH __m512 activation_ps_avx512(hec_activation act, __m512 x)
 
 /* The slope of x · sigmoid(y(x)), dy = y'(x): s + x·dy·s·(1 − s). With e = e^−|y|, the product
  * s·(1 − s) is e / (1 + e)² on both sides, and nothing cancels. */
-VECTOR_MATH __m512 times_sigmoid_slope_ps_avx512(__m512 x, __m512 y, __m512 dy)
+VECTOR_MATH __m512 times_sigmoid_slope_ps_avx512(__m512 x, __m512 y, __m512 dy, __m512 *value)
 {
 	const __m512 one = _mm512_set1_ps(1), zero = _mm512_setzero_ps();
 	__m512 e = exp_ps_avx512(_mm512_sub_ps(zero, _mm512_abs_ps(y)));
@@ -141,34 +141,41 @@ VECTOR_MATH __m512 times_sigmoid_slope_ps_avx512(__m512 x, __m512 y, __m512 dy)
 	__m512 lower = _mm512_mul_ps(e, upper);
 	__mmask16 negative = _mm512_cmp_ps_mask(y, zero, _CMP_LT_OQ);
 	__m512 s = _mm512_mask_mov_ps(upper, negative, lower);
+	*value = _mm512_mul_ps(x, s);
 	return _mm512_fmadd_ps(_mm512_mul_ps(x, _mm512_mul_ps(upper, lower)), dy, s);
 }
 
-VECTOR_MATH __m512 activation_slope_ps_avx512(hec_activation act, __m512 x)
+/* The slope of the activation; its value falls off on the way, a unit or two in the last place from
+ * what activation_ps_avx512 gives. */
+VECTOR_MATH __m512 activation_slope_ps_avx512(hec_activation act, __m512 x, __m512 *value)
 {
 	const __m512 one = _mm512_set1_ps(1), zero = _mm512_setzero_ps();
 	switch (act) {
 	case HEC_ACT_RELU:
+		*value = activation_ps_avx512(act, x);
 		return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, zero, _CMP_GT_OQ), one);
 	case HEC_ACT_GELU: {
 		/* The density e^(−x²/2) / √2π, by way of 2^(−x²/2 · log2 e). */
 		__m512 power = _mm512_mul_ps(_mm512_mul_ps(x, _mm512_set1_ps(-0.72134752f)), x);
 		__m512 density =
 			_mm512_mul_ps(exp2_ps_avx512(power), _mm512_set1_ps(0.39894228040143268f));
-		return _mm512_fmadd_ps(x, density, normal_cdf_ps_avx512(x));
+		__m512 cdf = normal_cdf_ps_avx512(x);
+		*value = _mm512_mul_ps(x, cdf);
+		return _mm512_fmadd_ps(x, density, cdf);
 	}
 	case HEC_ACT_GELU_TANH: {
 		/* Far out the slope is 1 or 0, but x² might be inf there. */
 		__m512 square = _mm512_min_ps(_mm512_set1_ps(0x1p100f), _mm512_mul_ps(x, x));
 		__m512 dy = fma_const(square, _mm512_set1_ps(0.21406444881780076f),
 		                      1.5957691216057308f);
-		return times_sigmoid_slope_ps_avx512(x, gelu_tanh_inner_ps_avx512(x), dy);
+		return times_sigmoid_slope_ps_avx512(x, gelu_tanh_inner_ps_avx512(x), dy, value);
 	}
 	case HEC_ACT_SILU:
-		return times_sigmoid_slope_ps_avx512(x, x, one);
+		return times_sigmoid_slope_ps_avx512(x, x, one, value);
 	case HEC_ACT_NONE:
 		break;
 	}
+	*value = x;
 	return one;
 }
 
