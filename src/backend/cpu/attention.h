@@ -76,6 +76,21 @@ typedef struct dropout_tile {
 	uint64_t threshold; /* a weight is kept where its word is at least this */
 } dropout_tile;
 
+/* Up to ATTENTION_ROWS heads of one query against a tile of keys that they share. */
+typedef struct one_tile {
+	int heads, keys;
+	float *weights;       /* [heads][64] */
+	const uint64_t *seen; /* [heads], bit per key */
+	const float *factor;  /* [heads] */
+	const float *q;       /* [heads][q_row] */
+	int64_t q_row;
+	const float *k, *v;  /* [keys][k_row], [keys][v_row] */
+	const float *next_k; /* keys that come next: a hint to fetch them */
+	int64_t k_row, v_row, K, D;
+	float *o; /* [heads][o_row] */
+	int64_t o_row;
+} one_tile;
+
 typedef struct attention_kernels {
 	int lanes; /* floats of a vector: the step of columns */
 	void (*product)(const tile_product *p);
@@ -100,13 +115,12 @@ typedef struct attention_kernels {
 	void (*keep_bits)(const dropout_tile *d, int queries, int keys, uint64_t *keep);
 	void (*drop)(float *st, const uint64_t *keep, int queries, int keys);
 
-	/* One query, keys in the lanes: the same sums in the same order, so the same bits. */
-	void (*one_scores)(const float *q, int64_t K, const float *k, int64_t k_row, int keys,
-	                   float *scores /* [64] */);
-	float (*one_softmax)(float *scores, float unit, uint64_t seen, float *m,
-	                     float *l); /* the factor */
-	void (*one_product)(const float *p, uint64_t seen, const float *v, int64_t v_row, int64_t D,
-	                    float factor, float *o);
+	/* One query of a few heads. */
+	void (*one_scores)(const one_tile *x); /* weights = k·q */
+	float (*one_softmax)(float *weights, float unit, uint64_t seen, float *m,
+	                     float *l);                     /* returns the factor */
+	void (*one_product)(const one_tile *x, bool alike); /* o = factor · o + weights · v; alike:
+	                                                       all heads see the same keys */
 } attention_kernels;
 
 hec_status attention_fwd_tiled(hec_ctx *ctx, const attention_args *a, const attention_kernels *ks);

@@ -11,55 +11,27 @@
  * itself, natural · st + bias.
  *
  * Nothing is packed: k is read as broadcast scalars and v as rows, where they lie. A call with few
- * queries (decoding) turns keys to the lanes instead and reads k and v once for all the query heads
- * that share them; its sums are made in the same order, so its bits are the same. */
-#include "backend/cpu/attention_tile.h"
+ * queries (decoding) goes query by query: attention_one.c. */
+#include "backend/cpu/attention_fwd.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/random.h"
-
-#define ONE_QUERIES 2    /* up to here a query at a time is faster than a tile */
+#define ONE_QUERIES 2    /* a sequence with up to this many goes query by query */
 #define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
 #define ALONE_COST 16000 /* a call with fewer stays on the calling thread */
 
-typedef struct forward {
-	const attention_args *a;
-	const attention_kernels *ks;
-	attention_sizes n;
-	attention_units u;
-	float keep_scale;
-	bool one;      /* a unit is (b, g) and goes query by query */
-	int64_t tiles; /* of queries, per head */
-	int64_t units, units_per_task;
-	char *scratch;
-	size_t stride;
-} forward;
-
-/* One worker's memory. */
-typedef struct workspace {
-	float *qt;      /* [K][64]; one query: [H/G][Kp] */
-	float *st;      /* [64][64] */
-	float *bias;    /* [64][64] */
-	float *o;       /* [64][Dp]; one query: [H/G][Dp] */
-	float *v;       /* [64][Dp] where v has no whole vectors */
-	float *m, *l;   /* [64]; one query: [H/G] */
-	float *factor;  /* [64] */
-	uint64_t *keep; /* [64] */
-} workspace;
-
 static size_t workspace_set(const forward *f, char *base, workspace *w)
 {
-	const int64_t tile = ATTENTION_TILE, rows = max_i64(tile, f->n.H / f->n.G);
+	const int64_t tile = ATTENTION_TILE;
 	size_t used = 0;
-	w->qt = attention_take(base, &used, max_i64(f->n.K * tile, rows * f->n.Kp));
+	w->qt = attention_take(base, &used, tile * f->n.Kp);
 	w->st = attention_take(base, &used, tile * tile);
 	w->bias = attention_take(base, &used, tile * tile);
-	w->o = attention_take(base, &used, rows * f->n.Dp);
+	w->o = attention_take(base, &used, tile * f->n.Dp);
 	w->v = attention_take(base, &used, tile * f->n.Dp);
-	w->m = attention_take(base, &used, rows);
-	w->l = attention_take(base, &used, rows);
+	w->m = attention_take(base, &used, tile);
+	w->l = attention_take(base, &used, tile);
 	w->factor = attention_take(base, &used, tile);
 	w->keep = (uint64_t *)attention_take(base, &used, 2 * tile);
 	return used;
@@ -188,74 +160,13 @@ static void forward_tile(const forward *f, const workspace *w, int64_t b, int64_
 		write_tile(f, w, &q);
 }
 
-/* Dropout on one query's tile of weights. */
-static void one_drop(const forward *f, const query_tile *q, int64_t s0, float *weights)
-{
-	dropout_tile d = attention_dropout_at(f->a, &f->n, q, s0);
-	for (int s = 0; s < ATTENTION_TILE; s += 4, d.counter[0]++) {
-		uint32_t words[4];
-		philox(d.counter, d.key, words);
-		for (int i = 0; i < 4; i++)
-			weights[s + i] = words[i] >= d.threshold ? weights[s + i] : 0;
-	}
-}
-
-/* One tile of keys for one query of head number j of its group. */
-static void one_add_keys(const forward *f, const workspace *w, const query_tile *q,
-                         const key_tile *k, int64_t j)
-{
-	float *scores = w->st;
-	uint64_t seen = k->kind == TILE_MIXED ? k->by_query[0]
-	                : k->keys == 64       ? ~UINT64_C(0)
-	                                      : (UINT64_C(1) << k->keys) - 1;
-	f->ks->one_scores(w->qt + j * f->n.Kp, f->n.K, row_of(f->a->k, q->b, k->s0, q->g),
-	                  f->a->k->stride[1], k->keys, scores);
-	for (int s = 0; k->bias && s < k->keys; s++)
-		scores[s] = fmaf(scores[s], f->u.natural, k->bias[s * ATTENTION_TILE]);
-	float factor = f->ks->one_softmax(scores, f->u.unit, seen, w->m + j, w->l + j);
-	if (f->a->dropout.p > 0)
-		one_drop(f, q, k->s0, scores);
-	f->ks->one_product(scores, seen, row_of(f->a->v, q->b, k->s0, q->g), f->a->v->stride[1],
-	                   f->n.D, factor, w->o + j * f->n.Dp);
-}
-
-/* One query of `heads` heads from h0 on, which share their keys and values. */
-static void forward_one(const forward *f, const workspace *w, int64_t b, int64_t h0, int64_t heads,
-                        int64_t t)
-{
-	query_tile q;
-	key_tile k;
-	for (int64_t j = 0; j < heads; j++) {
-		const float *from = row_of(f->a->q, b, t, h0 + j);
-		for (int64_t i = 0; i < f->n.K; i++)
-			w->qt[j * f->n.Kp + i] = from[i] * f->u.q_factor;
-		w->m[j] = -INFINITY;
-		w->l[j] = 0;
-	}
-	memset(w->o, 0, (size_t)(heads * f->n.Dp) * sizeof(float));
-	query_tile_set(&q, f->a, &f->n, b, h0, t, 1);
-	for (int64_t s0 = q.any.begin & -ATTENTION_TILE; s0 < q.any.end; s0 += ATTENTION_TILE) {
-		for (int64_t j = 0; j < heads; j++) {
-			q.h = h0 + j;
-			key_tile_set(&k, f->a, &f->n, f->ks, &q, s0, w->bias);
-			if (k.kind != TILE_NONE)
-				one_add_keys(f, w, &q, &k, j);
-		}
-	}
-	for (int64_t j = 0; j < heads; j++) {
-		float *lse = f->a->lse ? row_of(f->a->lse, b, h0 + j, t) : NULL;
-		f->ks->finish(1, f->n.D, w->o + j * f->n.Dp, f->n.Dp, w->m + j, w->l + j,
-		              f->u.lse_unit, f->keep_scale, row_of(f->a->out, b, t, h0 + j), 0,
-		              lse);
-	}
-}
-
-static void forward_few(const forward *f, const workspace *w, int64_t b, int64_t g)
+static void forward_few(const forward *f, const workspace *w, int64_t b, int64_t part)
 {
 	int64_t heads = f->n.H / f->n.G, live = attention_live_queries(f->a, &f->n, b);
+	int64_t h0 = f->n.G * part / f->parts * heads, h1 = f->n.G * (part + 1) / f->parts * heads;
 	for (int64_t t = 0; t < live; t++)
-		forward_one(f, w, b, g * heads, heads, t);
-	for (int64_t h = g * heads; h < (g + 1) * heads; h++)
+		attention_forward_one(f, w, b, h0, h1, t);
+	for (int64_t h = h0; h < h1; h++)
 		write_empty(f, b, h, live, f->n.T);
 }
 
@@ -264,10 +175,10 @@ static void forward_many(const forward *f, const workspace *w, int64_t b, int64_
 	int64_t live = attention_live_queries(f->a, &f->n, b);
 	int64_t end = min_i64(t0 + ATTENTION_TILE, f->n.T);
 	int64_t rows = max_i64(0, min_i64(live, end) - t0);
-	if (rows > ONE_QUERIES)
+	if (live > ONE_QUERIES && rows > 0)
 		forward_tile(f, w, b, h, t0, (int)rows);
-	for (int64_t t = t0; rows <= ONE_QUERIES && t < t0 + rows; t++)
-		forward_one(f, w, b, h, 1, t);
+	for (int64_t t = t0; live <= ONE_QUERIES && t < t0 + rows; t++)
+		attention_forward_one(f, w, b, h, h + 1, t);
 	write_empty(f, b, h, t0 + rows, end);
 }
 
@@ -279,7 +190,7 @@ static void forward_task(void *arg, int64_t task, int worker)
 	int64_t end = min_i64(f->units, (task + 1) * f->units_per_task);
 	for (int64_t u = task * f->units_per_task; u < end; u++) {
 		if (f->one) {
-			forward_few(f, &w, u / f->n.G, u % f->n.G);
+			forward_few(f, &w, u / f->parts, u % f->parts);
 			continue;
 		}
 		/* The last tiles of a causal head are the longest: they go first. */
@@ -288,14 +199,18 @@ static void forward_task(void *arg, int64_t task, int worker)
 	}
 }
 
-/* How many units make a task: enough work for a thread to be worth its handing out. */
-static void plan(forward *f)
+/* How many units make a task: enough work for a thread to be worth its handing out. Query by query,
+ * a unit takes as many heads as the threads allow where they lie side by side in memory, which is
+ * then read in one go. */
+static void plan(forward *f, int64_t threads)
 {
 	const attention_sizes *n = &f->n;
 	f->one = n->T <= ONE_QUERIES;
 	f->tiles = div_up(n->T, ATTENTION_TILE);
-	f->units = n->B * (f->one ? n->G : n->H * f->tiles);
-	int64_t rows = f->one ? 4 * n->H / n->G : min_i64(n->T, ATTENTION_TILE);
+	f->parts = f->a->k->stride[2] < f->a->k->stride[1] ? min_i64(n->G, div_up(threads, n->B))
+	                                                   : n->G;
+	f->units = n->B * (f->one ? f->parts : n->H * f->tiles);
+	int64_t rows = f->one ? 4 * n->T * n->H / f->parts : min_i64(n->T, ATTENTION_TILE);
 	double cost = (double)rows * (double)n->S * (double)(n->K + n->D) / 16 + 200;
 	f->units_per_task = max_i64(1, (int64_t)(TASK_COST / cost));
 	if (cost * (double)f->units < ALONE_COST)
@@ -309,7 +224,7 @@ hec_status attention_fwd_tiled(hec_ctx *ctx, const attention_args *a, const atte
 		return HEC_OK;
 	f.u = attention_units_of(a);
 	f.keep_scale = (float)(1 / (1 - a->dropout.p));
-	plan(&f);
+	plan(&f, pool_threads(ctx_pool(ctx)));
 	workspace w;
 	HEC_TRY(ctx_scratch(ctx, workspace_set(&f, NULL, &w), &f.scratch, &f.stride));
 	pool_run(ctx_pool(ctx), div_up(f.units, f.units_per_task), forward_task, &f);

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "backend/cpu/attention.h"
+#include "backend/cpu/x86/tile_f32_avx512.h" /* also UNROLL */
 
 /* attention_product_avx512.c */
 void attention_product_f32_avx512(const tile_product *p);
@@ -17,12 +18,10 @@ void attention_finish_f32_avx512(int rows, int64_t cols, const float *o, int64_t
                                  float *out, int64_t out_row, float *lse);
 
 /* attention_one_avx512.c */
-void attention_one_scores_f32_avx512(const float *q, int64_t K, const float *k, int64_t k_row,
-                                     int keys, float *scores);
-float attention_one_softmax_f32_avx512(float *scores, float unit, uint64_t seen, float *m,
+void attention_one_scores_f32_avx512(const one_tile *x);
+float attention_one_softmax_f32_avx512(float *weights, float unit, uint64_t seen, float *m,
                                        float *l);
-void attention_one_product_f32_avx512(const float *p, uint64_t seen, const float *v, int64_t v_row,
-                                      int64_t D, float factor, float *o);
+void attention_one_product_f32_avx512(const one_tile *x, bool alike);
 
 /* attention_stage_avx512.c */
 void attention_transpose_f32_avx512(const float *x, int64_t row, int rows, int64_t cols,
@@ -55,7 +54,7 @@ static inline __attribute__((always_inline)) void load_16x4(const float *const r
                                                             __m512 t[4])
 {
 	__m512 v[4];
-#pragma GCC unroll 4
+	UNROLL
 	for (int r = 0; r < 4; r++) {
 		v[r] = _mm512_castps128_ps512(_mm_loadu_ps(row[r] + c));
 		v[r] = _mm512_mask_broadcast_f32x4(v[r], 0x00f0, _mm_loadu_ps(row[4 + r] + c));

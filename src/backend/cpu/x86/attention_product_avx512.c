@@ -14,9 +14,9 @@ static inline __attribute__((always_inline)) void block(const int rows, const in
 {
 	__m512 acc[TILE_ROWS][TILE_VECS];
 	float *c = p->c + at->row * p->c_row + at->col;
-#pragma GCC unroll 4
+	UNROLL
 	for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+		UNROLL
 		for (int j = 0; j < vecs; j++) {
 			if (!p->add)
 				acc[i][j] = _mm512_setzero_ps();
@@ -28,19 +28,19 @@ static inline __attribute__((always_inline)) void block(const int rows, const in
 		}
 	}
 	if (p->add && p->factor) {
-#pragma GCC unroll 4
+		UNROLL
 		for (int i = 0; i < rows; i++) {
 			__m512 f = _mm512_set1_ps(p->factor[at->row + i]);
-#pragma GCC unroll 4
+			UNROLL
 			for (int j = 0; j < vecs; j++)
 				acc[i][j] = _mm512_mul_ps(acc[i][j], f);
 		}
 	}
 	tile_f32_avx512(rows, vecs, at->k1 - at->k0, p->a + at->row * p->a_row + at->k0 * p->a_k,
 	                p->a_row, p->a_k, p->b + at->k0 * p->b_k + at->col, p->b_k, acc);
-#pragma GCC unroll 4
+	UNROLL
 	for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+		UNROLL
 		for (int j = 0; j < vecs; j++) {
 			if (j == vecs - 1)
 				_mm512_mask_storeu_ps(c + i * p->c_row + 16 * j, at->last,

@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) __m512 maximum(float *st, __m512 na
 {
 	__m512 max[4] = {m, m, m, m};
 	for (int s = 0; s < keys; s += 4) {
-#pragma GCC unroll 4
+		UNROLL
 		for (int i = 0; i < 4; i++) {
 			__m512 x = _mm512_loadu_ps(st + (s + i) * STEP);
 			if (bias) {
@@ -63,7 +63,7 @@ exponentials(float *st, __m512 unit, const uint64_t *seen, int shift, int keys, 
 				_mm512_storeu_ps(st + i * STEP, _mm512_setzero_ps());
 			continue;
 		}
-#pragma GCC unroll 8
+		UNROLL
 		for (int i = 0; i < 8; i++) {
 			__m512 x = _mm512_loadu_ps(st + i * STEP);
 			if (seen)
@@ -136,7 +136,7 @@ gradient(const tile_gradient *g, int t, const bool biased, const bool masked, co
 	const __m512 log2_e = _mm512_set1_ps(0x1.715476p+0f);
 	for (int s = 0; s < g->keys; s += 4) {
 		float *st = g->st + s * STEP + t, *dp = g->dp + s * STEP + t;
-#pragma GCC unroll 4
+		UNROLL
 		for (int i = 0; i < 4; i++) {
 			__m512 x = _mm512_loadu_ps(st + i * STEP),
 			       d = _mm512_loadu_ps(dp + i * STEP);

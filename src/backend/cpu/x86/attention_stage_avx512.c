@@ -24,7 +24,7 @@ void attention_transpose_f32_avx512(const float *x, int64_t row, int rows, int64
 		for (; c + 4 <= cols; c += 4) {
 			__m512 t[4];
 			load_16x4(from, c, t);
-#pragma GCC unroll 4
+			UNROLL
 			for (int i = 0; i < 4; i++)
 				_mm512_storeu_ps(xt + (c + i) * ATTENTION_TILE + r,
 				                 _mm512_mul_ps(t[i], f));
@@ -47,7 +47,7 @@ void attention_row_dots_f32_avx512(const float *x, int64_t row, int rows, int64_
 		for (; c + 4 <= cols; c += 4) {
 			__m512 t[4];
 			load_16x4(from, c, t);
-#pragma GCC unroll 4
+			UNROLL
 			for (int i = 0; i < 4; i++, y += ATTENTION_TILE)
 				acc = _mm512_fmadd_ps(t[i], _mm512_loadu_ps(y), acc);
 		}
