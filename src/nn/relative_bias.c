@@ -39,6 +39,7 @@ static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias 
 int64_t hec_relative_bucket(const hec_relative_bias *bias, int64_t distance)
 {
 	int64_t buckets = bias->table.shape[0], base = 0, d;
+	distance = max_i64(distance, -INT64_MAX); /* so that it can be negated */
 	if (bias->bidirectional) {
 		buckets /= 2;
 		base = distance > 0 ? buckets : 0;
@@ -65,6 +66,9 @@ static hec_status make_ids(hec_arena *arena, const hec_relative_bias *bias, int6
                            int64_t offset, hec_tensor *ids)
 {
 	int64_t L = line_length(T, S);
+	if (offset < -INT32_MAX || offset > INT32_MAX)
+		return fail(HEC_ERR_ARGUMENT, "relative bias: an offset of %lld",
+		            (long long)offset);
 	HEC_TRY(hec_arena_tensor(arena, HEC_I32, 1, &L, ids));
 	for (int64_t i = 0; i < L; i++)
 		((int32_t *)ids->data)[i] =
@@ -96,11 +100,9 @@ static hec_embedding as_embedding(const hec_relative_bias *bias)
 	return (hec_embedding){.table = bias->table, .scale = 1, .padding_id = -1};
 }
 
-hec_status hec_relative_bias_fwd(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias,
-                                 int64_t T, int64_t S, int64_t offset, hec_tensor *view)
+static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias, int64_t T,
+                          int64_t S, int64_t offset, hec_tensor *view)
 {
-	HEC_TRY(check(ctx, arena, bias));
-	HEC_TRY(CHECK_GIVEN("relative bias", view));
 	hec_tensor line, ids, made;
 	HEC_TRY(make_view(arena, bias, T, S, &line, &made));
 	size_t mark = hec_arena_used(arena);
@@ -111,6 +113,18 @@ hec_status hec_relative_bias_fwd(hec_ctx *ctx, hec_arena *arena, const hec_relat
 	hec_arena_rewind(arena, mark);
 	*view = made;
 	return HEC_OK;
+}
+
+hec_status hec_relative_bias_fwd(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias,
+                                 int64_t T, int64_t S, int64_t offset, hec_tensor *view)
+{
+	HEC_TRY(check(ctx, arena, bias));
+	HEC_TRY(CHECK_GIVEN("relative bias", view));
+	size_t mark = hec_arena_used(arena);
+	hec_status status = forward(ctx, arena, bias, T, S, offset, view);
+	if (status != HEC_OK)
+		hec_arena_rewind(arena, mark);
+	return status;
 }
 
 hec_status hec_relative_bias_zero(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias,
@@ -146,7 +160,7 @@ hec_status hec_relative_bias_bwd(hec_ctx *ctx, hec_arena *arena, const hec_relat
 	size_t mark = hec_arena_used(arena);
 	HEC_TRY(make_ids(arena, bias, T, S, offset, &ids));
 	hec_embedding rows = as_embedding(bias);
-	HEC_TRY(hec_embedding_bwd(ctx, &rows, &line, &ids, dtable));
+	hec_status status = hec_embedding_bwd(ctx, &rows, &line, &ids, dtable);
 	hec_arena_rewind(arena, mark);
-	return HEC_OK;
+	return status;
 }
