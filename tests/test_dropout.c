@@ -156,8 +156,109 @@ static void every_part_of_the_key_changes_the_mask(void **state)
 	kit_close(&k);
 }
 
-/* Every dropout of a layer is at a site of its own: with one key, no two masks are alike; and a
- * layer without a key drops nothing. */
+/* Multi-head attention by hand: q, k, v, the weights and the output each at a site of its own. */
+static void every_dropout_of_multi_head_attention_has_a_site_of_its_own(void **state)
+{
+	(void)state;
+	kit k = kit_open(4450);
+	enum { B = 2, T = 7, C = 24, H = 2 };
+	const uint16_t site = 30;
+	const hec_dropout_key key = {91, 92, 93};
+	for (int fused = 0; fused < 2; fused++) {
+		hec_multi_head l = {.config = {.size = sizeof l.config,
+		                               .width = C,
+		                               .heads = H,
+		                               .fused = fused,
+		                               .dropout_qkv = 0.3,
+		                               .dropout_weights = 0.4,
+		                               .dropout_out = 0.2,
+		                               .site = site}};
+		OK(&k, hec_multi_head_resolve(&l.config));
+		param_list params = {.k = &k, .dtype = HEC_F32};
+		OK(&k, hec_multi_head_params(&l, "a", param_make, &params));
+		hec_tensor x = make_random(&k, HEC_F32, SHAPE(B, T, C)),
+			   y = make(&k, HEC_F32, SHAPE(B, T, C));
+		OK(&k, hec_multi_head_fwd(k.ctx, k.arena, &l, &x, NULL, NULL, &key, NULL, &y, NULL,
+		                          NULL));
+		hec_tensor rows, part[3], out = make(&k, HEC_F32, SHAPE(B, T, H, C / H)),
+					  z = make(&k, HEC_F32, SHAPE(B * T, C));
+		OK(&k, hec_tensor_reshape(&x, 2, SHAPE(B * T, C), &rows));
+		for (int i = 0; i < 3; i++) {
+			hec_linear linear = fused ? l.qkv : i == 0 ? l.q : i == 1 ? l.k : l.v;
+			if (fused) {
+				OK(&k, hec_tensor_slice(&l.qkv.w, 0, i * C, C, &linear.w));
+				OK(&k, hec_tensor_slice(&l.qkv.b, 0, i * C, C, &linear.b));
+			}
+			part[i] = make(&k, HEC_F32, SHAPE(B * T, C));
+			OK(&k, hec_linear_fwd(k.ctx, &linear, HEC_ACT_NONE, &rows, NULL, &part[i],
+			                      NULL));
+			hec_dropout d = {0.3, (uint16_t)(site + i), key};
+			OK(&k, hec_dropout_apply(k.ctx, &d, &part[i], &part[i]));
+			OK(&k, hec_tensor_reshape(&part[i], 4, SHAPE(B, T, H, C / H), &part[i]));
+		}
+		hec_attention_desc desc = HEC_ATTENTION_DESC_INIT;
+		desc.dropout = (hec_dropout){0.4, site + 3, key};
+		OK(&k,
+		   hec_attention_fwd(k.ctx, &desc, &part[0], &part[1], &part[2], NULL, &out, NULL));
+		OK(&k, hec_tensor_reshape(&out, 2, SHAPE(B * T, C), &rows));
+		OK(&k, hec_linear_fwd(k.ctx, &l.out, HEC_ACT_NONE, &rows, NULL, &z, NULL));
+		OK(&k, hec_dropout_apply(k.ctx, &(hec_dropout){0.2, site + 4, key}, &z, &z));
+		OK(&k, hec_tensor_reshape(&z, 3, SHAPE(B, T, C), &z));
+		check_same_bits(&k, "by hand", &y, &z);
+	}
+	kit_close(&k);
+}
+
+static void every_dropout_of_the_feed_forward_network_has_a_site_of_its_own(void **state)
+{
+	(void)state;
+	kit k = kit_open(4460);
+	enum { N = 9, C = 8, F = 20 };
+	const hec_dropout_key key = {91, 92, 93};
+	hec_feed_forward l = {.config = {.size = sizeof l.config,
+	                                 .width = C,
+	                                 .hidden = F,
+	                                 .act = HEC_ACT_GELU,
+	                                 .dropout_hidden = 0.3,
+	                                 .dropout_out = 0.4,
+	                                 .site = 17}};
+	param_list params = {.k = &k, .dtype = HEC_F32};
+	OK(&k, hec_feed_forward_params(&l, "ff", param_make, &params));
+	hec_tensor x = make_random(&k, HEC_F32, SHAPE(N, C)),
+		   residual = make_random(&k, HEC_F32, SHAPE(N, C)),
+		   y = make(&k, HEC_F32, SHAPE(N, C)), h = make(&k, HEC_F32, SHAPE(N, F)),
+		   z = make(&k, HEC_F32, SHAPE(N, C));
+	OK(&k, hec_feed_forward_fwd(k.ctx, k.arena, &l, &x, &key, &residual, &y, NULL));
+	OK(&k, hec_linear_fwd(k.ctx, &l.up, HEC_ACT_GELU, &x, NULL, &h, NULL));
+	OK(&k, hec_dropout_apply(k.ctx, &(hec_dropout){0.3, 17, key}, &h, &h));
+	OK(&k, hec_linear_fwd(k.ctx, &l.down, HEC_ACT_NONE, &h, NULL, &z, NULL));
+	OK(&k, hec_dropout_apply(k.ctx, &(hec_dropout){0.4, 18, key}, &z, &z));
+	OK(&k, hec_add(k.ctx, 1, &z, 1, &residual, &z));
+	check_same_bits(&k, "by hand", &y, &z);
+	kit_close(&k);
+}
+
+static void the_sites_of_a_layer_do_not_overlap(void **state)
+{
+	(void)state;
+	kit k = kit_open(4470);
+	layer l;
+	layer_open(&l, &k, LAYER_ENCODER, HEC_F32, 8, 2, 12, 0.1);
+	hec_encoder_layer_config e = l.encoder.config;
+	e.site = 100;
+	OK(&k, hec_encoder_layer_setup(&e, &l.encoder));
+	assert_int_equal(l.encoder.attention.config.site, 100);
+	assert_int_equal(l.encoder.feed_forward.config.site, 100 + HEC_MULTI_HEAD_SITES);
+	layer_open(&l, &k, LAYER_DECODER, HEC_F32, 8, 2, 12, 0.1);
+	hec_decoder_layer_config d = l.decoder.config;
+	d.site = 200;
+	OK(&k, hec_decoder_layer_setup(&d, &l.decoder));
+	assert_int_equal(l.decoder.self.config.site, 200);
+	assert_int_equal(l.decoder.cross.config.site, 200 + HEC_MULTI_HEAD_SITES);
+	assert_int_equal(l.decoder.feed_forward.config.site, 200 + 2 * HEC_MULTI_HEAD_SITES);
+	kit_close(&k);
+}
+
 static void a_layer_without_a_key_drops_nothing(void **state)
 {
 	(void)state;
@@ -190,6 +291,9 @@ int main(void)
 		cmocka_unit_test(backward_makes_the_same_mask_as_forward),
 		cmocka_unit_test(the_share_of_zeros_is_p_and_the_mean_stays),
 		cmocka_unit_test(every_part_of_the_key_changes_the_mask),
+		cmocka_unit_test(every_dropout_of_multi_head_attention_has_a_site_of_its_own),
+		cmocka_unit_test(every_dropout_of_the_feed_forward_network_has_a_site_of_its_own),
+		cmocka_unit_test(the_sites_of_a_layer_do_not_overlap),
 		cmocka_unit_test(a_layer_without_a_key_drops_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
