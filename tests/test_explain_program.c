@@ -16,6 +16,8 @@
 #include "cli/width.h"
 #include "explain_run.h"
 
+#define MANUAL_MOST (1 << 18) /* bytes of docs/attention.md */
+
 static void an_invocation_ends_as_it_should(void **state)
 {
 	(void)state;
@@ -215,17 +217,45 @@ static char *run_line(const char *line)
 	return read_all("all");
 }
 
+static void read_manual(char *manual, size_t size)
+{
+	FILE *f = fopen(TESTS_DIR "/../docs/attention.md", "rb");
+	assert_non_null(f);
+	manual[fread(manual, 1, size - 1, f)] = '\0';
+	fclose(f);
+}
+
+/* Each block of C in docs/attention.md is a whole program. */
+static void the_programs_of_the_manual_compile(void **state)
+{
+	(void)state;
+	static const char begin[] = "```c\n", end[] = "```";
+	static char manual[MANUAL_MOST];
+	int programs = 0;
+	read_manual(manual, sizeof manual);
+	for (char *block = manual; (block = strstr(block, begin)); programs++) {
+		block += strlen(begin);
+		char *stop = strstr(block, end);
+		assert_non_null(stop);
+		*stop = '\0';
+		write_file("manual.c", block);
+		if (shell("'%s' -std=c11 -Wall -Wextra -Werror -fsyntax-only -I'%s/../include' "
+		          "%s/manual.c",
+		          HECATE_COMPILER, TESTS_DIR, folder) != 0)
+			fail_msg("does not compile:\n%s", block);
+		block = stop + 1;
+	}
+	assert_int_equal(programs, 2);
+}
+
 /* Each block "$ command" of docs/attention.md: what follows is printed by the command, in this
  * order, where a line […] leaves something out. */
 static void the_manual_shows_what_the_program_prints(void **state)
 {
 	(void)state;
 	static const char begin[] = "```text\n$ ", gap[] = "[…]\n", end[] = "```";
-	static char manual[1 << 18];
-	FILE *f = fopen(TESTS_DIR "/../docs/attention.md", "rb");
-	assert_non_null(f);
-	manual[fread(manual, 1, sizeof manual - 1, f)] = '\0';
-	fclose(f);
+	static char manual[MANUAL_MOST];
+	read_manual(manual, sizeof manual);
 	int pieces = 0;
 	for (char *block = manual; (block = strstr(block, begin));) {
 		char *line = block + strlen(begin), *rest = strchr(line, '\n') + 1;
@@ -259,6 +289,7 @@ int main(void)
 		cmocka_unit_test(chinese_tokens_line_up),
 		cmocka_unit_test(colour_is_for_terminals_that_want_it),
 		cmocka_unit_test(the_manual_shows_what_the_program_prints),
+		cmocka_unit_test(the_programs_of_the_manual_compile),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -156,9 +156,12 @@ static void show_projections(page *g)
 		         cross && i > 0 ? "memory" : "X", names[i],
 		         is_given(g->p, (given)(GIVEN_B_Q + i)) ? " + b_" : "",
 		         is_given(g->p, (given)(GIVEN_B_Q + i)) ? names[i] : "");
-	begin_step(g, "Project",
-	           cross ? "Every row of X becomes a query; every row of memory a key and a value."
-	                 : "Every row of X becomes a query, a key and a value.");
+	char words[256];
+	snprintf(words, sizeof words, "%s%s",
+	         cross ? "Every row of X becomes a query; every row of memory a key and a value."
+	               : "Every row of X becomes a query, a key and a value.",
+	         g->p->heads == 1 ? "" : " Each head has its own columns of W_Q, W_K and W_V.");
+	begin_step(g, "Project", words);
 	for (int64_t h = 0; h < g->heads_shown; h++) {
 		text blocks[3] = {{0}};
 		size_t count = 0;
@@ -209,14 +212,27 @@ static void show_comparison(page *g)
 	begin_step(g, "Scale", words);
 	snprintf(title, sizeof title, "scaled# = scores#/√%" PRId64, g->p->d_k);
 	show_scores(g, "scaled", title, false, false);
-	if (!is_masked(g))
-		return;
-	begin_step(
-		g, "Mask",
-		g->p->causal
-			? "A query sees itself and what came before. What it does not see (·) is "
-			  "left out, whatever is stored there."
-			: "What a query does not see (·) is left out, whatever is stored there.");
+}
+
+static void show_mask(page *g)
+{
+	char words[256];
+	int64_t ahead = key_source(g->p)->shape[0] - g->p->given[GIVEN_X].shape[0];
+	if (!g->p->causal)
+		snprintf(words, sizeof words,
+		         "What a query does not see (·) is left out, whatever is stored there.");
+	else if (ahead == 0)
+		snprintf(words, sizeof words,
+		         "A query sees itself and what came before. What it does not see (·) is "
+		         "left "
+		         "out, whatever is stored there.");
+	else
+		snprintf(words, sizeof words,
+		         "Causal: query t sees the keys up to t %c %" PRId64
+		         ", so that the last query sees the last key. What is not seen (·) is left "
+		         "out, whatever is stored there.",
+		         ahead > 0 ? '+' : '-', ahead > 0 ? ahead : -ahead);
+	begin_step(g, "Mask", words);
 	show_scores(g, "masked", "masked#", true, false);
 }
 
@@ -366,6 +382,8 @@ void explain_show_steps(const terminal *term, const explain_problem *p, const ex
 		               "Numbers are shown for head 0; --json holds them all.");
 	show_projections(&g);
 	show_comparison(&g);
+	if (is_masked(&g))
+		show_mask(&g);
 	show_softmax(&g);
 	show_mix(&g);
 	show_ending(&g);
