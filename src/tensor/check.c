@@ -66,8 +66,8 @@ hec_status check_any(const char *name, const hec_tensor *t)
 {
 	if (!is_present(t))
 		return fail(HEC_ERR_ARGUMENT, "%s is missing", name);
-	if (t->rank > HEC_MAX_RANK)
-		return fail(HEC_ERR_SHAPE, "%s has rank %d, more than %d", name, (int)t->rank,
+	if (t->rank < 1 || t->rank > HEC_MAX_RANK)
+		return fail(HEC_ERR_SHAPE, "%s has rank %d, not 1 … %d", name, (int)t->rank,
 		            HEC_MAX_RANK);
 	if (hec_dtype_size(t->dtype) == 0)
 		return fail(HEC_ERR_ARGUMENT, "%s has the unknown dtype %d", name, (int)t->dtype);

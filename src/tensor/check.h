@@ -32,10 +32,10 @@ hec_status check_any(const char *name, const hec_tensor *t);
 /* The same in f32 or f64: what the layers compute in. */
 hec_status check_real(const char *name, const hec_tensor *t);
 
-/* Whether an optional tensor was given. */
+/* Whether an optional tensor was given. A negative rank is no way to leave one out: it is refused. */
 static inline bool is_present(const hec_tensor *t)
 {
-	return t && t->rank > 0;
+	return t && t->rank != 0;
 }
 
 #endif

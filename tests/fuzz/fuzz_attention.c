@@ -68,6 +68,7 @@ static int32_t take_int(input *in)
 typedef struct memory {
 	void *blocks[TENSORS + 8];
 	int count;
+	int huge;     /* tensors with an axis beyond MAX_WORK */
 	bool too_big; /* a right description of more than this test wants to touch */
 	bool wrong;   /* a description that no call may accept */
 } memory;
@@ -102,11 +103,16 @@ static void set_strides(hec_tensor *t, int kind)
 static void give_memory(memory *m, hec_tensor *t, uint8_t seed)
 {
 	size_t each = hec_dtype_size(t->dtype);
-	bool wrong = each == 0 || t->rank < 1 || t->rank > HEC_MAX_RANK;
-	/* No dimension of the call is larger than MAX_WORK, so such an axis fits nothing. */
-	for (int i = 0; !wrong && i < t->rank; i++)
-		wrong = t->shape[i] < 0 || t->shape[i] > MAX_WORK;
-	if (wrong) {
+	bool wrong = each == 0 || t->rank < 1 || t->rank > HEC_MAX_RANK, huge = false;
+	for (int i = 0; !wrong && i < t->rank; i++) {
+		wrong = t->shape[i] < 0;
+		huge = huge || t->shape[i] > MAX_WORK;
+	}
+	/* Each dimension is a dimension of two tensors at least: a huge one that stands alone fits
+	 * nothing. A second may fit the first, and then there is no such memory. */
+	if (huge && m->huge++ > 0)
+		m->too_big = true;
+	if (wrong || huge) {
 		m->wrong = true;
 		t->data = hold(m, 8);
 		return;
@@ -152,12 +158,14 @@ static hec_tensor take_tensor(input *in, memory *m, hec_dtype dtype, int rank, c
 	hec_tensor t = {.dtype = dtype, .rank = rank};
 	memcpy(t.shape, shape, (size_t)rank * sizeof *shape);
 	uint8_t spoil = take(in);
-	if (spoil == 255)
+	if (spoil == 255) {
 		t.dtype = (hec_dtype)take_of(in, 9);
-	else if (spoil == 254)
+	} else if (spoil == 254) {
 		t.rank = (int32_t)take(in) - 2;
-	else if (spoil >= 250)
-		t.shape[take_of(in, (uint8_t)rank)] = take_size(in);
+	} else if (spoil >= 250) {
+		int axis = take_of(in, (uint8_t)rank);
+		t.shape[axis] = take_size(in);
+	}
 	set_strides(&t, spoil >= 128 ? take(in) : 0);
 	if (!written && spoil >= 200 && spoil < 210)
 		t.stride[spoil & 3] = 0;
