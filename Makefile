@@ -31,7 +31,7 @@ compare: build ## the same shapes in other libraries, in turn, as ratios (makes 
 	@tools/compare $(BUILD)
 
 parity: build ## compare results and gradients with PyTorch, live (makes a virtual environment)
-	@tools/bootstrap peers
+	@tools/bootstrap test peers
 	@tools/parity $(BUILD)
 
 fuzz: ## each fuzz target for FUZZ_SECONDS on its committed corpus
