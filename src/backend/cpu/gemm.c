@@ -19,7 +19,6 @@
 #define SHARED_PANELS 8         /* at least, so that the threads meet seldom */
 #define OWN_K_BLOCK 256         /* of a panel that a task packs for itself */
 #define PACK_K 8                /* of a copied at a time: its cache lines, at any stride */
-#define TASKS_PER_THREAD 16     /* at most */
 #define SMALL_WORK (256 * 1024) /* multiply-adds, or floats of b, that one thread does alone */
 #define ALIGN 64
 
@@ -189,8 +188,15 @@ static bool is_small(const product *p)
 	       (double)p->N * (double)p->K < SMALL_WORK;
 }
 
-/* Chooses blocks and groups so that `threads` finish together: the least time when every task costs
- * its tiles, plus a little for reading (or copying) its rows of a. */
+/* What a task costs, in 64ths of a full tile: its tiles; bringing each panel, and its rows of a,
+ * into cache or packing them; being handed out. Rough: it need only rank. */
+static int64_t task_cost(const product *p, int64_t tiles, int64_t panels)
+{
+	return panels * (64 * tiles + (p->packed ? 16 : 96)) + tiles * (p->pack_a ? 8 : 1) + 8;
+}
+
+/* Chooses blocks and groups so that the threads finish together, as if each took tasks in turn and
+ * the last one came half a task late. */
 static void cut(product *p, int threads)
 {
 	int64_t most_tiles = max_i64(1, p->block_rows / p->kernel->rows);
@@ -199,21 +205,18 @@ static void cut(product *p, int threads)
 	p->groups = 1;
 	if (threads == 1 || is_small(p))
 		return;
-	int64_t start = p->pack_a ? 8 : 1, best = INT64_MAX;
-	int64_t most = min_i64(p->tiles, max_i64(2 * least, 2 * (int64_t)threads));
+	int64_t best = INT64_MAX, most = min_i64(p->tiles, max_i64(2 * least, 2 * threads));
 	for (int64_t blocks = least; blocks <= most; blocks += max_i64(1, blocks / 8)) {
-		for (int64_t group = p->count;; group = group / 2) {
+		for (int64_t group = p->count; group > 0; group /= 2) {
 			int64_t groups = div_up(p->count, group);
-			int64_t tasks = blocks * groups;
-			int64_t cost = div_up(tasks, threads) * div_up(p->tiles, blocks) *
-			               (64 * div_up(p->count, groups) + start);
-			if (cost < best || (cost == best && tasks <= TASKS_PER_THREAD * threads)) {
+			int64_t turns = div_up(blocks * groups, threads);
+			int64_t task = task_cost(p, div_up(p->tiles, blocks), group);
+			int64_t cost = turns * task + task / 2;
+			if (cost < best) {
 				best = cost;
 				p->blocks = blocks;
 				p->groups = groups;
 			}
-			if (group == 1)
-				break;
 		}
 	}
 }
