@@ -10,7 +10,7 @@
 #include "bench_report.h"
 #include "command.h"
 
-#define ROW_SECONDS 0.6
+#define ROW_MS 600
 #define MEMORY_OP "attention_memory"
 #define MOST_SHAPES 128
 
@@ -218,7 +218,7 @@ static hec_status run_all(hec_ctx *ctx, const hec_ctx_options *options, const as
                           const shape_list *shapes, bench_report *report)
 {
 	bench_row one;
-	double seconds = a->ms ? 1e-3 * (double)a->ms : ROW_SECONDS;
+	double seconds = 1e-3 * (double)a->ms;
 	if (single_row(a, &one)) {
 		for (size_t i = 0; i < shapes->count; i++) {
 			one.shape = shapes->text[i];
@@ -247,7 +247,7 @@ static int measure(const command *self, const asked *a, const shape_list *shapes
 	if (hec_ctx_create(&options, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
 	bench_report report;
-	hec_status status = report_open(ctx, ROWS + MOST_SHAPES, &report);
+	hec_status status = report_open(ctx, ROWS + MOST_SHAPES, 1e-3 * (double)a->ms, &report);
 	if (status == HEC_OK)
 		status = run_all(ctx, &options, a, shapes, &report);
 	if (status == HEC_OK)
@@ -259,7 +259,7 @@ static int measure(const command *self, const asked *a, const shape_list *shapes
 
 static int run_bench(const command *self, int argc, char **argv)
 {
-	asked a = {.dtype = "f32"};
+	asked a = {.dtype = "f32", .ms = ROW_MS};
 	const option table[] = {
 		{OPTION_TEXT, "--op", "NAME", "one operation", &a.op, 0, 0},
 		{OPTION_TEXT, "--shape", "B=1,T=512,…", "a shape of it, or several with ; between",

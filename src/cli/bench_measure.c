@@ -3,6 +3,7 @@
 #include "bench_measure.h"
 
 #include <hecate/bench.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +22,7 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-hec_status ceilings_measure(hec_ctx *ctx, bench_ceilings *out)
+hec_status ceilings_measure(hec_ctx *ctx, double seconds, bench_ceilings *out)
 {
 	*out = (bench_ceilings){.count = 0};
 	for (int i = 0; hec_isa_name(i) && out->count < BENCH_LEVELS; i++) {
@@ -29,23 +30,23 @@ hec_status ceilings_measure(hec_ctx *ctx, bench_ceilings *out)
 			continue;
 		int n = out->count++;
 		out->isa[n] = hec_isa_name(i);
-		BENCH_TRY(hec_bench_fma(ctx, i, 0.3, &out->gflops[n]));
+		BENCH_TRY(hec_bench_fma(ctx, i, fmin(seconds, 0.3), &out->gflops[n]));
 		if (strcmp(out->isa[n], hec_ctx_isa(ctx)) == 0)
 			out->own = n;
 	}
-	return hec_bench_read(ctx, READ_BYTES, 0.5, &out->read_gbs);
+	return hec_bench_read(ctx, READ_BYTES, fmin(seconds, 0.5), &out->read_gbs);
 }
 
 /* The ceiling of this kind of case now, as a share of the best one, which it may raise. */
-static hec_status ceiling_now(bench_case *c, bench_ceilings *all, double *share)
+static hec_status ceiling_now(bench_case *c, bench_ceilings *all, double seconds, double *share)
 {
 	double rate = 0, *best = c->memory ? &all->read_gbs : &all->gflops[all->own];
 	if (c->memory) {
-		BENCH_TRY(hec_bench_read(c->ctx, READ_BYTES, 0.1, &rate));
+		BENCH_TRY(hec_bench_read(c->ctx, READ_BYTES, fmin(seconds, 0.1), &rate));
 	} else {
 		for (int i = 0; hec_isa_name(i); i++) {
 			if (strcmp(hec_isa_name(i), all->isa[all->own]) == 0)
-				BENCH_TRY(hec_bench_fma(c->ctx, i, 0.05, &rate));
+				BENCH_TRY(hec_bench_fma(c->ctx, i, fmin(seconds, 0.05), &rate));
 		}
 	}
 	*best = rate > *best ? rate : *best;
@@ -98,9 +99,9 @@ hec_status case_measure(bench_case *c, bench_ceilings *ceilings, double seconds,
 	for (int i = 0; i < TRIES; i++) {
 		double before, after;
 		bench_timing timing = {0, 0, false};
-		BENCH_TRY(ceiling_now(c, ceilings, &before));
+		BENCH_TRY(ceiling_now(c, ceilings, seconds, &before));
 		BENCH_TRY(sample(c, seconds, &timing));
-		BENCH_TRY(ceiling_now(c, ceilings, &after));
+		BENCH_TRY(ceiling_now(c, ceilings, seconds, &after));
 		double held = before < after ? before : after;
 		timing.steady = held >= STEADY;
 		if (held > best)

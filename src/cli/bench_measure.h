@@ -17,7 +17,8 @@ typedef struct bench_ceilings {
 	double read_gbs;
 } bench_ceilings;
 
-hec_status ceilings_measure(hec_ctx *ctx, bench_ceilings *out);
+/* Takes at most that many seconds for each ceiling. */
+hec_status ceilings_measure(hec_ctx *ctx, double seconds, bench_ceilings *out);
 
 typedef struct bench_timing {
 	double ms;     /* of one call: the median */

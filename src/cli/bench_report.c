@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-hec_status report_open(hec_ctx *ctx, size_t room, bench_report *out)
+hec_status report_open(hec_ctx *ctx, size_t room, double seconds, bench_report *out)
 {
 	*out = (bench_report){.ctx = ctx, .room = room};
 	out->results = calloc(room, sizeof *out->results);
-	return out->results ? ceilings_measure(ctx, &out->ceilings) : HEC_ERR_MEMORY;
+	return out->results ? ceilings_measure(ctx, seconds, &out->ceilings) : HEC_ERR_MEMORY;
 }
 
 void report_close(bench_report *report)

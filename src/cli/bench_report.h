@@ -40,7 +40,8 @@ typedef struct bench_report {
 	size_t count, room;
 } bench_report;
 
-hec_status report_open(hec_ctx *ctx, size_t room, bench_report *out); /* measures the ceilings */
+/* Measures the ceilings, each for at most that many seconds. */
+hec_status report_open(hec_ctx *ctx, size_t room, double seconds, bench_report *out);
 void report_close(bench_report *report);
 void report_add(bench_report *report, const bench_result *result);
 

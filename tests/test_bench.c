@@ -1,0 +1,168 @@
+/* test_bench.c — `hecate bench` as other programs use it: names, types and exit codes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <string.h>
+
+#include "explain_run.h"
+
+/* Quick: what is measured does not matter here. */
+#define QUICK "bench --json --threads 1 --ms 1 "
+
+static json_t *measured(const char *arguments)
+{
+	char line[512];
+	snprintf(line, sizeof line, QUICK "%s", arguments);
+	result r = run(line);
+	if (r.code != 0)
+		fail_msg("hecate %s ends with %d: %s", line, r.code, r.err);
+	json_error_t error;
+	json_t *root = json_loads(r.out, 0, &error);
+	if (!root)
+		fail_msg("hecate %s prints no JSON: %s\n%s", line, error.text, r.out);
+	done(&r);
+	return root;
+}
+
+static double number(const json_t *o, const char *name)
+{
+	const json_t *x = json_object_get(o, name);
+	if (!json_is_number(x))
+		fail_msg("there is no number %s", name);
+	return json_number_value(x);
+}
+
+static const char *text(const json_t *o, const char *name)
+{
+	const json_t *x = json_object_get(o, name);
+	if (!json_is_string(x))
+		fail_msg("there is no text %s", name);
+	return json_string_value(x);
+}
+
+static void the_ceilings_come_first(void **state)
+{
+	(void)state;
+	json_t *root = measured("--op gemm --shape M=8,N=64,K=32");
+	const json_t *ceilings = json_object_get(root, "ceilings"), *c;
+	assert_true(json_array_size(ceilings) >= 1);
+	size_t i;
+	json_array_foreach(ceilings, i, c)
+	{
+		assert_true(strlen(text(c, "isa")) > 0);
+		assert_string_equal(text(c, "dtype"), "f32");
+		assert_int_equal((int)number(c, "threads"), 1);
+		assert_true(number(c, "gflops") > 0);
+	}
+	assert_true(number(root, "read_gbs") > 0);
+	json_decref(root);
+}
+
+static const struct example {
+	const char *op, *rest, *letters; /* of the shape in the result, at least */
+} examples[] = {
+	{"gemm", "--shape M=8,N=64,K=32", "MNK"},
+	{"attention_fwd", "--shape B=2,H=2,T=16,K=8,D=8 --causal", "BHTKD"},
+	{"attention_bwd", "--shape B=1,H=2,T=16,K=8,D=8", "BHTKD"},
+	{"attention_step", "--shape B=1,H=2,S=16,K=8,D=8 --variant warm", "BHTSKD"},
+	{"encoder_layer_fwd", "--shape B=1,T=8,C=16,F=32,H=2", "BTCFH"},
+	{"encoder_layer_bwd", "--shape B=1,T=8,C=16,F=32,H=2", "BTCFH"},
+};
+
+static void check_result(const struct example *e, const json_t *r)
+{
+	assert_string_equal(text(r, "op"), e->op);
+	assert_string_equal(text(r, "dtype"), "f32");
+	assert_true(strlen(text(r, "isa")) > 0);
+	assert_int_equal((int)number(r, "threads"), 1);
+	assert_true(json_is_boolean(json_object_get(r, "causal")));
+	assert_int_equal(json_is_true(json_object_get(r, "causal")),
+	                 strstr(e->rest, "--causal") != NULL);
+	static const char *const positive[] = {"gflops", "gbs", "fraction", "ms"};
+	for (size_t i = 0; i < sizeof positive / sizeof *positive; i++)
+		assert_true(number(r, positive[i]) > 0);
+	assert_true(number(r, "spread") >= 0);
+	for (const char *l = e->letters; *l; l++) {
+		const char name[2] = {*l, 0};
+		assert_true(number(json_object_get(r, "shape"), name) > 0);
+	}
+}
+
+static void a_result_has_the_names_that_others_build_on(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+		char arguments[256];
+		snprintf(arguments, sizeof arguments, "--op %s %s", examples[i].op,
+		         examples[i].rest);
+		json_t *root = measured(arguments);
+		const json_t *results = json_object_get(root, "results");
+		assert_int_equal(json_array_size(results), 1);
+		check_result(&examples[i], json_array_get(results, 0));
+		json_decref(root);
+	}
+}
+
+static void several_shapes_are_several_results(void **state)
+{
+	(void)state;
+	json_t *root = measured("--op gemm --shape 'M=8,N=64,K=32;M=1,N=64,K=32'");
+	const json_t *results = json_object_get(root, "results");
+	assert_int_equal(json_array_size(results), 2);
+	assert_int_equal((int)number(json_object_get(json_array_get(results, 1), "shape"), "M"), 1);
+	json_decref(root);
+}
+
+/* T positions of 8 heads, each taking a row of T scores, would be 8 MB at T = 512. */
+static void memory_is_measured(void **state)
+{
+	(void)state;
+	json_t *root = measured("--op attention_memory --shape T=512");
+	const json_t *r = json_array_get(json_object_get(root, "results"), 0);
+	assert_true(number(r, "fwd_bytes") >= 0 && number(r, "fwd_bytes") < 8e6);
+	assert_true(number(r, "bwd_bytes") >= 0 && number(r, "bwd_bytes") < 8e6);
+	json_decref(root);
+}
+
+static void wrong_usage_ends_with_2_and_says_why(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *arguments, *says;
+	} wrong[] = {
+		{"--op nothing", "attention_fwd"},
+		{"--op gemm --shape Q=1", "Q=1"},
+		{"--op gemm --shape M=0", "M=0"},
+		{"--op gemm --shape 'M=1;N'", "N"},
+		{"--shape M=1", "--op"},
+		{"--op gemm --variant odd", "cold"},
+		{"--dtype f16", "f32"},
+		{"--threads 0", "threads"},
+		{"more", "more"},
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		char line[256];
+		snprintf(line, sizeof line, "bench %s", wrong[i].arguments);
+		result r = run(line);
+		assert_int_equal(r.code, 2);
+		assert_string_equal(r.out, "");
+		assert_non_null(strstr(r.err, wrong[i].says));
+		done(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_ceilings_come_first),
+		cmocka_unit_test(a_result_has_the_names_that_others_build_on),
+		cmocka_unit_test(several_shapes_are_several_results),
+		cmocka_unit_test(memory_is_measured),
+		cmocka_unit_test(wrong_usage_ends_with_2_and_says_why),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
