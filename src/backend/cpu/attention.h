@@ -26,6 +26,13 @@ typedef struct tile_span {
 	uint8_t begin, end; /* empty where begin ≥ end */
 } tile_span;
 
+/* Rows that will be needed soon, to be fetched a few at a time meanwhile. */
+typedef struct tile_hint {
+	const float *x; /* NULL: none */
+	int64_t row;
+	int rows, cols;
+} tile_hint;
+
 /* c[i][j] = factor[i] · c[i][j] + Σ_k a[i·a_row + k·a_k] · b[k·b_k + j], each one chain over k. */
 typedef struct tile_product {
 	int rows, cols, depth;
@@ -40,6 +47,7 @@ typedef struct tile_product {
 	const tile_span *depths;  /* per ATTENTION_ROWS rows, which k matter; NULL: all */
 	const tile_span *columns; /* per ATTENTION_ROWS rows, which columns, in whole vectors, are
 	                             computed; NULL: all */
+	tile_hint soon;
 } tile_product;
 
 /* The online softmax of one tile; m, l and factor are [64], a lane per query. */

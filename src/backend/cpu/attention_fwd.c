@@ -19,6 +19,7 @@
 
 #define ONE_QUERIES 2    /* a sequence with up to this many goes query by query */
 #define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
+#define TASKS 32         /* for each thread, where there are many more units */
 #define ALONE_COST 16000 /* a call with fewer stays on the calling thread */
 
 static size_t workspace_set(const forward *f, char *base, workspace *w)
@@ -50,7 +51,7 @@ static void write_empty(const forward *f, int64_t b, int64_t h, int64_t t, int64
 
 /* o += pᵀ · v for one tile, careful where an invisible key may hold NaN or Inf. */
 static void add_values(const forward *f, const workspace *w, const query_tile *q, const key_tile *k,
-                       bool first, bool rescale)
+                       bool first, bool rescale, tile_hint soon)
 {
 	int64_t v_row = f->a->v->stride[1];
 	const float *v = row_of(f->a->v, q->b, k->s0, q->g);
@@ -70,6 +71,7 @@ static void add_values(const forward *f, const workspace *w, const query_tile *q
 		.add = !first,
 		.factor = rescale ? w->factor : NULL,
 		.depths = k->kind == TILE_MIXED ? k->depth_keys : NULL,
+		.soon = soon,
 	};
 	if (guard)
 		attention_product_guarded(&p, k->by_query);
@@ -77,11 +79,14 @@ static void add_values(const forward *f, const workspace *w, const query_tile *q
 		f->ks->product(&p);
 }
 
-/* One tile of keys: scores, softmax, values. */
+/* One tile of keys: scores, softmax, values. Meanwhile the next keys and values are fetched; after
+ * the last, next_q and the rows of the output. */
 static void add_keys(const forward *f, const workspace *w, const query_tile *q, const key_tile *k,
-                     bool first)
+                     bool first, tile_hint next_q)
 {
+	const attention_args *a = f->a;
 	const int lanes = f->ks->lanes;
+	const int64_t next = k->s0 + ATTENTION_TILE, more = q->any.end - next;
 	tile_product scores = {
 		.rows = k->keys,
 		.cols = (q->rows + lanes - 1) / lanes * lanes,
@@ -94,6 +99,7 @@ static void add_keys(const forward *f, const workspace *w, const query_tile *q, 
 		.c = w->st,
 		.c_row = ATTENTION_TILE,
 		.columns = k->kind == TILE_MIXED ? k->lanes : NULL,
+		.soon = more > 0 ? attention_rows_soon(a->k, q->b, next, q->g, more) : next_q,
 	};
 	f->ks->product(&scores);
 	tile_softmax s = {
@@ -114,7 +120,9 @@ static void add_keys(const forward *f, const workspace *w, const query_tile *q, 
 		f->ks->keep_bits(&d, q->rows, k->keys, w->keep);
 		f->ks->drop(w->st, w->keep, q->rows, k->keys);
 	}
-	add_values(f, w, q, k, first, rescale);
+	add_values(f, w, q, k, first, rescale,
+	           more > 0 ? attention_rows_soon(a->v, q->b, next, q->g, more)
+	                    : attention_rows_soon(a->out, q->b, q->t0, q->h, q->rows));
 }
 
 static void write_tile(const forward *f, const workspace *w, const query_tile *q)
@@ -135,7 +143,7 @@ static void write_tile(const forward *f, const workspace *w, const query_tile *q
 }
 
 static void forward_tile(const forward *f, const workspace *w, int64_t b, int64_t h, int64_t t0,
-                         int rows)
+                         int rows, tile_hint next_q)
 {
 	query_tile q;
 	key_tile k;
@@ -151,7 +159,7 @@ static void forward_tile(const forward *f, const workspace *w, int64_t b, int64_
 		key_tile_set(&k, f->a, &f->n, f->ks, &q, s0, w->bias);
 		if (k.kind == TILE_NONE)
 			continue;
-		add_keys(f, w, &q, &k, first);
+		add_keys(f, w, &q, &k, first, next_q);
 		first = false;
 	}
 	if (first)
@@ -170,16 +178,28 @@ static void forward_few(const forward *f, const workspace *w, int64_t b, int64_t
 		write_empty(f, b, h, live, f->n.T);
 }
 
-static void forward_many(const forward *f, const workspace *w, int64_t b, int64_t h, int64_t t0)
+static void forward_many(const forward *f, const workspace *w, int64_t b, int64_t h, int64_t t0,
+                         tile_hint next_q)
 {
 	int64_t live = attention_live_queries(f->a, &f->n, b);
 	int64_t end = min_i64(t0 + ATTENTION_TILE, f->n.T);
 	int64_t rows = max_i64(0, min_i64(live, end) - t0);
 	if (live > ONE_QUERIES && rows > 0)
-		forward_tile(f, w, b, h, t0, (int)rows);
+		forward_tile(f, w, b, h, t0, (int)rows, next_q);
 	for (int64_t t = t0; live <= ONE_QUERIES && t < t0 + rows; t++)
 		attention_forward_one(f, w, b, h, h + 1, t);
 	write_empty(f, b, h, t0 + rows, end);
+}
+
+typedef struct place {
+	int64_t b, h, t0;
+} place;
+
+/* Where a unit is. The last tiles of a causal head are the longest: they go first. */
+static place place_of(const forward *f, int64_t unit)
+{
+	int64_t head = unit / f->tiles, tile = f->tiles - 1 - unit % f->tiles;
+	return (place){head / f->n.H, head % f->n.H, tile * ATTENTION_TILE};
 }
 
 static void forward_task(void *arg, int64_t task, int worker)
@@ -193,9 +213,10 @@ static void forward_task(void *arg, int64_t task, int worker)
 			forward_few(f, &w, u / f->parts, u % f->parts);
 			continue;
 		}
-		/* The last tiles of a causal head are the longest: they go first. */
-		int64_t head = u / f->tiles, tile = f->tiles - 1 - u % f->tiles;
-		forward_many(f, &w, head / f->n.H, head % f->n.H, tile * ATTENTION_TILE);
+		place here = place_of(f, u), next = place_of(f, min_i64(u + 1, f->units - 1));
+		forward_many(
+			f, &w, here.b, here.h, here.t0,
+			attention_rows_soon(f->a->q, next.b, next.t0, next.h, f->n.T - next.t0));
 	}
 }
 
@@ -212,7 +233,8 @@ static void plan(forward *f, int64_t threads)
 	f->units = n->B * (f->one ? f->parts : n->H * f->tiles);
 	int64_t rows = f->one ? 4 * n->T * n->H / f->parts : min_i64(n->T, ATTENTION_TILE);
 	double cost = (double)rows * (double)n->S * (double)(n->K + n->D) / 16 + 200;
-	f->units_per_task = max_i64(1, (int64_t)(TASK_COST / cost));
+	f->units_per_task = max_i64(f->units / (threads * TASKS), (int64_t)(TASK_COST / cost));
+	f->units_per_task = max_i64(1, f->units_per_task);
 	if (cost * (double)f->units < ALONE_COST)
 		f->units_per_task = max_i64(1, f->units);
 }

@@ -228,3 +228,9 @@ dropout_tile attention_dropout_at(const attention_args *a, const attention_sizes
 		.threshold = (uint64_t)ceil(d->p * 4294967296.0),
 	};
 }
+
+tile_hint attention_rows_soon(const hec_tensor *x, int64_t i, int64_t j, int64_t k, int64_t rows)
+{
+	return (tile_hint){row_of(x, i, j, k), x->stride[1], (int)min_i64(rows, ATTENTION_TILE),
+	                   (int)x->shape[3]};
+}

@@ -78,6 +78,9 @@ static inline float *attention_take(char *base, size_t *used, int64_t floats)
 	return part;
 }
 
+/* Up to 64 rows of x from [i, j, k, 0] on. */
+tile_hint attention_rows_soon(const hec_tensor *x, int64_t i, int64_t j, int64_t k, int64_t rows);
+
 /* The element of tensor x at [i, j, k, 0]. */
 static inline float *row_of(const hec_tensor *x, int64_t i, int64_t j, int64_t k)
 {

@@ -69,22 +69,30 @@ BLOCKS(4)
 static void (*const blocks[ATTENTION_ROWS][TILE_VECS])(const tile_product *, const block_at *) = {
 	ROW(1), ROW(2), ROW(3), ROW(4)};
 
+/* Rows i … i + 3 of what will be needed soon, to the second-level cache. */
+static inline void fetch(const tile_hint *soon, int i)
+{
+	for (int r = i; r < i + ATTENTION_ROWS && r < soon->rows; r++) {
+		for (int c = 0; c < soon->cols; c += 16)
+			_mm_prefetch((const char *)(soon->x + r * soon->row + c), _MM_HINT_T1);
+	}
+}
+
 void attention_product_f32_avx512(const tile_product *p)
 {
 	for (int i = 0; i < p->rows; i += ATTENTION_ROWS) {
 		int rows = p->rows - i < ATTENTION_ROWS ? p->rows - i : ATTENTION_ROWS;
-		tile_span depth = {0, 0}, col = {0, 0};
 		block_at at = {i, 0, 0, p->depth, 0xffff};
 		int end = p->cols;
+		if (p->soon.x)
+			fetch(&p->soon, i);
 		if (p->depths) {
-			depth = p->depths[i / ATTENTION_ROWS];
-			at.k0 = depth.begin;
-			at.k1 = depth.end;
+			at.k0 = p->depths[i / ATTENTION_ROWS].begin;
+			at.k1 = p->depths[i / ATTENTION_ROWS].end;
 		}
 		if (p->columns) {
-			col = p->columns[i / ATTENTION_ROWS];
-			at.col = col.begin;
-			end = col.end;
+			at.col = p->columns[i / ATTENTION_ROWS].begin;
+			end = p->columns[i / ATTENTION_ROWS].end;
 		}
 		for (; at.col < end; at.col += 16 * TILE_VECS) {
 			int left = end - at.col;
