@@ -43,6 +43,8 @@ struct pool {
 	int threads;
 	int spins;
 	bool bind;
+	cpu_set_t
+		allowed; /* where bind: the cores to choose from; a thread inherits its maker's one */
 	pid_t pid;       /* threads do not survive fork: only their maker may join them */
 	worker *workers; /* threads − 1 */
 	int started;
@@ -62,15 +64,17 @@ static inline void relax(void)
 #endif
 }
 
-static void bind_to_core(int number)
+/* Binds the calling thread to number `number` of the cores that the pool's maker may use. */
+static void bind_to_core(const cpu_set_t *allowed, int number)
 {
-	cpu_set_t allowed, one;
-	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+	int cores = CPU_COUNT(allowed);
+	if (cores == 0)
 		return;
-	int wanted = number % CPU_COUNT(&allowed);
+	int wanted = number % cores;
 	for (size_t c = 0; c < CPU_SETSIZE; c++) {
-		if (!CPU_ISSET(c, &allowed) || wanted-- > 0)
+		if (!CPU_ISSET(c, allowed) || wanted-- > 0)
 			continue;
+		cpu_set_t one;
 		CPU_ZERO(&one);
 		CPU_SET(c, &one);
 		pthread_setaffinity_np(pthread_self(), sizeof one, &one);
@@ -113,7 +117,7 @@ static void *worker_main(void *arg)
 	pool *p = w->owner;
 	uint32_t seen = 0;
 	if (p->bind)
-		bind_to_core(w->number);
+		bind_to_core(&p->allowed, w->number);
 	for (;;) {
 		uint64_t g = wait_for_loop(p, seen);
 		if (atomic_load_explicit(&p->stop, memory_order_relaxed))
@@ -171,8 +175,8 @@ hec_status pool_create(int threads, bool bind, pool **out)
 	p->spins = threads <= cpu_cores_available() ? SPINS : 0;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
-	if (bind)
-		bind_to_core(0);
+	if (bind && sched_getaffinity(0, sizeof p->allowed, &p->allowed) == 0)
+		bind_to_core(&p->allowed, 0);
 	for (int i = 0; i < threads - 1; i++) {
 		workers[i] = (worker){.owner = p, .number = i + 1};
 		int error = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
