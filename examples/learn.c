@@ -21,9 +21,9 @@ enum {
 	VOCAB,
 	C = 64, /* width */
 	HEADS = 4,
-	BATCH = 32,
+	BATCH = 16,
 	SHORTEST = 3,
-	LONGEST = 10,
+	LONGEST = 8,
 	S = LONGEST,     /* of the encoder */
 	T = LONGEST + 1, /* of the decoder: one more for BEGIN or END */
 	PARAMS = 64,     /* at most */
@@ -235,7 +235,7 @@ static double learn(hec_ctx *ctx, hec_arena *arena, const hec_tensor *positions,
 	for (int i = 0; i < grad->params; i++)
 		MUST(hec_sum_squares(ctx, grad->param[i], &square));
 	hec_adamw adamw = HEC_ADAMW_INIT;
-	adamw.lr = 3e-3 * fmin(1, (double)step / WARM_UP);
+	adamw.lr = 4e-3 * fmin((double)step / WARM_UP, sqrt(WARM_UP / (double)step));
 	adamw.grad_scale = fmin(1, 1 / sqrt(square)); /* gradients longer than 1 are cut to 1 */
 	for (int i = 0; i < m->params; i++)
 		MUST(hec_adamw_step(ctx, &adamw, step, grad->param[i], first->param[i],
@@ -384,11 +384,13 @@ int main(int argc, char **argv)
 			break;
 	}
 
-	enum { WORDS = BATCH };
-	make_batch(2, 0, &b); /* words of another seed: never seen */
-	int right = count_right(ctx, work, &m, &positions, &b, WORDS);
+	int right = 0, words = 0;
+	for (uint32_t i = 0; i < 4; i++, words += BATCH) {
+		make_batch(2, i, &b); /* words of another seed: never seen */
+		right += count_right(ctx, work, &m, &positions, &b, BATCH);
+	}
 	printf("\n%d of %d unseen words are right. One of them, and where each head looked:\n\n",
-	       right, WORDS);
+	       right, words);
 	static float weights[HEADS * T * S];
 	int32_t written[T];
 	char input[S + 1], output[T + 1];
