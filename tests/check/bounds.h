@@ -49,6 +49,14 @@
 	ROW(dequantize, 2, 4, "\\|q·scale\\|") \
 	ROW(cache_append, 0, 0, "the same bits") \
 	ROW(cache_reorder, 0, 0, "the same bits")
+
+/* Vector functions: name, where, units in the last place of the result (Φ: eps, it ends at 1). */
+#define FUNCTION_BOUNDS(ROW) \
+	ROW(exp, 1, "activations, losses") \
+	ROW(exp2, 1, "2^x") \
+	ROW(log, 1, "logsumexp") \
+	ROW(exp2_weights, 3, "2^x of attention's scores, whose own error is larger") \
+	ROW(normal_cdf, 1, "Φ(x) = (1 + erf(x/√2))/2 of GELU")
 /* clang-format on */
 
 #endif

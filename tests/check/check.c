@@ -101,6 +101,15 @@ static void open_levels(void)
 	}
 }
 
+static bool level_named(const char *name)
+{
+	for (int l = 0; l < level_count; l++) {
+		if (strcmp(levels[l].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void close_levels(void)
 {
 	for (int l = 0; l < level_count; l++) {
@@ -350,8 +359,13 @@ int main(int argc, char **argv)
 			failures += check_slot(&set, s, op);
 		}
 	}
-	if (!set.bench && !set.list && !set.op)
+	if (!set.bench && !set.list && !set.op) {
+#if defined(__x86_64__)
+		if (level_named("avx512"))
+			failures += functions_check_avx512();
+#endif
 		failures += bounds_match(set.numerics);
+	}
 	close_levels();
 	if (!found)
 		return usage(set.op);

@@ -15,6 +15,10 @@ typedef struct check_op {
 extern const check_op gemm_checks[], attention_checks[], row_checks[], element_checks[],
 	move_checks[], conv_checks[];
 
+/* The vector functions of AVX-512 against the C library in double, over floats of every size.
+ * Returns the number of those that miss their bound. */
+int functions_check_avx512(void);
+
 /* Calls slot op of ctx in the precision of the run. */
 #define CALL(ctx, r, op, args)                                                                     \
 	BACKEND(ctx, (r)->t->main == HEC_F32 ? (r)->dtype : (r)->t->main, op, args)

@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-/* 2^x = 2^⌊x⌋ · p(x − ⌊x⌋), p of degree 5: within 2.4 · 2⁻²⁴ of the value, exact at whole numbers.
+/* 2^x = 2^⌊x⌋ · p(x − ⌊x⌋), p of degree 5: within 3 · 2⁻²⁴ of the value, exact at whole numbers.
  * −inf gives 0, NaN gives NaN, large x gives inf. */
 static inline __attribute__((always_inline)) __m512 exp2_f32_avx512(__m512 x)
 {
