@@ -108,7 +108,7 @@ static void add_product(const backward *w, const tile_product *p, const uint64_t
 
 /* st = k · qt or dp = v · dot: rows are keys, columns queries. */
 static void along_features(const backward *w, const query_tile *q, const key_tile *k,
-                           const hec_tensor *x, const float *xt, float *tile)
+                           const hec_tensor *x, const float *xt, float *tile, tile_hint soon)
 {
 	const int lanes = w->ks->lanes;
 	w->ks->product(&(tile_product){
@@ -123,13 +123,14 @@ static void along_features(const backward *w, const query_tile *q, const key_til
 		.c = tile,
 		.c_row = ATTENTION_TILE,
 		.columns = k->kind == TILE_MIXED ? k->lanes : NULL,
+		.soon = soon,
 	});
 }
 
 /* dv += p · dout or dk += ds · q: rows are keys, the sum runs along the queries. */
 static void along_queries(const backward *w, const query_side *x, const key_tile *k,
                           const float *tile, const float *rows, int64_t row, const hec_tensor *dx,
-                          bool add)
+                          bool add, tile_hint soon)
 {
 	const query_tile *q = &x->tile;
 	const bool mixed = k->kind == TILE_MIXED;
@@ -146,6 +147,7 @@ static void along_queries(const backward *w, const query_side *x, const key_tile
 		.c_row = dx->stride[1],
 		.add = add,
 		.depths = mixed ? k->depth_queries : NULL,
+		.soon = soon,
 	};
 	add_product(w, &p, k->by_key, mixed && !x->finite);
 }
@@ -192,12 +194,24 @@ static void add_dbias(const backward *w, const workspace *s, const query_tile *q
 	}
 }
 
+/* Rows of the next tile of keys; after the last, of the next queries. */
+static tile_hint soon(const query_tile *q, const key_tile *k, const hec_tensor *keys,
+                      const hec_tensor *queries)
+{
+	const int64_t s = k->s0 + ATTENTION_TILE, t = q->t0 + ATTENTION_TILE;
+	if (s < q->any.end)
+		return attention_rows_soon(keys, q->b, s, q->g, q->any.end - s);
+	if (t < queries->shape[1])
+		return attention_rows_soon(queries, q->b, t, q->h, queries->shape[1] - t);
+	return (tile_hint){.x = NULL};
+}
+
 static void weights_and_ds(const backward *w, const workspace *s, const query_tile *q,
                            const key_tile *k)
 {
 	const bool drop = w->a->dropout.p > 0;
-	along_features(w, q, k, w->a->k, s->qt, s->st);
-	along_features(w, q, k, w->a->v, s->dot, s->dp);
+	along_features(w, q, k, w->a->k, s->qt, s->st, soon(q, k, w->a->k, w->a->q));
+	along_features(w, q, k, w->a->v, s->dot, s->dp, soon(q, k, w->a->v, w->a->dout));
 	if (drop) {
 		dropout_tile d = attention_dropout_at(w->a, &w->n, q, k->s0);
 		w->ks->keep_bits(&d, q->rows, k->keys, s->keep);
@@ -228,8 +242,10 @@ static void backward_tile(const backward *w, const workspace *s, query_side *x, 
 		x->finite = w->ks->rows_finite(x->q, x->q_row, q->rows, w->n.K) &&
 		            w->ks->rows_finite(x->dout, x->dout_row, q->rows, w->n.D);
 	unsigned char *touched = &s->touched[k->s0 / ATTENTION_TILE];
-	along_queries(w, x, k, s->st, x->dout, x->dout_row, w->a->dv, *touched);
-	along_queries(w, x, k, s->dp, x->q, x->q_row, w->a->dk, *touched);
+	along_queries(w, x, k, s->st, x->dout, x->dout_row, w->a->dv, *touched,
+	              soon(q, k, w->a->dv, w->a->out));
+	along_queries(w, x, k, s->dp, x->q, x->q_row, w->a->dk, *touched,
+	              soon(q, k, w->a->dk, w->a->dq));
 	*touched = 1;
 	along_keys(w, s, x, k);
 	x->dq_set = true;
