@@ -10,12 +10,15 @@
 
 #define STEP ATTENTION_TILE /* floats from one key to the next */
 
-static inline __attribute__((always_inline)) bool block_hidden(const uint64_t *seen, int shift)
+/* Whether queries shift … shift + 15 see none of 4, of 8 keys. */
+static inline __attribute__((always_inline)) bool hidden_4(const uint64_t *seen, int shift)
 {
-	uint64_t any = 0;
-	for (int i = 0; i < 8; i++)
-		any |= seen[i];
-	return ((any >> shift) & 0xffff) == 0;
+	return (((seen[0] | seen[1] | seen[2] | seen[3]) >> shift) & 0xffff) == 0;
+}
+
+static inline __attribute__((always_inline)) bool hidden_8(const uint64_t *seen, int shift)
+{
+	return hidden_4(seen, shift) && hidden_4(seen + 4, shift);
 }
 
 static inline __attribute__((always_inline)) __m512 tree_sum(const __m512 p[8])
@@ -58,7 +61,7 @@ exponentials(float *st, __m512 unit, const uint64_t *seen, int shift, int keys, 
 	__m512 sum = _mm512_setzero_ps();
 	for (int s = 0; s < keys; s += 8, st += 8 * STEP) {
 		__m512 p[8];
-		if (seen && block_hidden(seen + s, shift)) {
+		if (seen && hidden_8(seen + s, shift)) {
 			for (int i = 0; i < 8; i++)
 				_mm512_storeu_ps(st + i * STEP, _mm512_setzero_ps());
 			continue;
@@ -136,6 +139,13 @@ gradient(const tile_gradient *g, int t, const bool biased, const bool masked, co
 	const __m512 log2_e = _mm512_set1_ps(0x1.715476p+0f);
 	for (int s = 0; s < g->keys; s += 4) {
 		float *st = g->st + s * STEP + t, *dp = g->dp + s * STEP + t;
+		if (masked && hidden_4(g->seen + s, t)) {
+			for (int i = 0; i < 4; i++) {
+				_mm512_storeu_ps(st + i * STEP, _mm512_setzero_ps());
+				_mm512_storeu_ps(dp + i * STEP, _mm512_setzero_ps());
+			}
+			continue;
+		}
 		UNROLL
 		for (int i = 0; i < 4; i++) {
 			__m512 x = _mm512_loadu_ps(st + i * STEP),
