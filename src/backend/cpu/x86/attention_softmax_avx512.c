@@ -10,6 +10,14 @@
 
 #define STEP ATTENTION_TILE /* floats from one key to the next */
 
+/* A score as a float, not fused into what comes next: of scores near 1e38 forward and backward must
+ * mean the same one, to the last digit. */
+static inline __attribute__((always_inline)) __m512 rounded(__m512 score)
+{
+	__asm__("" : "+v"(score));
+	return score;
+}
+
 /* Whether queries shift … shift + 15 see none of 4, of 8 keys. */
 static inline __attribute__((always_inline)) bool hidden_4(const uint64_t *seen, int shift)
 {
@@ -155,7 +163,7 @@ gradient(const tile_gradient *g, int t, const bool biased, const bool masked, co
 				__m512 b = _mm512_loadu_ps(g->bias + (s + i) * STEP + t);
 				x = _mm512_sub_ps(_mm512_fmadd_ps(x, natural, b), lse);
 			} else {
-				x = _mm512_fmsub_ps(x, natural, lse);
+				x = _mm512_sub_ps(rounded(_mm512_mul_ps(x, natural)), lse);
 			}
 			if (masked)
 				x = _mm512_mask_mov_ps(hidden, seen, x);
@@ -206,7 +214,8 @@ static __m512 finish_16(__m512 m, __m512 l, float unit, float keep_scale, float 
 {
 	const __mmask16 empty = _mm512_cmpeq_ps_mask(l, _mm512_setzero_ps());
 	if (lse) {
-		__m512 x = _mm512_fmadd_ps(m, _mm512_set1_ps(unit), log_ps_avx512(l));
+		__m512 x = rounded(_mm512_mul_ps(m, _mm512_set1_ps(unit)));
+		x = _mm512_add_ps(x, log_ps_avx512(l));
 		x = _mm512_mask_mov_ps(x, empty, _mm512_set1_ps(-INFINITY));
 		_mm512_mask_storeu_ps(lse, live, x);
 	}
