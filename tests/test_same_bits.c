@@ -242,7 +242,10 @@ static void attention_has_the_same_bits_alone_and_in_a_batch(void **state)
 		problem_open(&p, &k, HEC_F32, 4, draw_size(&k, 131), draw_size(&k, 200), H, G,
 		             draw_size(&k, 65), draw_size(&k, 65));
 		for (int b = 0; b < 4; b++) {
-			p.queries[b] = (int32_t)draw_in(&k, 1, p.T);
+			/* Decoding has paths of its own: a few queries of a long batch must take the same
+			 * one as when they come alone. */
+			int64_t few = n % 3 == 0 && b < 3 && b + 1 < p.T ? b + 1 : 0;
+			p.queries[b] = (int32_t)(few ? few : draw_in(&k, 1, p.T));
 			p.keys[b] = (int32_t)draw_in(&k, 1, p.S);
 		}
 		p.mask.query_length = p.queries;
