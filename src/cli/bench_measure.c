@@ -2,8 +2,10 @@
 #define HECATE_EXPERIMENTAL
 #include "bench_measure.h"
 
+#include <dirent.h>
 #include <hecate/bench.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +16,7 @@
 #define SAMPLE 1.5e-3 /* seconds: far above the clock's step, far below a time slice's worth */
 #define MOST_SAMPLES 401
 #define LEAST_SAMPLES 7
+#define LOOKS 16 /* at the ceiling, during one series */
 
 static double now(void)
 {
@@ -37,21 +40,25 @@ hec_status ceilings_measure(hec_ctx *ctx, double seconds, bench_ceilings *out)
 	return hec_bench_read(ctx, READ_BYTES, fmin(seconds, 0.5), &out->read_gbs);
 }
 
-/* The ceiling of this kind of case now, as a share of the best one, which it may raise. */
-static hec_status ceiling_now(bench_case *c, bench_ceilings *all, double seconds, double *share)
+/* Seconds that threads of this process were ready to run and had no core; 0 where the system does
+ * not say. A look at the ceiling may slip between two turns of another process; this cannot. */
+static double waited(void)
 {
-	double rate = 0, *best = c->memory ? &all->read_gbs : &all->gflops[all->own];
-	if (c->memory) {
-		BENCH_TRY(hec_bench_read(c->ctx, READ_BYTES, fmin(seconds, 0.1), &rate));
-	} else {
-		for (int i = 0; hec_isa_name(i); i++) {
-			if (strcmp(hec_isa_name(i), all->isa[all->own]) == 0)
-				BENCH_TRY(hec_bench_fma(c->ctx, i, fmin(seconds, 0.05), &rate));
-		}
+	double sum = 0;
+	DIR *tasks = opendir("/proc/self/task");
+	for (struct dirent *e; tasks && (e = readdir(tasks));) {
+		char path[64 + sizeof e->d_name];
+		unsigned long long ran, waiting;
+		snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", e->d_name);
+		FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
+		if (f && fscanf(f, "%llu %llu", &ran, &waiting) == 2)
+			sum += 1e-9 * (double)waiting;
+		if (f)
+			fclose(f);
 	}
-	*best = rate > *best ? rate : *best;
-	*share = rate / *best;
-	return HEC_OK;
+	if (tasks)
+		closedir(tasks);
+	return sum;
 }
 
 static int by_value(const void *a, const void *b)
@@ -68,28 +75,65 @@ static void summarise(double *samples, int n, bench_timing *out)
 	out->spread = (samples[3 * n / 4] - samples[n / 4]) / median;
 }
 
-/* One series of samples. Each is a row of calls long enough for the clock. */
-static hec_status sample(bench_case *c, double seconds, bench_timing *out)
+/* One short look at the FMA ceiling, as a share of the best one, which it may raise. */
+static hec_status probe_fma(bench_case *c, bench_ceilings *all, double *share)
 {
-	double samples[MOST_SAMPLES], first;
-	int64_t calls = 0, row = 1;
-	double start = now();
-	do { /* warm up, and see how long a call takes */
-		first = now();
-		BENCH_TRY(c->call(c, calls++));
-		first = now() - first;
+	double rate = 0, *best = &all->gflops[all->own];
+	for (int i = 0; hec_isa_name(i); i++) {
+		if (strcmp(hec_isa_name(i), all->isa[all->own]) == 0)
+			BENCH_TRY(hec_bench_fma(c->ctx, i, 0, &rate));
+	}
+	*best = rate > *best ? rate : *best;
+	*share = rate / *best;
+	return HEC_OK;
+}
+
+static hec_status probe_read(bench_case *c, bench_ceilings *all, double seconds, double *share)
+{
+	double rate;
+	BENCH_TRY(hec_bench_read(c->ctx, READ_BYTES, fmin(seconds, 0.1), &rate));
+	all->read_gbs = rate > all->read_gbs ? rate : all->read_gbs;
+	*share = rate / all->read_gbs;
+	return HEC_OK;
+}
+
+/* Warms up and returns how many calls make a sample that is long enough for the clock. */
+static hec_status warm_up(bench_case *c, double seconds, int64_t *calls, int64_t *row)
+{
+	double start = now(), took;
+	do {
+		double begin = now();
+		BENCH_TRY(c->call(c, (*calls)++));
+		took = now() - begin;
 	} while (now() - start < 0.1 * seconds);
-	if (first < SAMPLE)
-		row = (int64_t)(SAMPLE / (first + 1e-9)) + 1;
-	int n = 0;
-	start = now();
+	*row = took < SAMPLE ? (int64_t)(SAMPLE / (took + 1e-9)) + 1 : 1;
+	return HEC_OK;
+}
+
+/* One series of samples, with looks at the ceiling in between: *held is the median of their shares.
+ * Whatever slows half of the samples slows half of the looks. */
+static hec_status sample(bench_case *c, bench_ceilings *all, double seconds, bench_timing *out,
+                         double *held)
+{
+	double samples[MOST_SAMPLES], shares[MOST_SAMPLES], looked = 0;
+	int64_t calls = 0, row = 1;
+	int n = 0, looks = 0;
+	BENCH_TRY(warm_up(c, seconds, &calls, &row));
+	double start = now();
 	while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || now() - start < seconds)) {
+		if (now() - looked > seconds / LOOKS) {
+			BENCH_TRY(probe_fma(c, all, &shares[looks++]));
+			BENCH_TRY(c->call(c, calls++)); /* caches as they were */
+			looked = now();
+		}
 		double begin = now();
 		for (int64_t i = 0; i < row; i++)
 			BENCH_TRY(c->call(c, calls++));
 		samples[n++] = (now() - begin) / (double)row;
 	}
 	summarise(samples, n, out);
+	qsort(shares, (size_t)looks, sizeof *shares, by_value);
+	*held = shares[looks / 2];
 	return HEC_OK;
 }
 
@@ -97,16 +141,18 @@ hec_status case_measure(bench_case *c, bench_ceilings *ceilings, double seconds,
 {
 	double best = -1;
 	for (int i = 0; i < TRIES; i++) {
-		double before, after;
+		double held, reading = 1;
 		bench_timing timing = {0, 0, false};
-		BENCH_TRY(ceiling_now(c, ceilings, seconds, &before));
-		BENCH_TRY(sample(c, seconds, &timing));
-		BENCH_TRY(ceiling_now(c, ceilings, seconds, &after));
-		double held = before < after ? before : after;
+		double start = now(), idle = waited();
+		BENCH_TRY(sample(c, ceilings, seconds, &timing, &held));
+		held = fmin(held, 1 - (waited() - idle) / (now() - start));
+		if (c->memory)
+			BENCH_TRY(probe_read(c, ceilings, seconds, &reading));
+		held = fmin(held, reading);
 		timing.steady = held >= STEADY;
 		if (held > best)
 			*out = timing;
-		best = held > best ? held : best;
+		best = fmax(best, held);
 		if (timing.steady)
 			break;
 	}

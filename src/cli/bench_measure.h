@@ -1,7 +1,7 @@
 /* bench_measure.h — ceilings, timing, and when to believe a timing.
  *
- * The ceiling is measured before and after each case. Where it fell by more than 5 % against the
- * best of the run, the machine was busy or slow, and the case is timed again. */
+ * The ceiling is looked at again and again while a case is timed. Where it fell by more than 5 %
+ * against the best of the run, the machine was busy or slow, and the case is timed again. */
 #ifndef CLI_BENCH_MEASURE_H
 #define CLI_BENCH_MEASURE_H
 

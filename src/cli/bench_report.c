@@ -146,8 +146,7 @@ void report_text(const bench_report *report, FILE *out)
 		unsteady |= report->results[i].timing.ms > 0 && !report->results[i].timing.steady;
 	}
 	if (unsteady)
-		fputs("\n! the ceiling fell by more than 5 % while this was measured: the machine "
-		      "was busy\n",
+		fputs("\n! while this was measured, more than 5 % of the machine went elsewhere\n",
 		      out);
 }
 
