@@ -97,6 +97,26 @@ static void query_side_set(const backward *w, const workspace *s, query_side *x,
 	}
 }
 
+/* What to fetch during a product: rows of the next tile of keys; after the last, of the next
+ * queries; after these, the first rows of the next head. Either of the first two may be NULL. */
+static tile_hint soon(const backward *w, const query_tile *q, const key_tile *k,
+                      const hec_tensor *keys, const hec_tensor *queries, const hec_tensor *head)
+{
+	const int64_t s = k->s0 + ATTENTION_TILE, t = q->t0 + ATTENTION_TILE;
+	const int64_t per_g = head->shape[2] / w->n.G; /* heads of the tensor per key/value head */
+	if (s < q->any.end)
+		return keys ? attention_rows_soon(keys, q->b, s, q->g, q->any.end - s)
+		            : (tile_hint){.x = NULL};
+	if (t < w->n.T)
+		return queries ? attention_rows_soon(queries, q->b, t, q->h, w->n.T - t)
+		               : (tile_hint){.x = NULL};
+	if (q->g + 1 < w->n.G)
+		return attention_rows_soon(head, q->b, 0, (q->g + 1) * per_g, head->shape[1]);
+	if (q->b + 1 < w->n.B)
+		return attention_rows_soon(head, q->b + 1, 0, 0, head->shape[1]);
+	return (tile_hint){.x = NULL};
+}
+
 /* A product along the queries or keys of a tile, careful where invisible ones are not finite. */
 static void add_product(const backward *w, const tile_product *p, const uint64_t *seen, bool guard)
 {
@@ -173,6 +193,7 @@ static void along_keys(const backward *w, const workspace *s, const query_side *
 		.c_row = w->a->dq->stride[1],
 		.add = x->dq_set,
 		.depths = mixed ? k->depth_keys : NULL,
+		.soon = soon(w, q, k, NULL, NULL, w->a->v),
 	};
 	p.b_k = k_row; /* which pad_rows may have changed */
 	add_product(w, &p, k->by_query, guard);
@@ -194,24 +215,13 @@ static void add_dbias(const backward *w, const workspace *s, const query_tile *q
 	}
 }
 
-/* Rows of the next tile of keys; after the last, of the next queries. */
-static tile_hint soon(const query_tile *q, const key_tile *k, const hec_tensor *keys,
-                      const hec_tensor *queries)
-{
-	const int64_t s = k->s0 + ATTENTION_TILE, t = q->t0 + ATTENTION_TILE;
-	if (s < q->any.end)
-		return attention_rows_soon(keys, q->b, s, q->g, q->any.end - s);
-	if (t < queries->shape[1])
-		return attention_rows_soon(queries, q->b, t, q->h, queries->shape[1] - t);
-	return (tile_hint){.x = NULL};
-}
-
 static void weights_and_ds(const backward *w, const workspace *s, const query_tile *q,
                            const key_tile *k)
 {
 	const bool drop = w->a->dropout.p > 0;
-	along_features(w, q, k, w->a->k, s->qt, s->st, soon(q, k, w->a->k, w->a->q));
-	along_features(w, q, k, w->a->v, s->dot, s->dp, soon(q, k, w->a->v, w->a->dout));
+	along_features(w, q, k, w->a->k, s->qt, s->st, soon(w, q, k, w->a->k, w->a->q, w->a->q));
+	along_features(w, q, k, w->a->v, s->dot, s->dp,
+	               soon(w, q, k, w->a->v, w->a->dout, w->a->dout));
 	if (drop) {
 		dropout_tile d = attention_dropout_at(w->a, &w->n, q, k->s0);
 		w->ks->keep_bits(&d, q->rows, k->keys, s->keep);
@@ -243,9 +253,9 @@ static void backward_tile(const backward *w, const workspace *s, query_side *x, 
 		            w->ks->rows_finite(x->dout, x->dout_row, q->rows, w->n.D);
 	unsigned char *touched = &s->touched[k->s0 / ATTENTION_TILE];
 	along_queries(w, x, k, s->st, x->dout, x->dout_row, w->a->dv, *touched,
-	              soon(q, k, w->a->dv, w->a->out));
+	              soon(w, q, k, w->a->dv, w->a->out, w->a->out));
 	along_queries(w, x, k, s->dp, x->q, x->q_row, w->a->dk, *touched,
-	              soon(q, k, w->a->dk, w->a->dq));
+	              soon(w, q, k, w->a->dk, w->a->dq, w->a->k));
 	*touched = 1;
 	along_keys(w, s, x, k);
 	x->dq_set = true;
