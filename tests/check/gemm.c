@@ -25,12 +25,42 @@ static void choose_sizes(trial *t, int64_t *M, int64_t *N, int64_t *K)
 		*M = 0;
 }
 
-/* A bias or residual with broadcast axes now and then, as a view would have them. */
 static operand *add_operand(trial *t, const char *name, int64_t M, int64_t N)
 {
 	operand *o = trial_add_2d(t, name, IN, M, N);
 	operand_normal(t, o, 0, 1);
 	return o;
+}
+
+static void scale_gemm(trial *t)
+{
+	const gemm_args *g = &t->args.gemm;
+	operand *a = trial_find(t, "a"), *b = trial_find(t, "b"), *c = trial_find(t, "c");
+	operand *bias = trial_find(t, "bias"), *residual = trial_find(t, "residual");
+	operand *pre = trial_find(t, "pre");
+	int64_t M = a->shape[0], K = a->shape[1], N = b->shape[1];
+	for (int64_t i = 0; i < M; i++) {
+		for (int64_t j = 0; j < N; j++) {
+			double sum = bias ? bias->value[at(bias, j, 0, 0, 0)] : 0, size = fabs(sum);
+			for (int64_t k = 0; k < K; k++) {
+				double p =
+					a->value[at(a, i, k, 0, 0)] * b->value[at(b, k, j, 0, 0)];
+				sum += p;
+				size += fabs(p);
+			}
+			int64_t where = at(c, i, j, 0, 0);
+			if (pre)
+				pre->scale[at(pre, i, j, 0, 0)] = size;
+			c->scale[where] = g->act == HEC_ACT_NONE
+			                          ? size
+			                          : fabs(act_value(g->act, sum)) +
+			                                    act_steepest(g->act) * size;
+			if (c->role == INOUT)
+				c->scale[where] += fabs(c->value[where]);
+			if (residual)
+				c->scale[where] += fabs(residual->value[at(residual, i, j, 0, 0)]);
+		}
+	}
 }
 
 static void make_gemm(trial *t)
@@ -68,28 +98,7 @@ static void make_gemm(trial *t)
 	           t->packed ? " packed" : "");
 	t->terms = (double)K;
 	t->flops = 2.0 * (double)M * (double)N * (double)K;
-	for (int64_t i = 0; i < M; i++) {
-		for (int64_t j = 0; j < N; j++) {
-			double sum = bias ? bias->value[at(bias, j, 0, 0, 0)] : 0, size = fabs(sum);
-			for (int64_t k = 0; k < K; k++) {
-				double p =
-					a->value[at(a, i, k, 0, 0)] * b->value[at(b, k, j, 0, 0)];
-				sum += p;
-				size += fabs(p);
-			}
-			int64_t where = at(c, i, j, 0, 0);
-			if (pre)
-				pre->scale[at(pre, i, j, 0, 0)] = size;
-			c->scale[where] = g->act == HEC_ACT_NONE
-			                          ? size
-			                          : fabs(act_value(g->act, sum)) +
-			                                    act_steepest(g->act) * size;
-			if (c->role == INOUT)
-				c->scale[where] += fabs(c->value[where]);
-			if (residual)
-				c->scale[where] += fabs(residual->value[at(residual, i, j, 0, 0)]);
-		}
-	}
+	scale_gemm(t);
 }
 
 /* Packs b, then multiplies. The pack has a guard of its own after the bytes it asked for. When
