@@ -1,8 +1,10 @@
 /* test_base.c — status, random numbers, arena, options, the pool, contexts. */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "support/test.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -386,6 +388,49 @@ static void a_worker_number_is_never_in_two_tasks_at_once(void **state)
 	pool_destroy(p);
 }
 
+typedef struct seats {
+	atomic_int arrived;
+	cpu_set_t set[2]; /* where each worker may run */
+} seats;
+
+static void take_seat(void *arg, int64_t task, int worker)
+{
+	seats *s = arg;
+	(void)task;
+	sched_getaffinity(0, sizeof s->set[worker], &s->set[worker]);
+	atomic_fetch_add(&s->arrived, 1);
+	while (atomic_load(&s->arrived) < 2) /* so that each of two workers has one */
+		sched_yield();
+}
+
+static void *bound_pool(void *arg)
+{
+	pool *p;
+	if (pool_create(2, true, &p) != HEC_OK)
+		return NULL;
+	pool_run(p, 2, take_seat, arg);
+	pool_destroy(p);
+	return arg;
+}
+
+static void bound_threads_sit_on_cores_of_their_own(void **state)
+{
+	(void)state;
+	cpu_set_t all, both;
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	seats s;
+	memset(&s, 0, sizeof s);
+	pthread_t maker; /* binding changes the maker, too: let it not be this thread */
+	void *done;
+	assert_int_equal(pthread_create(&maker, NULL, bound_pool, &s), 0);
+	assert_int_equal(pthread_join(maker, &done), 0);
+	assert_non_null(done);
+	CPU_OR(&both, &s.set[0], &s.set[1]);
+	assert_int_equal(CPU_COUNT(&s.set[0]), 1);
+	assert_int_equal(CPU_COUNT(&s.set[1]), 1);
+	assert_int_equal(CPU_COUNT(&both), CPU_COUNT(&all) > 1 ? 2 : 1);
+}
+
 /* ---- context ---- */
 
 static void a_context_works_in_a_forked_child_that_makes_its_own(void **state)
@@ -522,6 +567,7 @@ int main(void)
 		cmocka_unit_test(every_task_runs_exactly_once),
 		cmocka_unit_test(many_tiny_loops_lose_nothing),
 		cmocka_unit_test(a_worker_number_is_never_in_two_tasks_at_once),
+		cmocka_unit_test(bound_threads_sit_on_cores_of_their_own),
 		cmocka_unit_test(a_context_works_in_a_forked_child_that_makes_its_own),
 		cmocka_unit_test(a_level_that_does_not_exist_is_refused_with_the_list),
 		cmocka_unit_test(a_nonsense_number_of_threads_is_refused),

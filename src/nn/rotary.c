@@ -63,6 +63,8 @@ hec_status hec_rotary_apply(hec_ctx *ctx, const hec_rotary *rotary, bool inverse
 	if (turned > x->shape[3])
 		return fail(HEC_ERR_SHAPE, "rotary: tables turn %lld numbers of a head of %lld",
 		            (long long)turned, (long long)x->shape[3]);
+	if (hec_tensor_count(x) == 0)
+		return HEC_OK;
 	for (int64_t b = 0; b < x->shape[0]; b++) {
 		int64_t begin = first ? first[b] : 0;
 		if (begin < 0 || begin + x->shape[1] > P)
