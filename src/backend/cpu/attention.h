@@ -8,7 +8,8 @@
  * Same bits: key tiles begin at multiples of 64 whatever the call; a score is one chain over K; an
  * output is one chain over the keys in order, rescaled where the maximum grows after a tile. Lanes,
  * rows and tiles in which nothing is visible are left out: they would add exact zeros. So a query's
- * result depends on nothing but itself and the keys it sees.
+ * result depends on nothing but itself and the keys it sees (and on whether its sequence has more
+ * than a query or two: attention_one.c).
  *
  * The loops are in attention_fwd.c and attention_bwd.c; an instruction level brings the table of
  * micro-kernels below, with the sizes it wants. */
@@ -47,7 +48,7 @@ typedef struct tile_product {
 	const tile_span *depths;  /* per ATTENTION_ROWS rows, which k matter; NULL: all */
 	const tile_span *columns; /* per ATTENTION_ROWS rows, which columns, in whole vectors, are
 	                             computed; NULL: all */
-	tile_hint soon;
+	tile_hint soon;           /* what to fetch meanwhile */
 } tile_product;
 
 /* The online softmax of one tile; m, l and factor are [64], a lane per query. */

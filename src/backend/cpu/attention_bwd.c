@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/dropout_mask.h"
+
 #define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
 #define ALONE_COST 16000 /* a call with fewer stays on the calling thread */
 
@@ -236,7 +238,7 @@ static void weights_and_ds(const backward *w, const workspace *s, const query_ti
 		.bias = k->bias,
 		.seen = k->kind == TILE_MIXED ? k->by_key : NULL,
 		.keep = drop ? s->keep : NULL,
-		.keep_scale = (float)(1 / (1 - w->a->dropout.p)),
+		.keep_scale = (float)dropout_scale(&w->a->dropout),
 		.lse = s->lse,
 		.delta = s->delta,
 	});

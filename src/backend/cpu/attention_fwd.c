@@ -17,6 +17,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/cpu/dropout_mask.h"
+
 #define ONE_QUERIES 2    /* a sequence with up to this many goes query by query */
 #define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
 #define TASKS 32         /* for each thread, where there are many more units */
@@ -245,7 +247,7 @@ hec_status attention_fwd_tiled(hec_ctx *ctx, const attention_args *a, const atte
 	if (f.n.B == 0 || f.n.T == 0 || f.n.H == 0)
 		return HEC_OK;
 	f.u = attention_units_of(a);
-	f.keep_scale = (float)(1 / (1 - a->dropout.p));
+	f.keep_scale = (float)dropout_scale(&a->dropout);
 	plan(&f, pool_threads(ctx_pool(ctx)));
 	workspace w;
 	HEC_TRY(ctx_scratch(ctx, workspace_set(&f, NULL, &w), &f.scratch, &f.stride));

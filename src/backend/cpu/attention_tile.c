@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/cpu/dropout_mask.h"
+
 #define LOG2_E 1.4426950408889634
 
 attention_sizes attention_sizes_of(const attention_args *a, int lanes)
@@ -225,7 +227,7 @@ dropout_tile attention_dropout_at(const attention_args *a, const attention_sizes
 		.counter = {(uint32_t)(s0 / 4), (uint32_t)((q->b * n->H + q->h) * n->T + q->t0),
 	                    d->site | (uint32_t)d->key.micro_batch << 16, d->key.step},
 		.key = {(uint32_t)d->key.seed, (uint32_t)(d->key.seed >> 32)},
-		.threshold = (uint64_t)ceil(d->p * 4294967296.0),
+		.threshold = dropout_threshold(d),
 	};
 }
 
