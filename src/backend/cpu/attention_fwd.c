@@ -81,6 +81,15 @@ static void add_values(const forward *f, const workspace *w, const query_tile *q
 		f->ks->product(&p);
 }
 
+/* The next rows of keys or values, where they lie apart: the CPU itself foresees rows that follow one
+ * another, and asking for them costs more than it brings. */
+static tile_hint next_rows(const hec_tensor *x, const query_tile *q, int64_t s, int64_t more)
+{
+	if (x->stride[1] == x->shape[3])
+		return (tile_hint){0};
+	return attention_rows_soon(x, q->b, s, q->g, more);
+}
+
 /* One tile of keys: scores, softmax, values. Meanwhile the next keys and values are fetched; after
  * the last, next_q and the rows of the output. */
 static void add_keys(const forward *f, const workspace *w, const query_tile *q, const key_tile *k,
@@ -101,7 +110,7 @@ static void add_keys(const forward *f, const workspace *w, const query_tile *q, 
 		.c = w->st,
 		.c_row = ATTENTION_TILE,
 		.columns = k->kind == TILE_MIXED ? k->lanes : NULL,
-		.soon = more > 0 ? attention_rows_soon(a->k, q->b, next, q->g, more) : next_q,
+		.soon = more > 0 ? next_rows(a->k, q, next, more) : next_q,
 	};
 	f->ks->product(&scores);
 	tile_softmax s = {
@@ -123,7 +132,7 @@ static void add_keys(const forward *f, const workspace *w, const query_tile *q, 
 		f->ks->drop(w->st, w->keep, q->rows, k->keys);
 	}
 	add_values(f, w, q, k, first, rescale,
-	           more > 0 ? attention_rows_soon(a->v, q->b, next, q->g, more)
+	           more > 0 ? next_rows(a->v, q, next, more)
 	                    : attention_rows_soon(a->out, q->b, q->t0, q->h, q->rows));
 }
 
