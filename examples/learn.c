@@ -372,7 +372,7 @@ int main(int argc, char **argv)
 		double t = now();
 		if (t - report > seconds / 10 || step == 1 || t - begin > seconds) {
 			report = t;
-			int bar = (int)(loss * 16);
+			int bar = (int)(fmin(loss, 3) * 16);
 			printf("%5.1f s  step %5lld  loss %.4f  ", t - begin, (long long)step,
 			       loss);
 			for (int i = 0; i < bar; i++)
