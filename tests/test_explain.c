@@ -450,6 +450,20 @@ static void a_reader_s_file_is_computed(void **state)
 	json_decref(root);
 }
 
+/* Numbers near the smallest float: means of them round to its multiples, each pass in its way. */
+static void the_smallest_numbers_are_numbers(void **state)
+{
+	(void)state;
+	char arguments[128];
+	write_file("tiny.json", "{\"X\": [[1]], \"memory\": [[1e-45], [1e-45]], \"heads\": 1, "
+	                        "\"W_Q\": [[1]], \"W_K\": [[1]], \"W_V\": [[1]]}");
+	snprintf(arguments, sizeof arguments, "explain --file %s/tiny.json", folder);
+	result r = run(arguments);
+	if (r.code != 0)
+		fail_msg("%s", r.err);
+	done(&r);
+}
+
 static void a_file_cannot_steer_the_terminal(void **state)
 {
 	(void)state;
@@ -511,6 +525,7 @@ int main(void)
 		cmocka_unit_test(ten_by_128_goes_through_its_block),
 		cmocka_unit_test(positions_are_sines_and_cosines),
 		cmocka_unit_test(a_reader_s_file_is_computed),
+		cmocka_unit_test(the_smallest_numbers_are_numbers),
 		cmocka_unit_test(a_file_cannot_steer_the_terminal),
 		cmocka_unit_test(a_wrong_file_ends_with_1_and_a_reason),
 		cmocka_unit_test(numbers_that_overflow_end_with_1_and_the_place),

@@ -26,7 +26,7 @@ typedef struct request {
 	const char *file; /* or NULL */
 	bool json, causal;
 	int64_t heads; /* 0: not given */
-	uint64_t seed;
+	option_seed seed;
 } request;
 
 static void list_examples(void)
@@ -68,8 +68,11 @@ static int show_problem(const request *r, hec_ctx *ctx, const char *label, const
 {
 	char error[ERROR_SIZE] = "";
 	terminal term = terminal_open(stdout);
+	/* They describe the example as it is, not what options have made of it. */
+	bool changed = !e || r->heads > 0 || r->causal;
+	const char *note = changed ? "" : e->note;
 	if (!r->json) {
-		explain_show_title(&term, label, e ? e->summary : "");
+		explain_show_title(&term, label, changed ? "" : e->summary);
 		explain_show_given(&term, p);
 	}
 	explain_steps steps = {0};
@@ -84,9 +87,9 @@ static int show_problem(const request *r, hec_ctx *ctx, const char *label, const
 			status = explain_show_overflow(ctx, &term, p, &steps);
 		if (status != HEC_OK)
 			snprintf(error, sizeof error, "%s", hec_error_message());
-		explain_show_note(&term, e ? e->note : "");
+		explain_show_note(&term, note);
 	} else if (!r->json) {
-		explain_show_note(&term, e ? e->note : "");
+		explain_show_note(&term, note);
 		fflush(stdout); /* before the reason, where both go to one place */
 	}
 	explain_steps_free(&steps);
@@ -95,7 +98,7 @@ static int show_problem(const request *r, hec_ctx *ctx, const char *label, const
 
 static int explain_example(const request *r, hec_ctx *ctx, const example *e)
 {
-	explain_problem p = {.seed = r->seed};
+	explain_problem p = {.seed = r->seed.value};
 	hec_status status = e->build(ctx, r->heads, &p);
 	int code;
 	if (status == HEC_OK) {
@@ -106,7 +109,7 @@ static int explain_example(const request *r, hec_ctx *ctx, const example *e)
 		bool memory = status == HEC_ERR_MEMORY;
 		code = command_failed(r->self, "%s: %s", e->name,
 		                      memory ? "out of memory" : hec_error_message());
-		if (!memory && *e->note)
+		if (!memory && *e->note && r->heads == 0)
 			fprintf(stderr, "%s\n", e->note);
 	}
 	explain_problem_free(&p);
@@ -117,7 +120,8 @@ static int explain_file(const request *r, hec_ctx *ctx)
 {
 	explain_problem p;
 	char error[ERROR_SIZE], path[PATH_COLUMNS * 4 + 8];
-	text_clean(r->file, PATH_COLUMNS, path, sizeof path);
+	text_clean(strcmp(r->file, "-") == 0 ? "standard input" : r->file, PATH_COLUMNS, path,
+	           sizeof path);
 	if (!explain_file_read(r->file, &p, error, sizeof error))
 		return command_failed(r->self, "%s: %s", path, error);
 	p.causal = p.causal || r->causal;
@@ -146,6 +150,8 @@ static int check_request(const request *r, int operands)
 	if (r->file && r->heads > 0)
 		return command_usage(r->self,
 		                     "with --file, the number of heads stands in the file");
+	if (r->file && r->seed.given)
+		return command_usage(r->self, "a file has no random weights: --seed has no use");
 	if (r->file)
 		return PARSED;
 	bool positions = strcmp(r->name, POSITIONS_NAME) == 0;
@@ -154,14 +160,15 @@ static int check_request(const request *r, int operands)
 		text_clean(r->name, PATH_COLUMNS, name, sizeof name);
 		return command_usage(r->self, "there is no example '%s'; --list shows them", name);
 	}
-	if (positions && (r->heads > 0 || r->causal))
-		return command_usage(r->self, "%s has no heads and no mask", POSITIONS_NAME);
+	if (positions && (r->heads > 0 || r->causal || r->seed.given))
+		return command_usage(r->self, "%s has no heads and no mask, and nothing random",
+		                     POSITIONS_NAME);
 	return PARSED;
 }
 
 static int run(const command *self, int argc, char **argv)
 {
-	request r = {.self = self, .seed = SEED_DEFAULT};
+	request r = {.self = self, .seed = {SEED_DEFAULT, false}};
 	bool list = false;
 	const option table[] = {
 		{OPTION_FLAG, "--list", NULL, "the built-in examples", &list, 0, 0},
@@ -178,8 +185,8 @@ static int run(const command *self, int argc, char **argv)
 	int code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (list && (operands > 0 || r.file))
-		return command_usage(self, "--list stands alone");
+	if (list && (operands > 0 || r.file || r.causal || r.heads > 0 || r.seed.given))
+		return command_usage(self, "--list stands alone, or with --json");
 	if (list) {
 		if (r.json && !list_for_machines())
 			return command_failed(self, "the list could not be made or written");
@@ -203,20 +210,23 @@ const command command_explain = {
 	.name = "explain",
 	.summary = "Attention step by step, with its formulas, shapes and numbers",
 	.usage = "explain NAME [OPTION]…\nexplain --file F.json [OPTION]…\nexplain --list",
-	.about = "The file holds {\"X\": [T×d_model], \"memory\": [S×d_model], \"heads\": h, "
-		 "\"d_k\": …,\n"
-		 "\"d_v\": …, \"W_Q\": [d_model × h·d_k], \"W_K\": [d_model × h·d_k],\n"
-		 "\"W_V\": [d_model × h·d_v], \"W_O\": [h·d_v × d_out], \"b_Q\", \"b_K\", \"b_V\", "
-		 "\"b_O\",\n"
-		 "\"mask\": [T×S of 0/1, 1 is visible], \"causal\": bool, \"tokens\": […]}; X, "
-		 "heads, W_Q, W_K\n"
-		 "and W_V must be there. In JSON, null in \"masked\" is a score that is not seen "
-		 "(−∞).\n\n"
-		 "Examples:\n"
-		 "  hecate explain two-by-two\n"
-		 "  hecate explain ten-by-128 --heads 8 --seed 7\n"
-		 "  echo '{\"X\": [[1, 2], [3, 4]], \"heads\": 1, \"W_Q\": [[1, 0], [0, 1]],\n"
-		 "    \"W_K\": [[1, 1], [0, 1]], \"W_V\": [[1, 2], [3, 4]]}' | hecate explain "
-		 "--file -\n",
+	.about =
+		"The file holds {\"X\": [T×d_model], \"memory\": [S×width], \"heads\": h, "
+		"\"d_k\": …,\n"
+		"\"d_v\": …, \"W_Q\": [d_model × h·d_k], \"W_K\": [d_model × h·d_k],\n"
+		"\"W_V\": [d_model × h·d_v], \"W_O\": [h·d_v × d_out], \"b_Q\", \"b_K\", \"b_V\", "
+		"\"b_O\",\n"
+		"\"mask\": [T×S of 0/1 or true/false, 1 is visible], \"causal\": bool,\n"
+		"\"tokens\": […]}; X, heads, W_Q, W_K and W_V must be there. Causal: query t sees\n"
+		"the keys up to t + S − T. Rows of memory may have another width than those of X:\n"
+		"W_K and W_V then have as many rows. At most 16 MiB, 4096 heads, 2^26 numbers and\n"
+		"2^31 products. With --json, null in \"masked\" is a score that is not seen "
+		"(−∞).\n\n"
+		"Examples:\n"
+		"  hecate explain two-by-two\n"
+		"  hecate explain ten-by-128 --heads 8 --seed 7\n"
+		"  echo '{\"X\": [[1, 2], [3, 4]], \"heads\": 1, \"W_Q\": [[1, 0], [0, 1]],\n"
+		"    \"W_K\": [[1, 1], [0, 1]], \"W_V\": [[1, 2], [3, 4]]}' | hecate explain "
+		"--file -\n",
 	.run = run,
 };

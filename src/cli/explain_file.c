@@ -3,10 +3,13 @@
 #include "explain_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -35,6 +38,11 @@ static const char *type_name(const json_t *value)
 		return "null";
 	}
 	return "unknown";
+}
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
 }
 
 /* One row of numbers, all of which fit a float. where is "X[3]" or "b_Q". */
@@ -71,9 +79,10 @@ static bool matrix_size(const char *name, const json_t *value, int64_t *rows, in
 		if (json_array_size(row) == 0)
 			return SAY("%s[%zu] is empty", name, t);
 		if (t > 0 && json_array_size(row) != (size_t)*columns)
-			return SAY("%s[%zu] has %zu numbers, %s[0] has %zu: rows must be of one "
+			return SAY("%s[%zu] has %zu number%s, %s[0] has %zu: rows must be of one "
 			           "length",
-			           name, t, json_array_size(row), name, (size_t)*columns);
+			           name, t, json_array_size(row), plural(json_array_size(row)),
+			           name, (size_t)*columns);
 		*columns = (int64_t)json_array_size(row);
 	}
 	return true;
@@ -160,11 +169,12 @@ static bool read_tokens(explain_problem *p, const json_t *value, char *error, si
 static bool read_whole(const char *name, const json_t *value, int64_t *to, char *error,
                        size_t error_size)
 {
-	if (json_is_real(value))
-		return SAY("%s is %g, it must be a whole number", name, json_real_value(value));
-	if (!json_is_integer(value))
+	if (!json_is_number(value))
 		return SAY("%s is %s, it must be a whole number", name, type_name(value));
-	*to = json_integer_value(value);
+	double real = json_number_value(value); /* 2.0 is whole, too */
+	if (json_is_real(value) && !(fabs(real) < 1e15 && real == floor(real)))
+		return SAY("%s is %g, it must be a whole number", name, real);
+	*to = json_is_real(value) ? (int64_t)real : json_integer_value(value);
 	if (*to < 1)
 		return SAY("%s is %lld, it must be at least 1", name, (long long)*to);
 	return true;
@@ -235,13 +245,34 @@ bool explain_file_parse(const char *text, size_t length, explain_problem *out, c
 	return read;
 }
 
+/* A file by its path. What is no regular file (a pipe without a writer, a device) could keep us
+ * waiting for ever: opened without waiting, looked at, and refused. */
+static FILE *open_regular(const char *path, char *error, size_t error_size)
+{
+	struct stat is;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	const char *reason = NULL;
+	if (fd < 0 || fstat(fd, &is) != 0)
+		reason = strerror(errno);
+	else if (S_ISDIR(is.st_mode))
+		reason = strerror(EISDIR);
+	else if (!S_ISREG(is.st_mode))
+		reason = "this is no regular file; --file - reads standard input";
+	FILE *in = reason ? NULL : fdopen(fd, "rb");
+	if (!in)
+		snprintf(error, error_size, "%s", reason ? reason : strerror(errno));
+	if (fd >= 0 && !in)
+		close(fd);
+	return in;
+}
+
 bool explain_file_read(const char *path, explain_problem *out, char *error, size_t error_size)
 {
 	*out = (explain_problem){0};
 	bool standard_input = strcmp(path, "-") == 0;
-	FILE *in = standard_input ? stdin : fopen(path, "rb");
+	FILE *in = standard_input ? stdin : open_regular(path, error, error_size);
 	if (!in)
-		return SAY("%s", strerror(errno));
+		return false;
 	/* One byte more than allowed, so that a larger file is noticed without reading it all. */
 	size_t capacity = EXPLAIN_FILE_MOST + 1, length = 0;
 	char *text = malloc(capacity);

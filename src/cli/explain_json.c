@@ -31,7 +31,7 @@ static void write_values(const hec_tensor *t, FILE *out)
 		return;
 	}
 	fputc('[', out);
-	for (int64_t row = 0; row < t->shape[0]; row++) {
+	for (int64_t row = 0; row < t->shape[0] && !ferror(out); row++) {
 		if (row > 0)
 			fputs(", ", out);
 		write_row(t, row, out);
@@ -72,7 +72,7 @@ void json_end(const hec_tensor *output, FILE *out)
 void explain_show_json(const char *name, const explain_steps *s, FILE *out)
 {
 	json_begin(name, out);
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->count && !ferror(out); i++) /* nobody reads on after an error */
 		json_step(s->steps[i].name, s->steps[i].head, &s->steps[i].values, i == 0, out);
 	json_end(&s->output, out);
 }

@@ -52,6 +52,11 @@ bool explain_problem_make_mask(explain_problem *p, int64_t rows, int64_t columns
 #define SAY(...) (snprintf(error, error_size, __VA_ARGS__), false)
 #define N PRId64
 
+static const char *plural(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static bool check_size(const char *name, int64_t value, int64_t most, char *error,
                        size_t error_size)
 {
@@ -82,18 +87,19 @@ static bool check_columns(const explain_problem *p, given which, const char *d_n
 	int64_t columns = p->given[which].shape[1];
 	if (*d == 0) {
 		if (columns % p->heads != 0 || columns < p->heads)
-			return SAY("%s has %" N " columns: %" N " does not divide by %" N
+			return SAY("%s has %" N " column%s: %" N " does not divide by %" N
 			           " heads; say %s, or give another number of heads",
-			           name, columns, columns, p->heads, d_name);
+			           name, columns, plural(columns), columns, p->heads, d_name);
 		*d = columns / p->heads;
 	}
 	if (!check_size(d_name, *d, SIZE_MOST, error, error_size))
 		return false;
 	if (columns != p->heads * *d)
-		return SAY("%s has shape [%" N ", %" N "], %" N " heads of %s = %" N " need [%" N
+		return SAY("%s has shape [%" N ", %" N "], %" N " head%s of %s = %" N " need%s [%" N
 		           ", %" N "]",
-		           name, p->given[which].shape[0], columns, p->heads, d_name, *d,
-		           p->given[which].shape[0], p->heads * *d);
+		           name, p->given[which].shape[0], columns, p->heads, plural(p->heads),
+		           d_name, *d, p->heads == 1 ? "s" : "", p->given[which].shape[0],
+		           p->heads * *d);
 	return true;
 }
 
@@ -106,20 +112,23 @@ static bool check_bias(const explain_problem *p, given bias, given weight, char 
 		return SAY("%s is given without %s", given_names[bias], given_names[weight]);
 	if (p->given[bias].shape[0] == p->given[weight].shape[1])
 		return true;
-	return SAY("%s has %" N " numbers, %s has shape [%" N ", %" N "]: it needs %" N,
-	           given_names[bias], p->given[bias].shape[0], given_names[weight],
-	           p->given[weight].shape[0], p->given[weight].shape[1], p->given[weight].shape[1]);
+	return SAY("%s has %" N " number%s, %s has shape [%" N ", %" N "]: it needs %" N,
+	           given_names[bias], p->given[bias].shape[0], plural(p->given[bias].shape[0]),
+	           given_names[weight], p->given[weight].shape[0], p->given[weight].shape[1],
+	           p->given[weight].shape[1]);
 }
 
 static bool check_masks(const explain_problem *p, char *error, size_t error_size)
 {
 	int64_t T = p->given[GIVEN_X].shape[0], S = key_source(p)->shape[0];
 	if (p->mask.rank > 0 && (p->mask.shape[0] != T || p->mask.shape[1] != S))
-		return SAY("mask has shape [%" N ", %" N "], %" N " queries and %" N
-		           " keys need [%" N ", %" N "]",
-		           p->mask.shape[0], p->mask.shape[1], T, S, T, S);
+		return SAY("mask has shape [%" N ", %" N "], %" N " quer%s and %" N
+		           " key%s need [%" N ", %" N "]",
+		           p->mask.shape[0], p->mask.shape[1], T, T == 1 ? "y" : "ies", S,
+		           plural(S), T, S);
 	if (p->tokens && p->token_count != (size_t)T)
-		return SAY("tokens has %zu entries, X has %" N " rows", p->token_count, T);
+		return SAY("tokens has %zu entr%s, X has %" N " row%s", p->token_count,
+		           p->token_count == 1 ? "y" : "ies", T, plural(T));
 	return true;
 }
 
@@ -163,10 +172,11 @@ bool explain_problem_check(explain_problem *p, char *error, size_t error_size)
 		return false;
 	const hec_tensor *out = &p->given[GIVEN_W_O];
 	if (is_given(p, GIVEN_W_O) && out->shape[0] != p->heads * p->d_v)
-		return SAY("W_O has shape [%" N ", %" N "], the %" N " heads of d_v = %" N
-		           " side by side have shape [%" N ", %" N "]: W_O needs %" N " rows",
-		           out->shape[0], out->shape[1], p->heads, p->d_v,
-		           p->given[GIVEN_X].shape[0], p->heads * p->d_v, p->heads * p->d_v);
+		return SAY("W_O has shape [%" N ", %" N "], %" N " head%s of d_v = %" N
+		           " side by side: [%" N ", %" N "], so W_O needs %" N " row%s",
+		           out->shape[0], out->shape[1], p->heads, plural(p->heads), p->d_v,
+		           p->given[GIVEN_X].shape[0], p->heads * p->d_v, p->heads * p->d_v,
+		           plural(p->heads * p->d_v));
 	return check_bias(p, GIVEN_B_Q, GIVEN_W_Q, error, error_size) &&
 	       check_bias(p, GIVEN_B_K, GIVEN_W_K, error, error_size) &&
 	       check_bias(p, GIVEN_B_V, GIVEN_W_V, error, error_size) &&

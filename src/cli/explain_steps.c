@@ -162,9 +162,11 @@ static double allowed(const work *w, int64_t h, int64_t t, int64_t d, double off
 	}
 	double sums = (2 * (double)w->S + 16) * (FLT_EPSILON / 2);
 	double tiny = (double)w->S * FLT_MIN * highest; /* what underflow may take away */
-	if (off >
-	    0.1) /* scores so large that rounding decides: both are still means of the values */
-		return 2 * highest * (1 + sums);
+	/* Below FLT_MIN each operation rounds to a multiple of the smallest float instead. */
+	tiny += (2 * (double)w->S + 16) * FLT_TRUE_MIN;
+	/* Scores so large that rounding decides: both are still means of the values. */
+	if (off > 0.1)
+		return 2 * (highest * (1 + sums) + tiny);
 	return 2 * (mixed * (expm1(2 * off) + sums) + tiny);
 }
 

@@ -257,6 +257,14 @@ static void show_heat_maps(const page *g)
 	}
 	fputc('\n', g->term->out);
 	terminal_flow(g->term, blocks, count);
+	int64_t more = g->p->heads - HEAT_MAPS_MOST;
+	if (more > 0) {
+		char words[64];
+		snprintf(words, sizeof words, "… and %" PRId64 " more head%s", more,
+		         more == 1 ? "" : "s");
+		fputc('\n', g->term->out);
+		terminal_words(g->term, INK_FAINT, 2, words);
+	}
 }
 
 static void show_softmax(page *g)

@@ -2,19 +2,24 @@
 #include "command.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <hecate/context.h>
 #include <hecate/version.h>
 #include <jansson.h>
 
+#include "width.h"
+
 static const command *const commands[] = {
 	&command_explain,
 	&command_bench,
 };
+#define MESSAGE_MOST 2048 /* bytes */
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const command *find_command(const char *name)
@@ -39,7 +44,7 @@ static void print_commands(FILE *out)
 	      "  HECATE_ISA      the instruction level: ref, avx512, … (default: the best of this "
 	      "CPU)\n"
 	      "  HECATE_THREADS  the number of threads (default: the cores available)\n"
-	      "  NO_COLOR        set to anything: no colour on a terminal\n\n"
+	      "  NO_COLOR        set to anything but nothing: no colour on a terminal\n\n"
 	      "Example: hecate explain two-by-two\n",
 	      out);
 }
@@ -70,14 +75,41 @@ int command_options(const command *self, const option *table, int argc, char **a
 	return PARSED;
 }
 
+/* A message may quote the command line, the environment or a file: none of them shall steer the
+ * terminal. */
+static void say(const char *format, va_list args)
+{
+	char raw[MESSAGE_MOST], clean[3 * MESSAGE_MOST];
+	vsnprintf(raw, sizeof raw, format, args);
+	text_clean(raw, MESSAGE_MOST, clean, sizeof clean);
+	fprintf(stderr, "%s\n", clean);
+}
+
+static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void complain(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fputs("hecate: ", stderr);
+	say(format, args);
+	va_end(args);
+}
+
+static int wrong_usage(const char *what, const char *word)
+{
+	complain("%s '%.40s'", what, word);
+	fputs("Try: hecate help\n", stderr);
+	return EXIT_USAGE;
+}
+
 int command_usage(const command *self, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
 	fprintf(stderr, "hecate %s: ", self->name);
-	vfprintf(stderr, format, args);
-	fprintf(stderr, "\nTry: hecate %s --help\n", self->name);
+	say(format, args);
 	va_end(args);
+	fprintf(stderr, "Try: hecate %s --help\n", self->name);
 	return EXIT_USAGE;
 }
 
@@ -86,8 +118,7 @@ int command_failed(const command *self, const char *format, ...)
 	va_list args;
 	va_start(args, format);
 	fprintf(stderr, "hecate %s: ", self->name);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	say(format, args);
 	va_end(args);
 	return EXIT_FAILED;
 }
@@ -104,7 +135,7 @@ static int print_version(void)
 	printf("\n");
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(NULL, &ctx) != HEC_OK) {
-		fprintf(stderr, "hecate: %s\n", hec_error_message());
+		complain("%s", hec_error_message());
 		return EXIT_FAILED;
 	}
 	printf("in use    %s, %d thread%s\n", hec_ctx_isa(ctx), hec_ctx_threads(ctx),
@@ -115,6 +146,8 @@ static int print_version(void)
 
 static int help(int argc, char **argv)
 {
+	if (argc > 1)
+		return wrong_usage("help takes one command, not also", argv[1]);
 	if (argc == 0) {
 		print_commands(stdout);
 		return EXIT_DONE;
@@ -124,8 +157,7 @@ static int help(int argc, char **argv)
 		char *words[] = {"--help"};
 		return c->run(c, 1, words);
 	}
-	fprintf(stderr, "hecate: there is no command '%.40s'\nTry: hecate help\n", argv[0]);
-	return EXIT_USAGE;
+	return wrong_usage("there is no command", argv[0]);
 }
 
 static int run(int argc, char **argv)
@@ -136,14 +168,21 @@ static int run(int argc, char **argv)
 	}
 	const char *name = argv[1];
 	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0)
-		return print_version();
+		return argc > 2 ? wrong_usage("the version takes no word, not", argv[2])
+		                : print_version();
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		return help(argc - 2, argv + 2);
 	const command *c = find_command(name);
 	if (c)
 		return c->run(c, argc - 2, argv + 2);
-	fprintf(stderr, "hecate: there is no command '%.40s'\nTry: hecate help\n", name);
-	return EXIT_USAGE;
+	return wrong_usage("there is no command", name);
+}
+
+/* Whoever closed the pipe has seen enough, and knows it. */
+static bool reader_is_gone(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
 int main(int argc, char **argv)
@@ -151,11 +190,12 @@ int main(int argc, char **argv)
 	/* A closed pipe shall be a failed write, with an exit code of ours. */
 	signal(SIGPIPE, SIG_IGN);
 	int code = run(argc, argv);
+	bool failed = ferror(stdout) != 0, gone = reader_is_gone();
 	errno = 0; /* an earlier one is not about this */
-	bool failed = ferror(stdout) != 0;
 	if (fclose(stdout) != 0 || failed) {
-		fprintf(stderr, "hecate: standard output could not be written%s%s\n",
-		        errno ? ": " : "", errno ? strerror(errno) : "");
+		if (!gone && errno != EPIPE)
+			complain("standard output could not be written%s%s", errno ? ": " : "",
+			         errno ? strerror(errno) : "");
 		return code == EXIT_DONE ? EXIT_FAILED : code;
 	}
 	return code;

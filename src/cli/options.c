@@ -45,7 +45,7 @@ static bool set_seed(const option *o, const char *text, char error[OPTION_ERROR]
 		         UINT64_MAX, text);
 		return false;
 	}
-	*(uint64_t *)o->value = value;
+	*(option_seed *)o->value = (option_seed){value, true};
 	return true;
 }
 

@@ -12,8 +12,13 @@ typedef enum option_kind {
 	OPTION_FLAG,  /* bool: set to true */
 	OPTION_TEXT,  /* const char *: points into argv */
 	OPTION_WHOLE, /* int64_t in low … high */
-	OPTION_SEED   /* uint64_t, all of it */
+	OPTION_SEED   /* option_seed: all of uint64_t */
 } option_kind;
+
+typedef struct option_seed {
+	uint64_t value;
+	bool given;
+} option_seed;
 
 /* `--name VALUE` and `--name=VALUE` both work; the last one given counts. */
 typedef struct option {

@@ -11,7 +11,7 @@
 #include "width.h"
 
 #define COLUMNS_DEFAULT 80
-#define COLUMNS_LEAST 40
+#define COLUMNS_LEAST 60 /* narrower, the formulas and legends would not fit */
 #define COLUMNS_MOST 1000
 
 static bool is_set(const char *name)
