@@ -417,10 +417,8 @@ static void make_weights(trial *t)
 		int64_t head = h + part->first_head, query = q + part->first_query;
 		int64_t pair = PAIR(&x, b, head, query, s);
 		w->scale[at(w, b, h, q, s)] =
-			x.m[pair] < 0
-				? 0
-				: (x.p[pair] + BOUND_TINY) *
-					  (1 + x.m[pair] + fabs(x.lse[ROW(&x, b, head, query)]));
+			x.m[pair] < 0 ? 0
+				      : (x.p[pair] + BOUND_TINY) * unsure(&x, b, head, query, s);
 	}
 	/* The slot gets the slices; the whole stays in the operand. */
 	operand *q = trial_find(t, "q");

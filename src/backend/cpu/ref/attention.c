@@ -1,8 +1,9 @@
 /* attention.c — attention a query at a time: its scores, their maximum, the weights, the output.
  *
  * Subtracting the maximum keeps exp in range; the logsumexp, max + log Σ exp(score − max), is all
- * that backward and the weights need to make exp(score − lse) again. Invisible keys are not
- * weighed with zero but left out: 0 · NaN would be NaN. */
+ * that backward needs to make exp(score − lse) again. Invisible keys are not weighed with zero but
+ * left out: 0 · NaN would be NaN. Where every visible score has overflowed to −inf the weights are
+ * 0/0: NaN, and so are output and logsumexp. */
 #include "backend/cpu/ref/attention.h"
 
 #include "backend/cpu/dropout_mask.h"
@@ -107,19 +108,22 @@ static void unfused_rows(const void *args, int64_t begin, int64_t end, void *scr
 	}
 }
 
+/* The logsumexp says no more here than whether a row sees anything: forward may have summed its
+ * scores in another order, and where they are large exp(score − lse) would not add up to 1. */
 static void weights_rows(const void *args, int64_t begin, int64_t end, void *scratch)
 {
-	(void)scratch;
 	const attention_args *a = args;
-	int64_t T = a->q->shape[1], H = a->q->shape[2];
+	int64_t T = a->q->shape[1], H = a->q->shape[2], S = a->k->shape[1];
+	weights_row w = row_in(scratch, S);
 	for (int64_t row = begin; row < end; row++) {
 		int64_t t = row % T, h = row / T % H, b = row / T / H;
 		query x = query_at(a, row);
-		real lse = *at_3d(a->lse, b, h, t);
-		for (int64_t s = 0; s < a->k->shape[1]; s++) {
-			real score;
-			bool shown = score_at(a, &x, s, &score);
-			*at_4d(a->weights, b, h, t, s) = shown ? exp(score - lse) : 0;
+		if (*at_3d(a->lse, b, h, t) == -(real)INFINITY)
+			x.keys = (key_range){0, 0};
+		softmax(a, &x, w);
+		for (int64_t s = 0; s < S; s++) {
+			bool shown = s >= x.keys.begin && s < x.keys.end && w.shown[s];
+			*at_4d(a->weights, b, h, t, s) = shown ? w.weight[s] : 0;
 		}
 	}
 }
@@ -143,6 +147,6 @@ hec_status REF(attention_unfused)(hec_ctx *ctx, const attention_args *a)
 
 hec_status REF(attention_weights)(hec_ctx *ctx, const attention_args *a)
 {
-	int64_t cost = a->k->shape[1] * (a->k->shape[3] + 8);
-	return rows_run(ctx, query_rows(a), cost, 0, weights_rows, a);
+	int64_t S = a->k->shape[1], cost = S * (a->k->shape[3] + 8);
+	return rows_run(ctx, query_rows(a), cost, row_bytes(S) + 1, weights_rows, a);
 }
