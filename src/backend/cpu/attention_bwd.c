@@ -35,6 +35,7 @@ typedef struct backward {
 /* One worker's memory. */
 typedef struct workspace {
 	float *qt, *dot;        /* [K][64], [D][64]: q and dout transposed */
+	float *one;             /* [ATTENTION_ONE][Kp]: q as forward took it query by query */
 	float *st, *dp, *bias;  /* [64][64] */
 	float *q, *dout, *k;    /* [64][Kp], [64][Dp], [64][Kp] where rows have no whole vectors */
 	float *lse, *delta;     /* [64] */
@@ -48,6 +49,7 @@ typedef struct query_side {
 	const float *q, *dout; /* rows with whole vectors */
 	int64_t q_row, dout_row;
 	int finite;  /* of q and dout: 1 yes, 0 no, −1 not looked yet */
+	bool one;    /* forward went query by query */
 	bool dq_set; /* dq has been written */
 } query_side;
 
@@ -57,6 +59,7 @@ static size_t workspace_set(const backward *w, char *base, workspace *s)
 	size_t used = 0;
 	s->qt = attention_take(base, &used, w->n.K * tile);
 	s->dot = attention_take(base, &used, w->n.D * tile);
+	s->one = attention_take(base, &used, ATTENTION_ONE * w->n.Kp);
 	s->st = attention_take(base, &used, tile * tile);
 	s->dp = attention_take(base, &used, tile * tile);
 	s->bias = attention_take(base, &used, tile * tile);
@@ -76,6 +79,14 @@ static void zero_rows(const hec_tensor *x, int64_t i, int64_t k, int64_t begin, 
 		memset(row_of(x, i, j, k), 0, (size_t)x->shape[3] * sizeof(float));
 }
 
+static void scale_queries(const backward *w, const float *q, int64_t row, int rows, float *to)
+{
+	for (int t = 0; t < rows; t++) {
+		for (int64_t i = 0; i < w->n.K; i++)
+			to[t * w->n.Kp + i] = q[t * row + i] * w->u.q_factor;
+	}
+}
+
 static void query_side_set(const backward *w, const workspace *s, query_side *x, int64_t b,
                            int64_t h, int64_t t0, int rows)
 {
@@ -86,7 +97,11 @@ static void query_side_set(const backward *w, const workspace *s, query_side *x,
 	x->dout_row = a->dout->stride[1];
 	x->finite = -1;
 	x->dq_set = false;
-	w->ks->transpose(q, x->q_row, rows, w->n.K, w->u.q_factor, s->qt);
+	x->one = attention_live_queries(a, &w->n, b) <= ATTENTION_ONE;
+	if (x->one)
+		scale_queries(w, q, x->q_row, rows, s->one);
+	else
+		w->ks->transpose(q, x->q_row, rows, w->n.K, w->u.q_factor, s->qt);
 	w->ks->transpose(dout, x->dout_row, rows, w->n.D, 1, s->dot);
 	w->ks->row_dots(row_of(a->out, b, t0, h), a->out->stride[1], rows, w->n.D, s->dot,
 	                s->delta);
@@ -217,11 +232,44 @@ static void add_dbias(const backward *w, const workspace *s, const query_tile *q
 	}
 }
 
-static void weights_and_ds(const backward *w, const workspace *s, const query_tile *q,
+/* st as forward made it query by query: exp(score − lse) is a weight only where lse is of the very
+ * same scores, to the last bit. Other lanes are zero. */
+static void scores_one_by_one(const backward *w, const workspace *s, const query_tile *q,
+                              const key_tile *k)
+{
+	const hec_tensor *key = w->a->k, *v = w->a->v;
+	float scores[ATTENTION_TILE];
+	for (int i = 0; i < k->keys; i++)
+		memset(s->st + i * ATTENTION_TILE, 0, (size_t)w->ks->lanes * sizeof(float));
+	for (int t = 0; t < q->rows; t++) {
+		w->ks->one_scores(&(one_tile){
+			.heads = 1,
+			.keys = k->keys,
+			.weights = scores,
+			.q = s->one + t * w->n.Kp,
+			.q_row = w->n.Kp,
+			.k = row_of(key, q->b, k->s0, q->g),
+			.k_row = key->stride[1],
+			.K = w->n.K,
+			.v = row_of(v, q->b, k->s0, q->g),
+			.v_row = v->stride[1],
+			.D = w->n.D,
+		});
+		for (int i = 0; i < k->keys; i++)
+			s->st[i * ATTENTION_TILE + t] = scores[i];
+	}
+}
+
+static void weights_and_ds(const backward *w, const workspace *s, const query_side *x,
                            const key_tile *k)
 {
+	const query_tile *q = &x->tile;
 	const bool drop = w->a->dropout.p > 0;
-	along_features(w, q, k, w->a->k, s->qt, s->st, soon(w, q, k, w->a->k, w->a->q, w->a->q));
+	if (x->one)
+		scores_one_by_one(w, s, q, k);
+	else
+		along_features(w, q, k, w->a->k, s->qt, s->st,
+		               soon(w, q, k, w->a->k, w->a->q, w->a->q));
 	along_features(w, q, k, w->a->v, s->dot, s->dp,
 	               soon(w, q, k, w->a->v, w->a->dout, w->a->dout));
 	if (drop) {
@@ -247,7 +295,7 @@ static void weights_and_ds(const backward *w, const workspace *s, const query_ti
 static void backward_tile(const backward *w, const workspace *s, query_side *x, const key_tile *k)
 {
 	const query_tile *q = &x->tile;
-	weights_and_ds(w, s, q, k);
+	weights_and_ds(w, s, x, k);
 	if (w->a->dbias)
 		add_dbias(w, s, q, k);
 	if (k->kind == TILE_MIXED && x->finite < 0)

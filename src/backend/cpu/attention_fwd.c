@@ -19,7 +19,6 @@
 
 #include "backend/cpu/dropout_mask.h"
 
-#define ONE_QUERIES 2    /* a sequence with up to this many goes query by query */
 #define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
 #define TASKS 32         /* for each thread, where there are many more units */
 #define ALONE_COST 16000 /* a call with fewer stays on the calling thread */
@@ -195,9 +194,9 @@ static void forward_many(const forward *f, const workspace *w, int64_t b, int64_
 	int64_t live = attention_live_queries(f->a, &f->n, b);
 	int64_t end = min_i64(t0 + ATTENTION_TILE, f->n.T);
 	int64_t rows = max_i64(0, min_i64(live, end) - t0);
-	if (live > ONE_QUERIES && rows > 0)
+	if (live > ATTENTION_ONE && rows > 0)
 		forward_tile(f, w, b, h, t0, (int)rows, next_q);
-	for (int64_t t = t0; live <= ONE_QUERIES && t < t0 + rows; t++)
+	for (int64_t t = t0; live <= ATTENTION_ONE && t < t0 + rows; t++)
 		attention_forward_one(f, w, b, h, h + 1, t);
 	write_empty(f, b, h, t0 + rows, end);
 }
@@ -237,7 +236,7 @@ static void forward_task(void *arg, int64_t task, int worker)
 static void plan(forward *f, int64_t threads)
 {
 	const attention_sizes *n = &f->n;
-	f->one = n->T <= ONE_QUERIES;
+	f->one = n->T <= ATTENTION_ONE;
 	f->tiles = div_up(n->T, ATTENTION_TILE);
 	f->parts = f->a->k->stride[2] < f->a->k->stride[1] ? min_i64(n->G, div_up(threads, n->B))
 	                                                   : n->G;

@@ -5,6 +5,10 @@
 
 #include "backend/cpu/attention.h"
 
+/* A sequence with up to this many queries goes query by query: its scores are those of one_scores,
+ * forward and backward. */
+#define ATTENTION_ONE 2
+
 typedef struct attention_sizes {
 	int64_t B, T, S, H, G, K, D;
 	int64_t Kp, Dp; /* rounded up to whole vectors */
