@@ -391,6 +391,7 @@ static void a_worker_number_is_never_in_two_tasks_at_once(void **state)
 typedef struct seats {
 	atomic_int arrived;
 	cpu_set_t set[2]; /* where each worker may run */
+	cpu_set_t after;  /* where the maker may run when its pool is gone */
 } seats;
 
 static void take_seat(void *arg, int64_t task, int worker)
@@ -410,6 +411,8 @@ static void *bound_pool(void *arg)
 		return NULL;
 	pool_run(p, 2, take_seat, arg);
 	pool_destroy(p);
+	seats *s = arg;
+	sched_getaffinity(0, sizeof s->after, &s->after);
 	return arg;
 }
 
@@ -429,6 +432,7 @@ static void bound_threads_sit_on_cores_of_their_own(void **state)
 	assert_int_equal(CPU_COUNT(&s.set[0]), 1);
 	assert_int_equal(CPU_COUNT(&s.set[1]), 1);
 	assert_int_equal(CPU_COUNT(&both), CPU_COUNT(&all) > 1 ? 2 : 1);
+	assert_true(CPU_EQUAL(&s.after, &all));
 }
 
 /* ---- context ---- */

@@ -427,6 +427,67 @@ static void layers_refuse_configurations_that_do_not_fit(void **state)
 		.cross = {.size = sizeof d.cross, .width = 6, .heads = 2},
 		.feed_forward = {.size = sizeof d.feed_forward, .width = 8, .hidden = 4}};
 	FAILS(&k, HEC_ERR_SHAPE, hec_decoder_layer_setup(&d, &decoder), "8", "6");
+	d.cross.heads = -3;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_decoder_layer_setup(&d, &decoder), "-3");
+	kit_close(&k);
+}
+
+static void layers_refuse_numbers_that_make_no_sense(void **state)
+{
+	(void)state;
+	kit k = kit_open(7450);
+	const hec_encoder_layer_config good = {
+		.size = sizeof good,
+		.attention = {.size = sizeof good.attention, .width = 8, .heads = 2},
+		.feed_forward = {.size = sizeof good.feed_forward, .width = 8, .hidden = 4}};
+	hec_encoder_layer_config bad[9];
+	for (int i = 0; i < 9; i++)
+		bad[i] = good;
+	bad[0].attention.dropout_qkv = -0.5;
+	bad[1].attention.dropout_weights = 1.5;
+	bad[2].attention.dropout_out = NAN;
+	bad[3].feed_forward.dropout_hidden = 1;
+	bad[4].feed_forward.hidden = -5;
+	bad[5].feed_forward.size = 3;
+	bad[6].norm_eps = -1;
+	bad[7].norm = (hec_norm_kind)9;
+	bad[8].site = 65533;
+	static const char *const says[] = {"-0.5", "1.5", "nan", "1",    "-5",
+	                                   "3",    "-1",  "9",   "65533"};
+	hec_encoder_layer l;
+	OK(&k, hec_encoder_layer_setup(&good, &l));
+	for (int i = 0; i < 9; i++)
+		FAILS(&k, HEC_ERR_ARGUMENT, hec_encoder_layer_setup(&bad[i], &l), says[i]);
+	hec_multi_head unresolved = {.config = {.size = sizeof unresolved.config, .width = 8}};
+	FAILS(&k, HEC_ERR_ARGUMENT,
+	      hec_multi_head_params(&unresolved, "", hec_param_initialise, NULL), "resolve");
+	kit_close(&k);
+}
+
+static void a_backward_that_is_refused_adds_nothing(void **state)
+{
+	(void)state;
+	kit k = kit_open(7460);
+	layer l;
+	layer_open(&l, &k, LAYER_DECODER, HEC_F32, 8, 2, 12, 0);
+	layer_io io = layer_io_open(&l, 2, 3, 4);
+	void *kept;
+	OK(&k, layer_fwd(&l, k.ctx, k.arena, &io, &kept));
+	const int32_t wrong[] = {3, 99};
+	hec_mask self = io.mask, cross = io.cross_mask;
+	io.mask.key_length = wrong;
+	FAILS(&k, HEC_ERR_ARGUMENT, layer_bwd(&l, k.ctx, k.arena, &io, kept), "99");
+	io.mask = self;
+	io.cross_mask.key_length = wrong;
+	FAILS(&k, HEC_ERR_ARGUMENT, layer_bwd(&l, k.ctx, k.arena, &io, kept), "99");
+	io.cross_mask = cross;
+	hec_tensor dmemory = io.dmemory;
+	io.dmemory.shape[1]++;
+	FAILS(&k, HEC_ERR_SHAPE, layer_bwd(&l, k.ctx, k.arena, &io, kept), "dmemory");
+	for (int i = 0; i < l.grads.count; i++)
+		check_all_zero(&k, "gradient", l.grads.tensors[i]);
+	check_all_zero(&k, "dx", &io.dx);
+	check_all_zero(&k, "dmemory", &dmemory);
 	kit_close(&k);
 }
 
@@ -457,6 +518,8 @@ int main(void)
 		cmocka_unit_test(masks_that_make_no_sense_are_refused),
 		cmocka_unit_test(numbers_that_make_no_sense_are_refused),
 		cmocka_unit_test(layers_refuse_configurations_that_do_not_fit),
+		cmocka_unit_test(layers_refuse_numbers_that_make_no_sense),
+		cmocka_unit_test(a_backward_that_is_refused_adds_nothing),
 		cmocka_unit_test(memory_is_given_exactly_where_a_decoder_attends_to_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,64 @@ static void a_pack_changes_no_bit_of_a_layer(void **state)
 	}
 }
 
+static void an_older_pack_is_not_used_for_newer_weights(void **state)
+{
+	(void)state;
+	kit k = kit_open(8450);
+	hec_linear packed = {.w = make_random(&k, HEC_F32, SHAPE(70, 33))}, plain;
+	hec_tensor x = make_random(&k, HEC_F32, SHAPE(5, 33));
+	hec_tensor dy = make_random(&k, HEC_F32, SHAPE(5, 70));
+	OK(&k, hec_linear_pack(k.ctx, k.arena, true, &packed));
+	fill_with(&packed.w, 0.5);
+	OK(&k, hec_linear_pack(k.ctx, k.arena, false, &packed));
+	plain = (hec_linear){.w = packed.w};
+	hec_tensor a = make(&k, HEC_F32, SHAPE(5, 33)), b = make(&k, HEC_F32, SHAPE(5, 33));
+	fill_with(&a, 0);
+	fill_with(&b, 0);
+	OK(&k, hec_linear_bwd(k.ctx, &packed, &dy, &x, &a, NULL));
+	OK(&k, hec_linear_bwd(k.ctx, &plain, &dy, &x, &b, NULL));
+	check_same_bits(&k, "dx", &a, &b);
+	kit_close(&k);
+}
+
+static void a_pack_does_not_return_to_memory_that_was_given_back(void **state)
+{
+	(void)state;
+	kit k = kit_open(8460);
+	hec_linear linear = {.w = make_random(&k, HEC_F32, SHAPE(70, 33))};
+	hec_arena *arena;
+	OK(&k, hec_arena_create(1 << 20, &arena));
+	OK(&k, hec_linear_pack(k.ctx, arena, true, &linear));
+	size_t used = hec_arena_used(arena);
+	hec_arena_rewind(arena, 0);
+	OK(&k, hec_linear_pack(k.ctx, arena, true, &linear));
+	CHECK(&k, hec_arena_used(arena) == used, "%zu bytes are taken, not %zu",
+	      hec_arena_used(arena), used);
+	hec_arena_destroy(arena);
+	kit_close(&k);
+}
+
+static void backward_reads_the_x_that_it_is_given(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < LAYER_KINDS; kind++) {
+		kit k = kit_open(8470 + (uint64_t)kind);
+		layer l;
+		layer_open(&l, &k, (layer_kind)kind, HEC_F32, 12, 3, 20, 0);
+		layer_io io = layer_io_open(&l, 2, 5, 7);
+		void *kept;
+		OK(&k, layer_fwd(&l, k.ctx, k.arena, &io, &kept));
+		OK(&k, layer_bwd(&l, k.ctx, k.arena, &io, kept));
+		hec_tensor dx = make_copy(&k, &io.dx), x = make_copy(&k, &io.x);
+		poison(&io.x);
+		io.x = x;
+		fill_with(&io.dx, 0);
+		OK(&k, layer_bwd(&l, k.ctx, k.arena, &io, kept));
+		check_same_bits(&k, layer_name(l.kind), &io.dx, &dx);
+		kit_close(&k);
+	}
+}
+
 /* ---- AdamW ---- */
 
 static void adamw_is_its_formula(void **state)
@@ -280,6 +338,9 @@ int main(void)
 		cmocka_unit_test(parameters_are_allocated_as_zeros_and_started_from_the_seed),
 		cmocka_unit_test(an_arena_too_small_for_a_parameter_names_it),
 		cmocka_unit_test(a_pack_changes_no_bit_of_a_layer),
+		cmocka_unit_test(an_older_pack_is_not_used_for_newer_weights),
+		cmocka_unit_test(a_pack_does_not_return_to_memory_that_was_given_back),
+		cmocka_unit_test(backward_reads_the_x_that_it_is_given),
 		cmocka_unit_test(adamw_is_its_formula),
 		cmocka_unit_test(sums_of_squares_are_gathered_over_many_tensors),
 	};

@@ -17,6 +17,11 @@ static void contiguous_tensors_have_row_major_strides(void **state)
 	assert_true(hec_tensor_is_contiguous(&t));
 	t = hec_tensor_3d(NULL, HEC_I8, 4, 0, 3);
 	assert_int_equal(hec_tensor_count(&t), 0);
+	const int64_t huge = INT64_C(1) << 40;
+	t = (hec_tensor){.rank = 3, .shape = {huge, huge, 0}};
+	assert_int_equal(hec_tensor_count(&t), 0);
+	t.shape[2] = 1;
+	assert_true(hec_tensor_count(&t) == INT64_MAX);
 }
 
 static void a_slice_is_the_same_memory_further_on(void **state)
@@ -96,6 +101,7 @@ static void a_reshape_that_needs_a_copy_is_refused(void **state)
 	OK(&bare, hec_tensor_slice(&x, 2, 3, 4, &part));
 	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&part, 1, SHAPE(96), &r), "copy");
 	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&part, 2, SHAPE(12, 8), &r), "copy");
+	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&part, 2, SHAPE(-12, -8), &r), "-12");
 	OK(&bare, hec_tensor_transpose(&x, 0, 2, &turned));
 	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&turned, 2, SHAPE(60, 4), &r), "copy");
 	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&x, 2, SHAPE(4, 61), &r), "240", "244");

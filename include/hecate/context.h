@@ -15,7 +15,8 @@ typedef struct hec_ctx_options {
 	size_t size;     /* sizeof(hec_ctx_options) */
 	int threads;     /* 0: $HECATE_THREADS, else the cores available */
 	const char *isa; /* "ref", "avx512", …; NULL: $HECATE_ISA, else the best of this CPU */
-	bool bind;       /* bind each thread to one core (for benchmarks) */
+	bool bind;       /* bind each thread to one core, the caller's too until the context is
+	                    destroyed (for benchmarks) */
 } hec_ctx_options;
 
 /* clang-format off */

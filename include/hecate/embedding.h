@@ -9,8 +9,8 @@ HEC_BEGIN
 
 typedef struct hec_embedding {
 	hec_tensor table;   /* [V, C] */
-	double scale;       /* 1: none */
-	int32_t padding_id; /* its row takes no gradient; −1: every row does */
+	double scale;       /* 0 or 1: none */
+	int32_t padding_id; /* its row takes no gradient; set it to −1 where every row does */
 } hec_embedding;
 
 /* An id outside 0 … V−1 is an error that names its position. */

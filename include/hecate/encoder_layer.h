@@ -19,7 +19,7 @@ typedef struct hec_encoder_layer_config {
 	double norm_eps; /* 0: 1e-5 */
 	bool norm_first;
 	bool residual_linear;
-	uint16_t site; /* the first of HEC_ENCODER_LAYER_SITES; resolve hands them to the parts */
+	uint16_t site; /* the first of HEC_ENCODER_LAYER_SITES; setup hands them to the parts */
 } hec_encoder_layer_config;
 #define HEC_ENCODER_LAYER_SITES (HEC_MULTI_HEAD_SITES + HEC_FEED_FORWARD_SITES)
 

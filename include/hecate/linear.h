@@ -24,7 +24,8 @@ typedef struct hec_linear {
 } hec_linear;
 
 /* Packs the weights for the level of ctx into the arena: once when a model is loaded, once a step
- * while it learns (w must not change under a pack). A second call packs into the same place.
+ * while it learns (w must not change under a pack). A second call packs into the same place,
+ * which the arena must not have been rewound past.
  * with_bwd: also what the backward pass reads. Without a pack every call packs as it goes. */
 HEC_API HEC_MUST_USE hec_status hec_linear_pack(hec_ctx *ctx, hec_arena *arena, bool with_bwd,
                                                 hec_linear *linear);

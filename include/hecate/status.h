@@ -1,7 +1,9 @@
 /* status.h — how a call says that it failed, and why.
  *
  * Every public function that can fail returns hec_status. The library never prints, exits or
- * aborts; the message of the last failure on this thread says what, where and with which numbers. */
+ * aborts; the message of the last failure on this thread says what, where and with which numbers.
+ * After a failure, what the call was to write or to add to is undefined: arguments are checked first,
+ * but an arena can turn out too small in the middle of a layer. Inputs, and the arena, are as before. */
 #ifndef HECATE_STATUS_H
 #define HECATE_STATUS_H
 

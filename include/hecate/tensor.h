@@ -24,10 +24,10 @@ typedef enum hec_device { HEC_DEVICE_CPU = 0 } hec_device;
 #define HEC_MAX_RANK 4
 
 typedef struct hec_tensor {
-	void *data; /* NULL: absent (optional arguments), or empty */
+	void *data; /* NULL only where there are no elements */
 	hec_dtype dtype;
 	hec_device device;
-	int32_t rank;                 /* 1 … HEC_MAX_RANK */
+	int32_t rank;                 /* 1 … HEC_MAX_RANK; 0: absent (optional tensors) */
 	int64_t shape[HEC_MAX_RANK];  /* each ≥ 0 */
 	int64_t stride[HEC_MAX_RANK]; /* in elements; 0 repeats, negative runs backwards */
 } hec_tensor;

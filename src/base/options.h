@@ -7,7 +7,8 @@
 
 /* Copies the struct at `from` (NULL: nothing) over the defaults at `to`, of which size bytes are
  * known here. A shorter struct leaves the later defaults; a longer one is accepted where what this
- * library does not know is zero. `to` keeps its own size field. */
+ * library does not know is zero. `to` keeps its own size field. A new field must make its struct
+ * larger: in the padding at the end an older program leaves anything. */
 hec_status options_take(const char *name, void *to, size_t size, const void *from);
 
 #endif

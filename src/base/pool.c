@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,8 +44,9 @@ struct pool {
 	int threads;
 	int spins;
 	bool bind;
+	pthread_t maker;
 	cpu_set_t
-		allowed; /* where bind: the cores to choose from; a thread inherits its maker's one */
+		allowed; /* where bind: the cores to choose from, the maker's before it was bound */
 	pid_t pid;       /* threads do not survive fork: only their maker may join them */
 	worker *workers; /* threads − 1 */
 	int started;
@@ -172,20 +174,27 @@ hec_status pool_create(int threads, bool bind, pool **out)
 	}
 	*p = (pool){.threads = threads, .bind = bind, .workers = workers, .pid = getpid()};
 	/* Waiting awake pays only while every thread has a core to wait on. */
+	p->maker = pthread_self();
 	p->spins = threads <= cpu_cores_available() ? SPINS : 0;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	if (bind && sched_getaffinity(0, sizeof p->allowed, &p->allowed) == 0)
 		bind_to_core(&p->allowed, 0);
-	for (int i = 0; i < threads - 1; i++) {
+	/* Signals are the program's business: its handlers shall not run in these threads. */
+	sigset_t every, before;
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	int error = 0, i;
+	for (i = 0; i < threads - 1 && !error; i++) {
 		workers[i] = (worker){.owner = p, .number = i + 1};
-		int error = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
-		if (error) {
-			pool_destroy(p);
-			return fail(HEC_ERR_MEMORY, "could not start thread %d of %d (error %d)",
-			            i + 2, threads, error);
-		}
-		p->started++;
+		error = pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
+		p->started += !error;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error) {
+		pool_destroy(p);
+		return fail(HEC_ERR_MEMORY, "could not start thread %d of %d (error %d)", i + 1,
+		            threads, error);
 	}
 	*out = p;
 	return HEC_OK;
@@ -204,6 +213,8 @@ void pool_destroy(pool *p)
 			pthread_join(p->workers[i].thread, NULL);
 		pthread_cond_destroy(&p->wake);
 		pthread_mutex_destroy(&p->lock);
+		if (p->bind && CPU_COUNT(&p->allowed) && pthread_equal(p->maker, pthread_self()))
+			pthread_setaffinity_np(p->maker, sizeof p->allowed, &p->allowed);
 	}
 	free(p->workers);
 	free(p);

@@ -18,12 +18,4 @@ hec_status fail_in(hec_status status, const char *format, ...)
 			return try_status_;                                                        \
 	} while (0)
 
-/* For functions with something to undo: needs `hec_status status` and the label in scope. */
-#define HEC_TRY_OR(label, call)                                                                    \
-	do {                                                                                       \
-		status = (call);                                                                   \
-		if (status != HEC_OK)                                                              \
-			goto label;                                                                \
-	} while (0)
-
 #endif

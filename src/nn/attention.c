@@ -1,7 +1,7 @@
 /* attention.c — scaled dot-product attention: checks the arguments, completes the mask, and hands
  * both to the backend's fused pass. Forward keeps the logsumexp of each row of scores (and its own
  * output); backward makes the weights again from q, k and that. */
-#include <hecate/attention.h>
+#include "nn/attention.h"
 
 #include <math.h>
 
@@ -47,21 +47,11 @@ static hec_status check_lengths(const char *name, const int32_t *lengths, int64_
 	return HEC_OK;
 }
 
-/* Fills in the options and broadcasts the mask's tensors to [B, H, T, S]. */
-static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask, hec_dtype dtype,
-                           const sizes *n, attention_args *args)
+/* The mask with its tensors broadcast to [B, H, T, S]. */
+static hec_status complete_mask(const hec_mask *mask, hec_dtype dtype, const sizes *n, hec_mask *m)
 {
-	hec_attention_desc d = HEC_ATTENTION_DESC_INIT;
-	HEC_TRY(options_take("hec_attention_desc", &d, sizeof d, desc));
-	if (!isfinite(d.scale))
-		return fail(HEC_ERR_ARGUMENT, "attention: scale is %g", d.scale);
-	HEC_TRY(dropout_check("attention", &d.dropout, n->B * n->H * n->T));
-	args->scale = d.scale != 0 ? d.scale : 1 / sqrt((double)(n->K > 0 ? n->K : 1));
-	args->dropout = d.dropout;
-
-	args->mask = (hec_mask)HEC_MASK_INIT;
-	HEC_TRY(options_take("hec_mask", &args->mask, sizeof args->mask, mask));
-	hec_mask *m = &args->mask;
+	*m = (hec_mask)HEC_MASK_INIT;
+	HEC_TRY(options_take("hec_mask", m, sizeof *m, mask));
 	if (m->window < 0)
 		return fail(HEC_ERR_ARGUMENT, "attention: a window of %lld keys",
 		            (long long)m->window);
@@ -81,6 +71,44 @@ static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask,
 		HEC_TRY(view_broadcast("attention: bias", &m->bias, 4, full, &m->bias));
 	}
 	return HEC_OK;
+}
+
+/* dbias as the mask's bias is, broadcast to [B, H, T, S]. */
+static hec_status complete_dbias(const hec_tensor *dbias, const hec_mask *mask, hec_dtype dtype,
+                                 const sizes *n, hec_tensor *view)
+{
+	if (!mask || !is_present(&mask->bias))
+		return fail(HEC_ERR_ARGUMENT, "attention: dbias is given, the mask has no bias");
+	HEC_TRY(check_tensor("attention: dbias", dbias, dtype, mask->bias.rank, mask->bias.shape));
+	return view_broadcast("attention: dbias", dbias, 4, (int64_t[]){n->B, n->H, n->T, n->S},
+	                      view);
+}
+
+hec_status attention_check_mask(const hec_mask *mask, const hec_tensor *dbias, hec_dtype dtype,
+                                int64_t B, int64_t H, int64_t T, int64_t S)
+{
+	sizes n = {.B = B, .T = T, .S = S, .H = H};
+	hec_mask complete;
+	hec_tensor view;
+	HEC_TRY(complete_mask(mask, dtype, &n, &complete));
+	return dbias ? complete_dbias(dbias, mask, dtype, &n, &view) : HEC_OK;
+}
+
+/* Fills in the options and the mask. */
+static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask, hec_dtype dtype,
+                           const sizes *n, attention_args *args)
+{
+	hec_attention_desc d = HEC_ATTENTION_DESC_INIT;
+	HEC_TRY(options_take("hec_attention_desc", &d, sizeof d, desc));
+	args->scale = d.scale != 0 ? d.scale : 1 / sqrt((double)(n->K > 0 ? n->K : 1));
+	bool usable = isfinite(args->scale);
+	if (dtype == HEC_F32)
+		usable = usable && isfinite((float)args->scale) && (float)args->scale != 0;
+	if (!usable)
+		return fail(HEC_ERR_ARGUMENT, "attention: scale is %g", d.scale);
+	HEC_TRY(dropout_check("attention", &d.dropout, n->B * n->H * n->T));
+	args->dropout = d.dropout;
+	return complete_mask(mask, dtype, n, &args->mask);
 }
 
 /* What forward and backward have in common. */
@@ -128,13 +156,7 @@ hec_status hec_attention_bwd(hec_ctx *ctx, const hec_attention_desc *desc, const
 	HEC_TRY(check_tensor("attention: dv", dv, q->dtype, 4, v->shape));
 	hec_tensor dbias_view;
 	if (dbias) {
-		if (!is_present(&args.mask.bias))
-			return fail(HEC_ERR_ARGUMENT,
-			            "attention: dbias is given, the mask has no bias");
-		HEC_TRY(check_tensor("attention: dbias", dbias, q->dtype, mask->bias.rank,
-		                     mask->bias.shape));
-		HEC_TRY(view_broadcast("attention: dbias", dbias, 4,
-		                       (int64_t[]){n.B, n.H, n.T, n.S}, &dbias_view));
+		HEC_TRY(complete_dbias(dbias, mask, q->dtype, &n, &dbias_view));
 		args.dbias = &dbias_view;
 	}
 	args.out = out;

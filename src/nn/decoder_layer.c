@@ -32,6 +32,9 @@ hec_status hec_decoder_layer_setup(const hec_decoder_layer_config *config, hec_d
 		            "takes %lld: all must be one width",
 		            (long long)C, (long long)c.self.out_width,
 		            (long long)c.feed_forward.width);
+	if (c.cross.heads < 0)
+		return fail(HEC_ERR_ARGUMENT, "decoder layer: cross-attention of %lld heads",
+		            (long long)c.cross.heads);
 	if (c.cross.heads > 0) {
 		HEC_TRY(hec_multi_head_resolve(&c.cross));
 		if (c.cross.width != C || c.cross.out_width != C)
@@ -41,6 +44,8 @@ hec_status hec_decoder_layer_setup(const hec_decoder_layer_config *config, hec_d
 			            (long long)c.cross.width, (long long)c.cross.out_width,
 			            (long long)C);
 	}
+	HEC_TRY(sublayers_check_config("decoder layer", &c.feed_forward, c.norm, c.norm_eps, c.site,
+	                               HEC_DECODER_LAYER_SITES));
 	if (c.norm_eps == 0)
 		c.norm_eps = 1e-5;
 	c.self.site = c.site;
@@ -186,7 +191,8 @@ hec_status hec_decoder_layer_bwd(hec_ctx *ctx, hec_arena *arena, const hec_decod
 	                           .norm = &grad->norm3,
 	                           .residual = &grad->residual3};
 	size_t mark = hec_arena_used(arena);
-	hec_status status = sublayers_bwd(ctx, arena, list, n, dy, key, kept->sublayers, dx, grads);
+	hec_status status =
+		sublayers_bwd(ctx, arena, list, n, dy, x, key, kept->sublayers, dx, grads);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

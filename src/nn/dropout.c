@@ -6,10 +6,16 @@
 #include "tensor/check.h"
 #include "tensor/view.h"
 
+hec_status dropout_check_p(const char *name, double p)
+{
+	if (!(p >= 0 && p < 1))
+		return fail(HEC_ERR_ARGUMENT, "%s: p is %g, not in [0, 1)", name, p);
+	return HEC_OK;
+}
+
 hec_status dropout_check(const char *name, const hec_dropout *dropout, int64_t rows)
 {
-	if (!(dropout->p >= 0 && dropout->p < 1))
-		return fail(HEC_ERR_ARGUMENT, "%s: p is %g, not in [0, 1)", name, dropout->p);
+	HEC_TRY(dropout_check_p(name, dropout->p));
 	if (dropout->p > 0 && rows > (int64_t)UINT32_MAX)
 		return fail(HEC_ERR_UNSUPPORTED, "%s: %lld rows, more than 2^32 − 1", name,
 		            (long long)rows);

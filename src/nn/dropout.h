@@ -11,7 +11,10 @@ static inline hec_dropout dropout_at(double p, unsigned site, const hec_dropout_
 	return key && p > 0 ? (hec_dropout){.p = p, .site = (uint16_t)site, .key = *key} : none;
 }
 
-/* 0 ≤ p < 1, and a row number for each of `rows` rows. */
+/* 0 ≤ p < 1. name says whose it is. */
+hec_status dropout_check_p(const char *name, double p);
+
+/* The same, and a row number for each of `rows` rows. */
 hec_status dropout_check(const char *name, const hec_dropout *dropout, int64_t rows);
 
 /* y = dropout(x) + residual, of any rank; residual may be NULL or y, y may be x. */

@@ -34,7 +34,7 @@ hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const
 	HEC_TRY(CHECK_GIVEN("embedding", embedding));
 	const hec_tensor *table = &embedding->table;
 	HEC_TRY(check(ctx, embedding, ids, table, "embedding: y", y));
-	embedding_args args = {.scale = embedding->scale,
+	embedding_args args = {.scale = embedding->scale != 0 ? embedding->scale : 1,
 	                       .padding_id = embedding->padding_id,
 	                       .ids = ids,
 	                       .table = table,
@@ -46,7 +46,7 @@ hec_status hec_embedding_bwd(hec_ctx *ctx, const hec_embedding *embedding, const
                              const hec_tensor *ids, hec_tensor *dtable)
 {
 	HEC_TRY(check(ctx, embedding, ids, dtable, "embedding: dy", dy));
-	embedding_args args = {.scale = embedding->scale,
+	embedding_args args = {.scale = embedding->scale != 0 ? embedding->scale : 1,
 	                       .padding_id = embedding->padding_id,
 	                       .ids = ids,
 	                       .table = dtable,

@@ -30,6 +30,8 @@ hec_status hec_encoder_layer_setup(const hec_encoder_layer_config *config, hec_e
 			"%lld: all must be one width",
 			(long long)C, (long long)c.attention.out_width,
 			(long long)c.feed_forward.width);
+	HEC_TRY(sublayers_check_config("encoder layer", &c.feed_forward, c.norm, c.norm_eps, c.site,
+	                               HEC_ENCODER_LAYER_SITES));
 	if (c.norm_eps == 0)
 		c.norm_eps = 1e-5;
 	c.attention.site = c.site;
@@ -138,7 +140,7 @@ hec_status hec_encoder_layer_bwd(hec_ctx *ctx, hec_arena *arena, const hec_encod
 	};
 	size_t mark = hec_arena_used(arena);
 	hec_status status =
-		sublayers_bwd(ctx, arena, list, SUBLAYERS, dy, key, kept->sublayers, dx, grads);
+		sublayers_bwd(ctx, arena, list, SUBLAYERS, dy, x, key, kept->sublayers, dx, grads);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

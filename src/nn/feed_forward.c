@@ -2,7 +2,7 @@
  *   plain: h = dropout(act(up(x)));              y = dropout(down(h)) + residual
  *   gated: h = dropout(act(gate(x)) · up(x));    y = dropout(down(h)) + residual
  * Forward keeps what stood before the activation, and h. */
-#include <hecate/feed_forward.h>
+#include "nn/feed_forward.h"
 
 #include "base/status.h"
 #include "nn/dropout.h"
@@ -18,12 +18,8 @@ struct hec_feed_forward_kept {
 	hec_tensor h;    /* [N, F] what goes down */
 };
 
-static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer)
+hec_status feed_forward_check_config(const hec_feed_forward_config *c)
 {
-	HEC_TRY(CHECK_GIVEN("feed-forward", ctx));
-	HEC_TRY(CHECK_GIVEN("feed-forward", arena));
-	HEC_TRY(CHECK_GIVEN("feed-forward", layer));
-	const hec_feed_forward_config *c = &layer->config;
 	if (c->size != sizeof *c)
 		return fail(HEC_ERR_ARGUMENT, "hec_feed_forward_config.size is %zu, expected %zu",
 		            c->size, sizeof *c);
@@ -33,7 +29,16 @@ static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *
 	if ((unsigned)c->act >= HEC_ACTIVATIONS)
 		return fail(HEC_ERR_ARGUMENT, "feed-forward: activation %d is not known",
 		            (int)c->act);
-	return HEC_OK;
+	HEC_TRY(dropout_check_p("feed-forward: dropout of the hidden", c->dropout_hidden));
+	return dropout_check_p("feed-forward: dropout of the output", c->dropout_out);
+}
+
+static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer)
+{
+	HEC_TRY(CHECK_GIVEN("feed-forward", ctx));
+	HEC_TRY(CHECK_GIVEN("feed-forward", arena));
+	HEC_TRY(CHECK_GIVEN("feed-forward", layer));
+	return feed_forward_check_config(&layer->config);
 }
 
 hec_status hec_feed_forward_params(hec_feed_forward *layer, const char *prefix, hec_param_fn *fn,
@@ -42,6 +47,7 @@ hec_status hec_feed_forward_params(hec_feed_forward *layer, const char *prefix, 
 	HEC_TRY(CHECK_GIVEN("feed-forward", layer));
 	HEC_TRY(CHECK_GIVEN("feed-forward", fn));
 	const hec_feed_forward_config *c = &layer->config;
+	HEC_TRY(feed_forward_check_config(c));
 	param_walk walk = {prefix, fn, user};
 	if (c->gated)
 		HEC_TRY(walk_linear(&walk, "gate", &layer->gate, c->hidden, c->width, !c->no_bias));

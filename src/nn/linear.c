@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "base/status.h"
+#include "tensor/arena.h"
 #include "tensor/check.h"
 
 static hec_status check(hec_ctx *ctx, const hec_linear *linear)
@@ -31,7 +32,8 @@ static hec_status pack(hec_ctx *ctx, hec_arena *arena, const hec_tensor *b, hec_
 		*packed = (hec_packed){0};
 		return HEC_OK;
 	}
-	bool again = packed->data && packed->bytes == bytes;
+	bool again =
+		packed->data && packed->bytes == bytes && arena_holds(arena, packed->data, bytes);
 	void *data = again ? (void *)(uintptr_t)packed->data : NULL;
 	if (!again)
 		HEC_TRY(hec_arena_alloc(arena, bytes, &data));
@@ -49,7 +51,8 @@ hec_status hec_linear_pack(hec_ctx *ctx, hec_arena *arena, bool with_bwd, hec_li
 	HEC_TRY(hec_tensor_transpose(&linear->w, 0, 1, &wt));
 	HEC_TRY(pack(ctx, arena, &wt, &linear->w_fwd));
 	if (with_bwd)
-		HEC_TRY(pack(ctx, arena, &linear->w, &linear->w_bwd));
+		return pack(ctx, arena, &linear->w, &linear->w_bwd);
+	linear->w_bwd.layout = NULL; /* an older pack is of older weights; its place is kept */
 	return HEC_OK;
 }
 

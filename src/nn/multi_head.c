@@ -8,9 +8,12 @@
  * cross-attention: q by itself, k and v side by side), and the heads are views of it: nothing is
  * moved or copied between a projection and the attention. Forward keeps the buffer, the joined
  * heads and the logsumexp. */
-#include <hecate/multi_head.h>
+#include "nn/multi_head.h"
+
+#include <math.h>
 
 #include "base/status.h"
+#include "nn/attention.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
 #include "nn/param.h"
@@ -47,6 +50,11 @@ hec_status hec_multi_head_resolve(hec_multi_head_config *c)
 		            "%lld, output width %lld",
 		            (long long)c->kv_heads, (long long)c->d_k, (long long)c->d_v,
 		            (long long)c->memory_width, (long long)c->out_width);
+	if (!isfinite(c->scale))
+		return fail(HEC_ERR_ARGUMENT, "multi-head: scale is %g", c->scale);
+	HEC_TRY(dropout_check_p("multi-head: dropout of q, k, v", c->dropout_qkv));
+	HEC_TRY(dropout_check_p("multi-head: dropout of weights", c->dropout_weights));
+	HEC_TRY(dropout_check_p("multi-head: dropout of the output", c->dropout_out));
 	if (c->kv_heads == 0)
 		c->kv_heads = c->heads;
 	if (c->heads % c->kv_heads != 0)
@@ -84,6 +92,15 @@ hec_status hec_multi_head_resolve(hec_multi_head_config *c)
 	return HEC_OK;
 }
 
+static hec_status check_resolved(const hec_multi_head_config *c)
+{
+	if (c->size != sizeof *c || c->width < 1 || c->heads < 1 || c->kv_heads < 1 || c->d_k < 1 ||
+	    c->d_v < 1 || c->memory_width < 1 || c->out_width < 1)
+		return fail(HEC_ERR_ARGUMENT, "multi-head: the configuration has not been through "
+		                              "hec_multi_head_resolve");
+	return HEC_OK;
+}
+
 static int64_t q_width(const hec_multi_head_config *c)
 {
 	return c->heads * c->d_k;
@@ -100,6 +117,7 @@ hec_status hec_multi_head_params(hec_multi_head *layer, const char *prefix, hec_
 	HEC_TRY(CHECK_GIVEN("multi-head", layer));
 	HEC_TRY(CHECK_GIVEN("multi-head", fn));
 	const hec_multi_head_config *c = &layer->config;
+	HEC_TRY(check_resolved(c));
 	const bool bias = !c->no_bias;
 	param_walk walk = {prefix, fn, user};
 	if (c->fused) {
@@ -210,26 +228,26 @@ static hec_attention_desc attention_desc(const hec_multi_head_config *c, const h
 	};
 }
 
-static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
-                        const hec_tensor *x, const hec_tensor *memory)
+hec_status multi_head_check(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                            const hec_tensor *x, const hec_tensor *memory, const hec_mask *mask,
+                            const hec_tensor *dbias)
 {
 	HEC_TRY(CHECK_GIVEN("multi-head", ctx));
 	HEC_TRY(CHECK_GIVEN("multi-head", arena));
 	HEC_TRY(CHECK_GIVEN("multi-head", layer));
 	const hec_multi_head_config *c = &layer->config;
-	if (c->size != sizeof *c || c->d_k < 1 || c->d_v < 1 || c->kv_heads < 1)
-		return fail(HEC_ERR_ARGUMENT, "multi-head: the configuration has not been through "
-		                              "hec_multi_head_resolve");
+	HEC_TRY(check_resolved(c));
 	HEC_TRY(check_real("multi-head: x", x));
 	HEC_TRY(CHECK_3D("multi-head: x", x, x->dtype, ANY, ANY, c->width));
 	if (memory)
-		return CHECK_3D("multi-head: memory", memory, x->dtype, x->shape[0], ANY,
-		                c->memory_width);
-	if (c->memory_width != c->width)
+		HEC_TRY(CHECK_3D("multi-head: memory", memory, x->dtype, x->shape[0], ANY,
+		                 c->memory_width));
+	else if (c->memory_width != c->width)
 		return fail(HEC_ERR_ARGUMENT,
 		            "multi-head: self-attention on width %lld with a memory width of %lld",
 		            (long long)c->width, (long long)c->memory_width);
-	return HEC_OK;
+	return attention_check_mask(mask, dbias, x->dtype, x->shape[0], c->heads, x->shape[1],
+	                            memory ? memory->shape[1] : x->shape[1]);
 }
 
 static hec_status project(hec_ctx *ctx, const hec_multi_head *layer, const hec_tensor *x,
@@ -312,7 +330,7 @@ hec_status hec_multi_head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_he
                               const hec_dropout_key *key, const hec_tensor *residual, hec_tensor *y,
                               hec_tensor *weights, hec_multi_head_kept **kept)
 {
-	HEC_TRY(check(ctx, arena, layer, x, memory));
+	HEC_TRY(multi_head_check(ctx, arena, layer, x, memory, mask, NULL));
 	size_t mark = hec_arena_used(arena);
 	hec_status status =
 		forward(ctx, arena, layer, x, memory, mask, key, residual, y, weights, kept);
@@ -397,7 +415,7 @@ hec_status hec_multi_head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_he
                               const hec_multi_head_kept *kept, hec_tensor *dx, hec_tensor *dmemory,
                               hec_tensor *dbias, hec_multi_head *grad)
 {
-	HEC_TRY(check(ctx, arena, layer, x, memory));
+	HEC_TRY(multi_head_check(ctx, arena, layer, x, memory, mask, dbias));
 	HEC_TRY(CHECK_GIVEN("multi-head", kept));
 	HEC_TRY(CHECK_GIVEN("multi-head", grad));
 	size_t mark = hec_arena_used(arena);

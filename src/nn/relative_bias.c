@@ -48,6 +48,8 @@ int64_t hec_relative_bucket(const hec_relative_bias *bias, int64_t distance)
 		d = distance < 0 ? -distance : 0;
 	}
 	int64_t exact = buckets / 2;
+	if (exact < 1)
+		return 0;
 	if (d < exact)
 		return base + d;
 	float ratio = logf((float)d / (float)exact) /

@@ -4,6 +4,9 @@
 #include <hecate/ops.h>
 
 #include "base/status.h"
+#include "nn/feed_forward.h"
+#include "nn/multi_head.h"
+#include "tensor/check.h"
 #include "tensor/view.h"
 
 static hec_status like(hec_arena *arena, const hec_tensor *x, hec_tensor *out)
@@ -141,10 +144,43 @@ static hec_status backward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, co
 	return residual_bwd(ctx, s, &dsum, &kept->x, dx, g->residual);
 }
 
+hec_status sublayers_check_config(const char *name, const hec_feed_forward_config *feed_forward,
+                                  hec_norm_kind norm, double norm_eps, unsigned site,
+                                  unsigned sites)
+{
+	HEC_TRY(feed_forward_check_config(feed_forward));
+	if (norm != HEC_NORM_LAYER && norm != HEC_NORM_RMS)
+		return fail(HEC_ERR_ARGUMENT, "%s: norm %d is not known", name, (int)norm);
+	if (!(norm_eps >= 0))
+		return fail(HEC_ERR_ARGUMENT, "%s: norm_eps is %g", name, norm_eps);
+	if (site + sites > UINT16_MAX + 1u)
+		return fail(HEC_ERR_ARGUMENT, "%s: dropout sites %u … +%u go beyond %u", name, site,
+		            sites, (unsigned)UINT16_MAX);
+	return HEC_OK;
+}
+
+/* All masks and gradients first, so that a wrong one is found before anything is written. */
+static hec_status check_all(hec_ctx *ctx, hec_arena *arena, const sublayer *list, int n,
+                            const hec_tensor *x, const sublayer_grad *grads)
+{
+	for (int i = 0; i < n; i++) {
+		const sublayer *s = &list[i];
+		if (!s->attention)
+			continue;
+		HEC_TRY(multi_head_check(ctx, arena, s->attention, x, s->memory, s->mask,
+		                         grads ? grads[i].dbias : NULL));
+		if (grads && s->memory)
+			HEC_TRY(check_tensor("layer: dmemory", grads[i].dmemory, x->dtype, 3,
+			                     s->memory->shape));
+	}
+	return HEC_OK;
+}
+
 hec_status sublayers_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, int n,
                          const hec_tensor *x, const hec_dropout_key *key, hec_tensor *y,
                          sublayer_kept *kept)
 {
+	HEC_TRY(check_all(ctx, arena, list, n, x, NULL));
 	hec_tensor in = *x, between;
 	for (int i = 0; i < n; i++) {
 		hec_tensor out = *y;
@@ -159,15 +195,21 @@ hec_status sublayers_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, i
 }
 
 hec_status sublayers_bwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, int n,
-                         const hec_tensor *dy, const hec_dropout_key *key,
+                         const hec_tensor *dy, const hec_tensor *x, const hec_dropout_key *key,
                          const sublayer_kept *kept, hec_tensor *dx, const sublayer_grad *grads)
 {
+	HEC_TRY(check_all(ctx, arena, list, n, x, grads));
 	hec_tensor dout = *dy;
 	for (int i = n - 1; i >= 0; i--) {
 		hec_tensor din = *dx;
 		if (i > 0)
 			HEC_TRY(zeros_like(ctx, arena, dy, &din));
-		HEC_TRY(backward(ctx, arena, &list[i], &dout, key, &kept[i], &din, &grads[i]));
+		sublayer_kept k = kept[i];
+		if (i == 0) { /* the caller's x need not lie where it lay */
+			k.x = *x;
+			k.in = list[i].norm_first ? k.in : *x;
+		}
+		HEC_TRY(backward(ctx, arena, &list[i], &dout, key, &k, &din, &grads[i]));
 		dout = din;
 	}
 	return HEC_OK;

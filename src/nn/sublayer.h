@@ -45,6 +45,11 @@ typedef struct sublayer_kept {
 	hec_feed_forward_kept *feed_forward;
 } sublayer_kept;
 
+/* What the configurations of encoder and decoder layers have in common. */
+hec_status sublayers_check_config(const char *name, const hec_feed_forward_config *feed_forward,
+                                  hec_norm_kind norm, double norm_eps, unsigned site,
+                                  unsigned sites);
+
 /* x [B, T, C] through n sublayers to y [B, T, C]; kept [n], or NULL when only running. */
 hec_status sublayers_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, int n,
                          const hec_tensor *x, const hec_dropout_key *key, hec_tensor *y,
@@ -52,7 +57,7 @@ hec_status sublayers_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, i
 
 /* dx is added to. */
 hec_status sublayers_bwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, int n,
-                         const hec_tensor *dy, const hec_dropout_key *key,
+                         const hec_tensor *dy, const hec_tensor *x, const hec_dropout_key *key,
                          const sublayer_kept *kept, hec_tensor *dx, const sublayer_grad *grads);
 
 #endif

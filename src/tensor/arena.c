@@ -2,13 +2,14 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* madvise */
 #endif
-#include <hecate/arena.h>
+#include "tensor/arena.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/size.h"
 #include "base/status.h"
+#include "tensor/check.h"
 
 #define ALIGNMENT 64u
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -21,6 +22,7 @@ struct hec_arena {
 hec_status hec_arena_create(size_t capacity, hec_arena **out)
 {
 	/* Matrices are walked with long strides: large pages spare most of the address look-ups. */
+	HEC_TRY(CHECK_GIVEN("arena", out));
 	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : 4096, rounded;
 	if (!size_align(capacity ? capacity : 1, align, &rounded))
 		return fail(HEC_ERR_MEMORY, "arena: %zu bytes are more than can be addressed",
@@ -49,6 +51,8 @@ void hec_arena_destroy(hec_arena *arena)
 
 hec_status hec_arena_alloc(hec_arena *arena, size_t bytes, void **out)
 {
+	HEC_TRY(CHECK_GIVEN("arena", arena));
+	HEC_TRY(CHECK_GIVEN("arena", out));
 	size_t rounded;
 	if (!size_align(bytes, ALIGNMENT, &rounded) || rounded > arena->capacity - arena->used)
 		return fail(HEC_ERR_MEMORY, "arena: %zu bytes asked for, %zu of %zu are left",
@@ -63,6 +67,9 @@ hec_status hec_arena_alloc(hec_arena *arena, size_t bytes, void **out)
 hec_status hec_arena_tensor(hec_arena *arena, hec_dtype dtype, int rank, const int64_t *shape,
                             hec_tensor *out)
 {
+	HEC_TRY(CHECK_GIVEN("arena", arena));
+	HEC_TRY(CHECK_GIVEN("arena", shape));
+	HEC_TRY(CHECK_GIVEN("arena", out));
 	if (rank < 1 || rank > HEC_MAX_RANK)
 		return fail(HEC_ERR_ARGUMENT, "arena: rank %d is not 1 … %d", rank, HEC_MAX_RANK);
 	size_t bytes = hec_dtype_size(dtype);
@@ -82,6 +89,12 @@ hec_status hec_arena_tensor(hec_arena *arena, hec_dtype dtype, int rank, const i
 	HEC_TRY(hec_arena_alloc(arena, bytes, &t.data));
 	*out = t;
 	return HEC_OK;
+}
+
+bool arena_holds(const hec_arena *arena, const void *data, size_t bytes)
+{
+	uintptr_t begin = (uintptr_t)arena->base, at = (uintptr_t)data;
+	return at >= begin && at - begin <= arena->used && bytes <= arena->used - (at - begin);
 }
 
 size_t hec_arena_used(const hec_arena *arena)

@@ -63,8 +63,12 @@ hec_tensor hec_tensor_4d(void *data, hec_dtype dtype, int64_t n0, int64_t n1, in
 int64_t hec_tensor_count(const hec_tensor *t)
 {
 	int64_t n = 1;
-	for (int i = 0; i < t->rank; i++)
-		n *= t->shape[i];
+	for (int i = 0; i < t->rank; i++) {
+		if (t->shape[i] == 0)
+			return 0;
+		if (__builtin_mul_overflow(n, t->shape[i], &n))
+			n = INT64_MAX; /* no memory is that large: every check refuses it */
+	}
 	return n;
 }
 
@@ -119,6 +123,9 @@ hec_status hec_tensor_reshape(const hec_tensor *t, int rank, const int64_t *shap
 	hec_tensor r = *t;
 	r.rank = rank;
 	for (int i = 0; i < HEC_MAX_RANK; i++) {
+		if (i < rank && shape[i] < 0)
+			return fail(HEC_ERR_SHAPE, "reshape: axis %d has size %lld", i,
+			            (long long)shape[i]);
 		r.shape[i] = i < rank ? shape[i] : 0;
 		r.stride[i] = 0;
 	}

@@ -109,12 +109,12 @@ def layer(folder, name, decoder, norm_first, activation, fused, B, T, S, C, H, F
     if decoder:
         memory = random(B, S, C).requires_grad_()
         golden.given("memory", memory)
-        lengths = [S] + [max(1, S // 2 + i) for i in range(B - 1)]
+        lengths = [S] + [min(S, max(1, S // 2 + i)) for i in range(B - 1)]
         padding = torch.tensor([[s >= n for s in range(S)] for n in lengths])
         causal = torch.ones(T, T, dtype=torch.bool).triu(1)
         run = lambda: module(x, memory, tgt_mask=causal, memory_key_padding_mask=padding)
     else:
-        lengths = [T] + [max(1, T // 2 + i) for i in range(B - 1)]
+        lengths = [T] + [min(T, max(1, T // 2 + i)) for i in range(B - 1)]
         padding = torch.tensor([[s >= n for s in range(T)] for n in lengths])
         run = lambda: module(x, src_key_padding_mask=padding)
     golden.integers("lengths", lengths)
