@@ -128,6 +128,70 @@ static void memory_is_measured(void **state)
 	json_decref(root);
 }
 
+/* More threads than any machine here has cores: each waits for the others, and is timed all the
+ * same. */
+static void a_row_of_waiting_threads_is_still_a_timing(void **state)
+{
+	(void)state;
+	json_t *root = measured("--op gemm --shape M=8,N=64,K=32 --threads 8");
+	const json_t *r = json_array_get(json_object_get(root, "results"), 0);
+	assert_true(number(r, "ms") > 0);
+	assert_null(json_object_get(r, "fwd_bytes"));
+	json_decref(root);
+}
+
+/* Products of these sizes overflow 64 bits, or ask for more memory than there is. */
+static void shapes_that_are_too_large_are_refused(void **state)
+{
+	(void)state;
+	static const char *const shapes[] = {
+		"gemm --shape M=2147483647,N=2147483647,K=2147483647",
+		"attention_fwd --shape B=2147483647,T=2147483647,H=2147483647",
+		"attention_fwd --variant mask --shape B=1,H=1,K=1,T=2000000",
+		"attention_step --shape S=2147483647,G=2147483647,B=2147483647",
+		"attention_memory --shape B=2147483647,T=2147483647,H=2147483647",
+		"encoder_layer_fwd --shape C=2147483647,F=2147483647",
+		"norm --shape N=2147483647,C=2147483647",
+		"activation --shape N=2147483647,F=2147483647",
+		"cross_entropy --shape N=2147483647,V=2147483647",
+		"embedding --shape N=2147483647,V=2147483647,C=2147483647",
+		"adamw --shape N=2147483647",
+	};
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		char line[256];
+		snprintf(line, sizeof line, QUICK "--op %s", shapes[i]);
+		result r = run(line);
+		if (r.code != 1 || !strstr(r.err, "GB of memory"))
+			fail_msg("hecate %s ends with %d: %s", line, r.code, r.err);
+		assert_string_equal(r.out, "");
+		done(&r);
+	}
+}
+
+/* Copies of a matrix of one number would be forty million. */
+static void tiny_shapes_take_little_memory(void **state)
+{
+	(void)state;
+	json_decref(measured("--op gemm --shape M=1,N=1,K=1"));
+	json_decref(measured("--op attention_step --shape H=1,S=1,K=1,D=1"));
+}
+
+static void people_see_the_ceilings_then_a_line_for_each_row(void **state)
+{
+	(void)state;
+	result r = run("bench --threads 1 --ms 1 --op gemm --shape 'M=8,N=64,K=32;M=9,N=64,K=32'");
+	assert_int_equal(r.code, 0);
+	char *ceilings = strstr(r.out, "\nceilings "), *first = strstr(r.out, "M 8 N 64 K 32");
+	char *second = strstr(r.out, "M 9 N 64 K 32");
+	assert_true(ceilings && first && second && ceilings < first && first < second);
+	done(&r);
+	/* A shape that fails comes after what was measured before it. */
+	r = run("bench --threads 1 --ms 1 --op adamw --shape 'N=64;N=2147483647'");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.out, "N 64"));
+	done(&r);
+}
+
 static void wrong_usage_ends_with_2_and_says_why(void **state)
 {
 	(void)state;
@@ -140,6 +204,13 @@ static void wrong_usage_ends_with_2_and_says_why(void **state)
 		{"--op gemm --shape 'M=1;N'", "N"},
 		{"--shape M=1", "--op"},
 		{"--op gemm --variant odd", "cold"},
+		{"--op gemm --variant mask", "cold, warm"},
+		{"--op norm --variant mask", "none"},
+		{"--op gemm --causal", "causal"},
+		{"--op gemm --shape B=77", "B=77"},
+		{"--op gemm --shape M=1,M=2", "two sizes M"},
+		{"--op gemm --shape M=-1", "M=-1"},
+		{"--op gemm --shape \"$(yes 'M=1;' | head -n 200 | tr -d '\\n')\"", "128"},
 		{"--dtype f16", "f32"},
 		{"--threads 0", "threads"},
 		{"more", "more"},
@@ -162,6 +233,10 @@ int main(void)
 		cmocka_unit_test(a_result_has_the_names_that_others_build_on),
 		cmocka_unit_test(several_shapes_are_several_results),
 		cmocka_unit_test(memory_is_measured),
+		cmocka_unit_test(a_row_of_waiting_threads_is_still_a_timing),
+		cmocka_unit_test(shapes_that_are_too_large_are_refused),
+		cmocka_unit_test(tiny_shapes_take_little_memory),
+		cmocka_unit_test(people_see_the_ceilings_then_a_line_for_each_row),
 		cmocka_unit_test(wrong_usage_ends_with_2_and_says_why),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,7 +1,6 @@
 /* bench.c — `hecate bench`: each operation as a share of what this machine can do.
  *
  * First the ceilings, then the rows; all rates are of the public calls, on bound threads. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,33 +8,42 @@
 #include "bench_measure.h"
 #include "bench_report.h"
 #include "command.h"
+#include "terminal.h"
 
 #define ROW_MS 600
-#define MEMORY_OP "attention_memory"
 #define MOST_SHAPES 128
 
+/* Variants as a set. */
+#define HAS(v) (1u << (v))
+#define ATTENTION_ONES (HAS(BENCH_MASK) | HAS(BENCH_BIAS) | HAS(BENCH_INTERLEAVED))
+#define CACHE_ONES (HAS(BENCH_COLD) | HAS(BENCH_WARM))
+
+/* What each operation takes; anything else is wrong usage, not something to be passed over. */
 static const struct bench_op {
 	const char *name;
 	bench_setup *setup;
+	const char *letters;
+	unsigned variants;
+	bool causal;
 } ops[] = {
-	{"gemm", gemm_setup},
-	{"attention_fwd", attention_fwd_setup},
-	{"attention_bwd", attention_bwd_setup},
-	{"attention_step", attention_step_setup},
-	{"attention_call", attention_call_setup},
-	{MEMORY_OP, NULL},
-	{"encoder_layer_fwd", encoder_fwd_setup},
-	{"encoder_layer_bwd", encoder_bwd_setup},
-	{"encoder_layer_pack", encoder_pack_setup},
-	{"norm", norm_setup},
-	{"norm_bwd", norm_bwd_setup},
-	{"activation", activation_setup},
-	{"activation_bwd", activation_bwd_setup},
-	{"cross_entropy", cross_entropy_setup},
-	{"cross_entropy_bwd", cross_entropy_bwd_setup},
-	{"embedding", embedding_setup},
-	{"embedding_bwd", embedding_bwd_setup},
-	{"adamw", adamw_setup},
+	{"gemm", gemm_setup, "MNK", CACHE_ONES, false},
+	{"attention_fwd", attention_fwd_setup, "BHGTSKD", ATTENTION_ONES, true},
+	{"attention_bwd", attention_bwd_setup, "BHGTSKD", ATTENTION_ONES, true},
+	{"attention_step", attention_step_setup, "BHGTSKD", CACHE_ONES, true},
+	{"attention_call", attention_call_setup, "BHGTSKD", ATTENTION_ONES, true},
+	{MEMORY_OP, NULL, "BHTK", 0, false},
+	{"encoder_layer_fwd", encoder_fwd_setup, "BTCFH", 0, false},
+	{"encoder_layer_bwd", encoder_bwd_setup, "BTCFH", 0, false},
+	{"encoder_layer_pack", encoder_pack_setup, "BTCFH", 0, false},
+	{"norm", norm_setup, "NC", 0, false},
+	{"norm_bwd", norm_bwd_setup, "NC", 0, false},
+	{"activation", activation_setup, "NF", 0, false},
+	{"activation_bwd", activation_bwd_setup, "NF", 0, false},
+	{"cross_entropy", cross_entropy_setup, "NV", 0, false},
+	{"cross_entropy_bwd", cross_entropy_bwd_setup, "NV", 0, false},
+	{"embedding", embedding_setup, "NVC", 0, false},
+	{"embedding_bwd", embedding_bwd_setup, "NVC", 0, false},
+	{"adamw", adamw_setup, "N", 0, false},
 };
 #define OPS (sizeof ops / sizeof *ops)
 
@@ -109,26 +117,39 @@ static const struct bench_op *find_op(const char *name)
 	return NULL;
 }
 
-/* One row, timed. */
-static hec_status run_row(hec_ctx *ctx, const hec_ctx_options *options, const bench_row *row,
-                          double seconds, bench_report *report)
+/* Memory is measured in a process of its own, which may use every core that this one may: so no
+ * context is bound meanwhile. */
+static hec_status run_memory_row(const hec_ctx_options *options, bench_result *r,
+                                 bench_report *report)
+{
+	shape_default(&r->shape, 'B', 1);
+	shape_default(&r->shape, 'H', 8);
+	shape_default(&r->shape, 'T', 16384);
+	shape_default(&r->shape, 'K', 64);
+	hec_ctx_destroy(report->ctx);
+	report->ctx = NULL;
+	BENCH_TRY(attention_memory(options, &r->shape, &r->memory_fwd, &r->memory_bwd,
+	                           report->error));
+	BENCH_TRY(hec_ctx_create(options, &report->ctx));
+	report_add(report, r);
+	return HEC_OK;
+}
+
+/* One row, measured. */
+static hec_status run_row(const hec_ctx_options *options, const bench_row *row, double seconds,
+                          bench_report *report)
 {
 	bench_result r = {.row = *row};
-	char error[128];
-	if (!shape_parse(row->shape, &r.shape, error, sizeof error))
+	const struct bench_op *op = find_op(row->op);
+	if (!shape_parse(row->shape, op->letters, &r.shape, report->error, sizeof report->error))
 		return HEC_ERR_ARGUMENT;
-	if (strcmp(row->op, MEMORY_OP) == 0) {
-		shape_default(&r.shape, 'B', 1);
-		shape_default(&r.shape, 'H', 8);
-		shape_default(&r.shape, 'T', 16384);
-		shape_default(&r.shape, 'K', 64);
-		BENCH_TRY(attention_memory(options, &r.shape, &r.memory_fwd, &r.memory_bwd));
-		report_add(report, &r);
-		return HEC_OK;
-	}
-	bench_case c = {
-		.ctx = ctx, .shape = r.shape, .causal = row->causal, .variant = row->variant};
-	hec_status status = find_op(row->op)->setup(&c);
+	if (!op->setup)
+		return run_memory_row(options, &r, report);
+	bench_case c = {.ctx = report->ctx,
+	                .shape = r.shape,
+	                .causal = row->causal,
+	                .variant = row->variant};
+	hec_status status = op->setup(&c);
 	if (status == HEC_OK)
 		status = case_measure(&c, &report->ceilings, seconds, &r.timing);
 	r.shape = c.shape;
@@ -139,6 +160,8 @@ static hec_status run_row(hec_ctx *ctx, const hec_ctx_options *options, const be
 	hec_arena_destroy(c.arena);
 	if (status == HEC_OK)
 		report_add(report, &r);
+	else
+		memcpy(report->error, c.error, sizeof c.error);
 	return status;
 }
 
@@ -148,16 +171,25 @@ typedef struct asked {
 	bool causal, json;
 } asked;
 
+static bool find_variant(const char *name, bench_variant *out)
+{
+	for (int v = BENCH_PLAIN + 1; v <= BENCH_WARM; v++) {
+		if (strcmp(bench_variant_name((bench_variant)v), name) == 0) {
+			*out = (bench_variant)v;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* What the options ask for, as one row; false: no single row, but those of the table. */
 static bool single_row(const asked *a, bench_row *out)
 {
 	if (!a->op || (!a->shape && !a->variant && !a->causal))
 		return false;
 	*out = (bench_row){a->op, a->shape ? a->shape : "", a->causal, BENCH_PLAIN, GOAL_NONE, 0};
-	for (int v = BENCH_PLAIN; a->variant && v <= BENCH_WARM; v++) {
-		if (strcmp(bench_variant_name((bench_variant)v), a->variant) == 0)
-			out->variant = (bench_variant)v;
-	}
+	if (a->variant)
+		(void)find_variant(a->variant, &out->variant);
 	return true;
 }
 
@@ -178,8 +210,9 @@ static bool shapes_split(const char *text, shape_list *out)
 		return false;
 	strcpy(out->copy, text);
 	out->count = 0;
-	for (char *at = out->copy; at && out->count < MOST_SHAPES; out->count++) {
-		out->text[out->count] = at;
+	for (char *at = out->copy; at; out->count++) {
+		if (out->count < MOST_SHAPES)
+			out->text[out->count] = at;
 		at = strchr(at, ';');
 		if (at)
 			*at++ = '\0';
@@ -187,54 +220,97 @@ static bool shapes_split(const char *text, shape_list *out)
 	return true;
 }
 
+static int no_such_op(const command *self, const char *name)
+{
+	text list = {0};
+	for (size_t i = 0; i < OPS; i++)
+		text_add(&list, "%s%s", i ? ", " : "", ops[i].name);
+	int code = command_usage(self, "there is no operation '%.40s'; there are: %s", name,
+	                         list.data);
+	text_free(&list);
+	return code;
+}
+
+static int wrong_variant(const command *self, const struct bench_op *op, const char *name)
+{
+	text list = {0};
+	for (int v = BENCH_PLAIN + 1; v <= BENCH_WARM; v++) {
+		if (op->variants & HAS(v))
+			text_add(&list, "%s%s", list.data ? ", " : "",
+			         bench_variant_name((bench_variant)v));
+	}
+	int code = command_usage(self, "--variant %.40s: those of %s are: %s", name, op->name,
+	                         list.data ? list.data : "none");
+	text_free(&list);
+	return code;
+}
+
 static int check_asked(const command *self, const asked *a, const shape_list *shapes)
 {
 	bench_shape shape;
-	char error[160];
-	if (a->op && !find_op(a->op)) {
-		char list[512] = "";
-		for (size_t i = 0; i < OPS; i++) {
-			strcat(list, i ? ", " : "");
-			strcat(list, ops[i].name);
-		}
-		return command_usage(self, "there is no operation '%.40s'; there are: %s", a->op,
-		                     list);
-	}
-	if ((a->shape || a->variant || a->causal) && !a->op)
+	bench_variant variant = BENCH_PLAIN;
+	char error[BENCH_ERROR];
+	const struct bench_op *op = a->op ? find_op(a->op) : NULL;
+	if (a->op && !op)
+		return no_such_op(self, a->op);
+	if ((a->shape || a->variant || a->causal) && !op)
 		return command_usage(self, "--shape, --variant and --causal need --op");
-	for (size_t i = 0; i < shapes->count; i++) {
-		if (!shape_parse(shapes->text[i], &shape, error, sizeof error))
+	if (shapes->count > MOST_SHAPES)
+		return command_usage(self, "--shape has %zu shapes, %d are the most", shapes->count,
+		                     MOST_SHAPES);
+	for (size_t i = 0; op && i < shapes->count; i++) {
+		if (!shape_parse(shapes->text[i], op->letters, &shape, error, sizeof error))
 			return command_usage(self, "%s", error);
 	}
-	bench_row row;
-	if (a->variant && single_row(a, &row) && row.variant == BENCH_PLAIN)
-		return command_usage(self, "--variant is mask, bias, interleaved, cold or warm");
+	if (a->variant && (!find_variant(a->variant, &variant) || !(op->variants & HAS(variant))))
+		return wrong_variant(self, op, a->variant);
+	if (a->causal && !op->causal)
+		return command_usage(self, "%s has nothing causal", op->name);
 	if (strcmp(a->dtype, "f32") != 0)
 		return command_usage(self, "--dtype %.20s: only f32 has kernels", a->dtype);
 	return PARSED;
 }
 
-static hec_status run_all(hec_ctx *ctx, const hec_ctx_options *options, const asked *a,
-                          const shape_list *shapes, bench_report *report)
+/* A word on the terminal about what takes its time; NULL: takes it away again. */
+static void progress(const bench_row *row)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%s%s%s", row ? row->op : "", row ? " " : "",
+		        row ? row->shape : "");
+}
+
+/* A row, shown to people as soon as it is there. Nobody reads on where a write has failed. */
+static hec_status show_row(const hec_ctx_options *options, const asked *a, const bench_row *row,
+                           bench_report *report)
+{
+	if (ferror(stdout))
+		return HEC_OK;
+	hec_status status = run_row(options, row, 1e-3 * (double)a->ms, report);
+	progress(NULL);
+	if (status == HEC_OK && !a->json) {
+		report_text_row(report, stdout);
+		fflush(stdout);
+	}
+	return status;
+}
+
+static hec_status run_all(const hec_ctx_options *options, const asked *a, const shape_list *shapes,
+                          bench_report *report)
 {
 	bench_row one;
-	double seconds = 1e-3 * (double)a->ms;
 	if (single_row(a, &one)) {
 		for (size_t i = 0; i < shapes->count; i++) {
 			one.shape = shapes->text[i];
-			BENCH_TRY(run_row(ctx, options, &one, seconds, report));
+			BENCH_TRY(show_row(options, a, &one, report));
 		}
 		return HEC_OK;
 	}
 	for (size_t i = 0; i < ROWS; i++) {
 		if (a->op && strcmp(a->op, rows[i].op) != 0)
 			continue;
-		if (isatty(STDERR_FILENO))
-			fprintf(stderr, "\r\033[K%s %s", rows[i].op, rows[i].shape);
-		BENCH_TRY(run_row(ctx, options, &rows[i], seconds, report));
+		progress(&rows[i]);
+		BENCH_TRY(show_row(options, a, &rows[i], report));
 	}
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
 	return HEC_OK;
 }
 
@@ -248,13 +324,20 @@ static int measure(const command *self, const asked *a, const shape_list *shapes
 		return command_failed(self, "%s", hec_error_message());
 	bench_report report;
 	hec_status status = report_open(ctx, ROWS + MOST_SHAPES, 1e-3 * (double)a->ms, &report);
+	if (status == HEC_OK && !a->json) {
+		report_text_begin(&report, stdout);
+		fflush(stdout);
+	}
 	if (status == HEC_OK)
-		status = run_all(ctx, &options, a, shapes, &report);
+		status = run_all(&options, a, shapes, &report);
 	if (status == HEC_OK)
-		(a->json ? report_json : report_text)(&report, stdout);
+		(a->json ? report_json : report_text_end)(&report, stdout);
+	int code = EXIT_DONE;
+	if (status != HEC_OK)
+		code = command_failed(self, "%s",
+		                      *report.error ? report.error : hec_error_message());
 	report_close(&report);
-	hec_ctx_destroy(ctx);
-	return status == HEC_OK ? EXIT_DONE : command_failed(self, "%s", hec_error_message());
+	return code;
 }
 
 static int run_bench(const command *self, int argc, char **argv)

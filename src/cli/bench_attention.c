@@ -57,7 +57,7 @@ static hec_status add_matrix(bench_case *c, attention_state *s, const sizes *z)
 		BENCH_TRY(hec_arena_tensor(c->arena, HEC_I8, 4, shape, &s->mask.visible));
 		int8_t *shown = s->mask.visible.data;
 		for (int64_t i = 0; i < z->T * z->S; i++)
-			shown[i] = (i * 2654435761u >> 7) % 8 != 0;
+			shown[i] = ((uint64_t)i * 2654435761u >> 7) % 8 != 0;
 	} else if (c->variant == BENCH_BIAS) {
 		const int64_t shape[4] = {1, z->H, z->T, z->S};
 		BENCH_TRY(case_normal(c, 4, shape, &s->mask.bias));
@@ -69,12 +69,13 @@ static hec_status add_matrix(bench_case *c, attention_state *s, const sizes *z)
 static hec_status attention_setup(bench_case *c, const sizes *z, int64_t copies,
                                   attention_state **out)
 {
-	size_t queries = (size_t)(z->B * z->T * z->H), keys = (size_t)(z->B * z->S * z->G);
-	size_t floats = queries * (size_t)(2 * z->K + 2 * z->D + 1) +
-	                keys * (size_t)(z->K + z->D) * (size_t)(copies + 1);
+	double queries = (double)z->B * (double)z->T * (double)z->H;
+	double keys = (double)z->B * (double)z->S * (double)z->G;
+	double floats = queries * (double)(2 * z->K + 2 * z->D + 1) +
+	                keys * (double)(z->K + z->D) * (double)(copies + 1);
 	if (c->variant == BENCH_BIAS || c->variant == BENCH_MASK)
-		floats += (size_t)(z->H * z->T * z->S);
-	BENCH_TRY(hec_arena_create(4 * floats + (size_t)(copies + 16) * 4096, &c->arena));
+		floats += (double)z->H * (double)z->T * (double)z->S;
+	BENCH_TRY(case_open(c, 4 * floats + 4096.0 * (double)(copies + 16)));
 	attention_state *s;
 	BENCH_TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
 	*s = (attention_state){.copies = copies, .mask = HEC_MASK_INIT};
@@ -93,7 +94,7 @@ static hec_status attention_setup(bench_case *c, const sizes *z, int64_t copies,
 	c->state = s;
 	double pairs = visible_pairs(z, c->causal);
 	c->flops = 2 * pairs * (double)(z->K + z->D);
-	c->bytes = 4.0 * ((double)queries + (double)keys) * (double)(z->K + z->D);
+	c->bytes = 4.0 * (queries + keys) * (double)(z->K + z->D);
 	*out = s;
 	return HEC_OK;
 }
@@ -151,7 +152,7 @@ hec_status attention_step_setup(bench_case *c)
 	sizes z = sizes_of(c, 1, 2048);
 	if (c->variant == BENCH_PLAIN)
 		c->variant = BENCH_COLD;
-	double cache = 4.0 * (double)(z.B * z.S * z.G) * (double)(z.K + z.D);
+	double cache = 4.0 * (double)z.B * (double)z.S * (double)z.G * (double)(z.K + z.D);
 	attention_state *s;
 	BENCH_TRY(attention_setup(c, &z, c->variant == BENCH_COLD ? bench_copies(cache) : 1, &s));
 	c->call = step_call;

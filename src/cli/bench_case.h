@@ -8,14 +8,17 @@
 #define BENCH_LETTERS "BHGTSMNKDCFV"
 #define BENCH_AXES 12
 
+#define BENCH_ERROR 256
+
 typedef struct bench_shape {
 	int64_t size[BENCH_AXES]; /* 0: not said */
 } bench_shape;
 
 int64_t shape_get(const bench_shape *shape, char letter);
 void shape_default(bench_shape *shape, char letter, int64_t size); /* where it is not said */
-/* "B=1,H=8,T=2048"; false: what is wrong stands in error. */
-bool shape_parse(const char *text, bench_shape *shape, char *error, size_t room);
+/* "B=1,H=8,T=2048", each letter one of those given, once; false: what is wrong stands in error. */
+bool shape_parse(const char *text, const char *letters, bench_shape *shape, char *error,
+                 size_t room);
 
 typedef enum bench_variant {
 	BENCH_PLAIN = 0,
@@ -34,15 +37,22 @@ typedef struct bench_case {
 	bench_shape shape;
 	bool causal;
 	bench_variant variant;
-	double flops; /* of one call */
-	double bytes; /* of one call, at least: what must be read and written */
-	bool memory;  /* the ceiling is bandwidth, not multiply-adds */
-	void *state;  /* of call, in the arena */
+	double flops;            /* of one call */
+	double bytes;            /* of one call, at least: what must be read and written */
+	bool memory;             /* the ceiling is bandwidth, not multiply-adds */
+	char error[BENCH_ERROR]; /* what is wrong, where it is not the library that says so */
+	void *state;             /* of call, in the arena */
 	hec_status (*call)(struct bench_case *c, int64_t i); /* i counts calls: rotating */
 } bench_case;
 
-/* Enough copies of this many bytes that a round through them leaves no cache warm. */
+/* Enough copies of this many bytes that a round through them leaves no cache warm; not more than
+ * 65536, so what is below 2.4 kB stays partly warm. */
 int64_t bench_copies(double bytes);
+
+/* Makes the arena of the case. The one place that looks at how much a shape asks for: sizes come from
+ * the command line, so the product is a double, which does not overflow; afterwards, all products of
+ * sizes that lie in memory fit. */
+hec_status case_open(bench_case *c, double bytes);
 
 hec_status case_tensor(bench_case *c, int rank, const int64_t *shape, hec_tensor *out); /* f32 */
 hec_status case_normal(bench_case *c, int rank, const int64_t *shape, hec_tensor *out); /* random */

@@ -27,10 +27,9 @@ hec_status gemm_setup(bench_case *c)
 	int64_t copies = c->variant == BENCH_COLD ? bench_copies(weights) : 1;
 	gemm_state *s;
 	/* As it is and packed, where the last columns may be filled up. */
-	size_t matrix = (size_t)(K + 8) * (size_t)(N + 128) * 4;
-	BENCH_TRY(hec_arena_create((size_t)copies * (2 * matrix + 4096) +
-	                                   (size_t)M * (size_t)(N + K) * 4 + (1 << 20),
-	                           &c->arena));
+	double matrix = 4.0 * (double)(K + 8) * (double)(N + 128);
+	BENCH_TRY(case_open(c, (double)copies * (2 * matrix + 4096) +
+	                               4.0 * (double)M * (double)(N + K) + (1 << 20)));
 	BENCH_TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
 	BENCH_TRY(hec_arena_alloc(c->arena, (size_t)copies * sizeof *s->linears,
 	                          (void **)&s->linears));

@@ -21,9 +21,9 @@ static hec_status make_layer(bench_case *c, bool learn, layer_state **out)
 	shape_default(shape, 'H', 8);
 	int64_t B = shape_get(shape, 'B'), T = shape_get(shape, 'T'), C = shape_get(shape, 'C');
 	int64_t F = shape_get(shape, 'F'), H = shape_get(shape, 'H');
-	double weights = (double)C * (double)(4 * C + 2 * F), rows = (double)(B * T);
+	double weights = (double)C * (double)(4 * C + 2 * F), rows = (double)B * (double)T;
 	double kept = rows * (16 * (double)C + 6 * (double)F);
-	BENCH_TRY(hec_arena_create((size_t)(4 * (8 * weights + 4 * kept) + (64 << 20)), &c->arena));
+	BENCH_TRY(case_open(c, 4 * (8 * weights + 4 * kept) + (64 << 20)));
 	layer_state *s;
 	BENCH_TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
 	*s = (layer_state){.kept = NULL};
@@ -50,7 +50,7 @@ static hec_status make_layer(bench_case *c, bool learn, layer_state **out)
 	BENCH_TRY(case_normal(c, 3, rows_shape, &s->x));
 	BENCH_TRY(case_tensor(c, 3, rows_shape, &s->y));
 	double gemms = 2 * rows * weights;
-	double attention = 4 * (double)(B * T) * (double)T * (double)C;
+	double attention = 4 * rows * (double)T * (double)C;
 	c->flops = learn ? 2 * gemms + 2.5 * attention : gemms + attention;
 	c->bytes = 4 * (weights + 2 * rows * (double)C);
 	c->state = s;

@@ -139,20 +139,21 @@ static hec_status sample(bench_case *c, bench_ceilings *all, double seconds, ben
 
 hec_status case_measure(bench_case *c, bench_ceilings *ceilings, double seconds, bench_timing *out)
 {
-	double best = -1;
+	double best = 0, threads = hec_ctx_threads(c->ctx);
 	for (int i = 0; i < TRIES; i++) {
 		double held, reading = 1;
 		bench_timing timing = {0, 0, false};
 		double start = now(), idle = waited();
 		BENCH_TRY(sample(c, ceilings, seconds, &timing, &held));
-		held = fmin(held, 1 - (waited() - idle) / (now() - start));
+		held = fmin(held, 1 - (waited() - idle) / (threads * (now() - start)));
 		if (c->memory)
 			BENCH_TRY(probe_read(c, ceilings, seconds, &reading));
 		held = fmin(held, reading);
 		timing.steady = held >= STEADY;
-		if (held > best)
+		if (i == 0 || held > best) {
 			*out = timing;
-		best = fmax(best, held);
+			best = held;
+		}
 		if (timing.steady)
 			break;
 	}

@@ -30,8 +30,8 @@ typedef struct bench_timing {
 hec_status case_measure(bench_case *c, bench_ceilings *ceilings, double seconds, bench_timing *out);
 
 /* What attention over T positions takes beyond its inputs and outputs, in a process of its own:
- * bytes of the forward and of the backward pass. */
+ * bytes of the forward and of the backward pass. Where it fails, error says why. */
 hec_status attention_memory(const hec_ctx_options *options, const bench_shape *shape, double *fwd,
-                            double *bwd);
+                            double *bwd, char error[BENCH_ERROR]);
 
 #endif

@@ -6,22 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RAISED 1.01 /* a ceiling: worth a word */
+
 hec_status report_open(hec_ctx *ctx, size_t room, double seconds, bench_report *out)
 {
 	*out = (bench_report){.ctx = ctx, .room = room};
 	out->results = calloc(room, sizeof *out->results);
-	return out->results ? ceilings_measure(ctx, seconds, &out->ceilings) : HEC_ERR_MEMORY;
+	if (!out->results) {
+		snprintf(out->error, sizeof out->error, "out of memory");
+		return HEC_ERR_MEMORY;
+	}
+	hec_status status = ceilings_measure(ctx, seconds, &out->ceilings);
+	out->first = out->ceilings;
+	return status;
 }
 
 void report_close(bench_report *report)
 {
 	free(report->results);
+	hec_ctx_destroy(report->ctx);
 }
 
 void report_add(bench_report *report, const bench_result *result)
 {
 	if (report->count < report->room)
 		report->results[report->count++] = *result;
+}
+
+static bool is_timed(const bench_result *r)
+{
+	return strcmp(r->row.op, MEMORY_OP) != 0;
 }
 
 static double rate(double work, const bench_result *r)
@@ -114,7 +128,7 @@ static void print_row(const bench_report *report, const bench_result *r, FILE *o
 	fprintf(out, "%-18s ", r->row.op);
 	print_shape(&r->shape, out);
 	fprintf(out, " %-11s ", r->row.causal ? "causal" : bench_variant_name(r->row.variant));
-	if (r->timing.ms == 0) {
+	if (!is_timed(r)) {
 		fprintf(out, "forward %.1f MB, backward %.1f MB above tensors   ",
 		        1e-6 * r->memory_fwd, 1e-6 * r->memory_bwd);
 	} else {
@@ -128,22 +142,39 @@ static void print_row(const bench_report *report, const bench_result *r, FILE *o
 	fputc('\n', out);
 }
 
-void report_text(const bench_report *report, FILE *out)
+static void print_ceilings(const bench_ceilings *c, FILE *out)
 {
-	const bench_ceilings *c = &report->ceilings;
+	for (int i = 0; i < c->count; i++)
+		fprintf(out, " %s %.1f GFLOP/s  ", c->isa[i], c->gflops[i]);
+	fprintf(out, " reading %.1f GB/s\n", c->read_gbs);
+}
+
+void report_text_begin(const bench_report *report, FILE *out)
+{
 	int threads = hec_ctx_threads(report->ctx);
 	fprintf(out, "level %s, f32, %d thread%s\n", hec_ctx_isa(report->ctx), threads,
 	        threads == 1 ? "" : "s");
 	fprintf(out, "ceilings ");
-	for (int i = 0; i < c->count; i++)
-		fprintf(out, " %s %.1f GFLOP/s  ", c->isa[i], c->gflops[i]);
-	fprintf(out, " reading %.1f GB/s\n\n", c->read_gbs);
-	fprintf(out, "%-18s %-31s %-11s %12s %16s  %5s  %7s\n", "operation", "shape", "", "time",
+	print_ceilings(&report->ceilings, out);
+	fprintf(out, "\n%-18s %-31s %-11s %12s %16s  %5s  %7s\n", "operation", "shape", "", "time",
 	        "rate", "share", "spread");
+}
+
+void report_text_row(const bench_report *report, FILE *out)
+{
+	print_row(report, &report->results[report->count - 1], out);
+}
+
+void report_text_end(const bench_report *report, FILE *out)
+{
+	const bench_ceilings *first = &report->first, *c = &report->ceilings;
 	bool unsteady = false;
-	for (size_t i = 0; i < report->count; i++) {
-		print_row(report, &report->results[i], out);
-		unsteady |= report->results[i].timing.ms > 0 && !report->results[i].timing.steady;
+	for (size_t i = 0; i < report->count; i++)
+		unsteady |= is_timed(&report->results[i]) && !report->results[i].timing.steady;
+	if (c->gflops[c->own] > RAISED * first->gflops[c->own] ||
+	    c->read_gbs > RAISED * first->read_gbs) {
+		fputs("\nceilings found higher on the way, so early shares are too large: ", out);
+		print_ceilings(c, out);
 	}
 	if (unsteady)
 		fputs("\n! while this was measured, more than 5 % of the machine went elsewhere\n",
@@ -172,7 +203,7 @@ static json_t *result_json(const bench_report *report, const bench_result *r)
 	json_object_set_new(o, "causal", json_boolean(r->row.causal));
 	if (r->row.variant != BENCH_PLAIN)
 		json_object_set_new(o, "variant", json_string(bench_variant_name(r->row.variant)));
-	if (r->timing.ms == 0) {
+	if (!is_timed(r)) {
 		json_object_set_new(o, "fwd_bytes", json_real(r->memory_fwd));
 		json_object_set_new(o, "bwd_bytes", json_real(r->memory_bwd));
 		return o;

@@ -6,6 +6,8 @@
 
 #include "bench_measure.h"
 
+#define MEMORY_OP "attention_memory" /* the one row that is not timed */
+
 typedef enum bench_goal {
 	GOAL_NONE = 0,
 	GOAL_FRACTION, /* of the ceiling: at least */
@@ -34,18 +36,24 @@ typedef struct bench_result {
 } bench_result;
 
 typedef struct bench_report {
-	hec_ctx *ctx;
-	bench_ceilings ceilings;
+	hec_ctx *ctx;                   /* NULL while another process measures */
+	bench_ceilings ceilings, first; /* as they are now, and before the rows */
 	bench_result *results;
 	size_t count, room;
+	char error[BENCH_ERROR];
 } bench_report;
 
-/* Measures the ceilings, each for at most that many seconds. */
+/* Measures the ceilings, each for at most that many seconds. The context is the report's from now on,
+ * also where this fails: report_close destroys it. */
 hec_status report_open(hec_ctx *ctx, size_t room, double seconds, bench_report *out);
 void report_close(bench_report *report);
 void report_add(bench_report *report, const bench_result *result);
 
-void report_text(const bench_report *report, FILE *out);
+/* For people, as it comes: the ceilings; the row that was added last; what is to be said about all. */
+void report_text_begin(const bench_report *report, FILE *out);
+void report_text_row(const bench_report *report, FILE *out);
+void report_text_end(const bench_report *report, FILE *out);
+/* For machines, one document. */
 void report_json(const bench_report *report, FILE *out);
 
 #endif

@@ -11,9 +11,9 @@ typedef struct row_state {
 	int64_t step;
 } row_state;
 
-static hec_status open_state(bench_case *c, int64_t floats, row_state **out)
+static hec_status open_state(bench_case *c, double floats, row_state **out)
 {
-	BENCH_TRY(hec_arena_create((size_t)floats * 4 + (1 << 20), &c->arena));
+	BENCH_TRY(case_open(c, 4 * floats + (1 << 20)));
 	BENCH_TRY(hec_arena_alloc(c->arena, sizeof **out, (void **)out));
 	**out = (row_state){.step = 0};
 	c->state = *out;
@@ -41,7 +41,8 @@ static hec_status norm_open(bench_case *c, int64_t copies, row_state **out)
 {
 	int64_t shape[2];
 	rows(c, 'C', 16384, 1024, shape);
-	BENCH_TRY(open_state(c, shape[0] * (shape[1] * copies + 2) + 8 * shape[1], out));
+	double N = (double)shape[0], W = (double)shape[1];
+	BENCH_TRY(open_state(c, N * (W * (double)copies + 2) + 8 * W, out));
 	row_state *s = *out;
 	s->norm = (hec_norm){.kind = HEC_NORM_LAYER, .eps = 1e-5};
 	BENCH_TRY(case_normal(c, 1, &shape[1], &s->norm.gamma));
@@ -94,7 +95,7 @@ static hec_status activation_open(bench_case *c, int64_t copies, row_state **out
 {
 	int64_t shape[2];
 	rows(c, 'F', 16384, 2048, shape);
-	BENCH_TRY(open_state(c, shape[0] * shape[1] * copies, out));
+	BENCH_TRY(open_state(c, (double)shape[0] * (double)shape[1] * (double)copies, out));
 	BENCH_TRY(case_normal(c, 2, shape, &(*out)->x));
 	BENCH_TRY(case_normal(c, 2, shape, &(*out)->y));
 	c->bytes = 4.0 * (double)copies * (double)shape[0] * (double)shape[1];
@@ -154,7 +155,8 @@ static hec_status loss_open(bench_case *c, int64_t copies, row_state **out)
 {
 	int64_t shape[2];
 	rows(c, 'V', 1024, 32000, shape);
-	BENCH_TRY(open_state(c, shape[0] * (copies * shape[1] + 8), out));
+	double N = (double)shape[0], V = (double)shape[1];
+	BENCH_TRY(open_state(c, N * ((double)copies * V + 8), out));
 	row_state *s = *out;
 	BENCH_TRY(case_normal(c, 2, shape, &s->x));
 	BENCH_TRY(ids_tensor(c, shape[0], shape[1], &s->targets));
@@ -195,7 +197,7 @@ hec_status adamw_setup(bench_case *c)
 	row_state *s;
 	shape_default(&c->shape, 'N', 16 << 20);
 	int64_t n = shape_get(&c->shape, 'N');
-	BENCH_TRY(open_state(c, 4 * n, &s));
+	BENCH_TRY(open_state(c, 4 * (double)n, &s));
 	BENCH_TRY(case_normal(c, 1, &n, &s->dx));
 	BENCH_TRY(case_tensor(c, 1, &n, &s->m));
 	BENCH_TRY(case_tensor(c, 1, &n, &s->v));
@@ -227,8 +229,9 @@ hec_status embedding_setup(bench_case *c)
 	shape_default(&c->shape, 'V', 32000);
 	rows(c, 'C', 32768, 512, shape);
 	int64_t V = shape_get(&c->shape, 'V');
+	double N = (double)shape[0];
 	row_state *s;
-	BENCH_TRY(open_state(c, (2 * V + shape[0]) * shape[1] + shape[0], &s));
+	BENCH_TRY(open_state(c, (2 * (double)V + N) * (double)shape[1] + N, &s));
 	BENCH_TRY(case_normal(c, 2, (int64_t[]){V, shape[1]}, &s->embedding.table));
 	BENCH_TRY(case_normal(c, 2, shape, &s->y));
 	BENCH_TRY(ids_tensor(c, shape[0], V, &s->ids));
