@@ -24,9 +24,11 @@ static inline key_range visible_keys(const hec_mask *mask, int64_t b, int64_t t,
 	key_range r = {0, keys};
 	if (mask->causal || mask->window > 0) {
 		int64_t offset = mask->causal_offset ? mask->causal_offset[b] : keys - queries;
-		r.end = min_i64(keys, t + offset + 1);
-		if (mask->window > 0)
-			r.begin = max_i64(0, t + offset + 1 - mask->window);
+		int64_t last = t + offset;
+		r.end = min_i64(keys, last + 1);
+		if (mask->window > 0 &&
+		    mask->window <= last) /* else it reaches back to the first */
+			r.begin = last + 1 - mask->window;
 	}
 	if (r.begin >= r.end)
 		return (key_range){0, 0};
