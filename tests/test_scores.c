@@ -101,10 +101,92 @@ static void forward_and_backward_mean_the_same_scores(void **state)
 	}
 }
 
+static void check_row_is(const problem *p, const result *r, int64_t t, double out, double lse,
+                         const double *weights)
+{
+	double got = get(&r->lse, t);
+	CHECK(p->k, isnan(lse) ? isnan(got) : got == lse, "lse of query %lld of %lld is %g, not %g",
+	      (long long)t, (long long)p->T, got, lse);
+	for (int64_t i = 0; i < p->D; i++) {
+		got = get4(&r->out, 0, t, 0, i);
+		CHECK(p->k, isnan(out) ? isnan(got) : got == out,
+		      "output of query %lld of %lld is %g, not %g", (long long)t, (long long)p->T,
+		      got, out);
+	}
+	for (int64_t s = 0; s < 2; s++) {
+		got = get4(&r->weights, 0, 0, t, s);
+		CHECK(p->k, isnan(weights[s]) ? isnan(got) : got == weights[s],
+		      "weight of key %lld for query %lld of %lld is %g, not %g", (long long)s,
+		      (long long)t, (long long)p->T, got, weights[s]);
+	}
+}
+
+/* Every visible score −inf is not the same as no visible key: the former is 0/0, the latter zero. */
+static void scores_that_all_overflow_are_not_a_blind_query(void **state)
+{
+	(void)state;
+	static const int64_t queries[] = {1, 2, 3, 64, 65, 130};
+	for (size_t i = 0; i < 6; i++) {
+		for (int way = 0; way < 3; way++) {
+			kit k = kit_open(9100);
+			problem p;
+			problem_open(&p, &k, HEC_F32, 1, queries[i], 131, 1, 1, 1, 3);
+			p.desc.scale = 1;
+			fill_with(&p.q, 3e38);
+			fill_with(&p.key, -3e38);
+			fill_with(&p.v, 2);
+			const int64_t last = p.T - 1;
+			if (way == 1) { /* the last query sees nothing */
+				p.mask.visible = make(&k, HEC_I8, SHAPE(1, 1, p.T, 131));
+				fill_with(&p.mask.visible, 1);
+				for (int64_t s = 0; s < 131; s++)
+					put4(&p.mask.visible, 0, 0, last, s, 0);
+			}
+			if (way == 2) /* one key in the last tile has a finite score */
+				put4(&p.key, 0, 130, 0, 0, 0);
+			result r = problem_run(&p, k.ctx);
+			for (int64_t t = 0; t < p.T; t++) {
+				if (way == 2)
+					check_row_is(&p, &r, t, 2, 0, (double[]){0, 0});
+				else if (way == 1 && t == last)
+					check_row_is(&p, &r, t, 0, -INFINITY, (double[]){0, 0});
+				else
+					check_row_is(&p, &r, t, NAN, NAN, (double[]){NAN, NAN});
+			}
+			kit_close(&k);
+		}
+	}
+}
+
+/* From scores that are nothing but rounding to scores that leave one key: both signs. */
+static void scales_of_every_size_agree_with_the_definition(void **state)
+{
+	(void)state;
+	static const double scales[] = {1, 1e-3, 1e-20, 1e-30, 1e-37, 1e-39, 30};
+	for (int n = 0; n < 14; n++) {
+		for (int dense = 0; dense < 2; dense++) {
+			kit k = kit_open(9200 + (uint64_t)n);
+			problem p;
+			problem_open(&p, &k, n % 7 == 5 ? HEC_F64 : HEC_F32, 2, draw_size(&k, 65),
+			             draw_size(&k, 67), 4, 2, 9, 17);
+			p.desc.scale = n < 7 ? scales[n] : -scales[n - 7];
+			p.mask.causal = n % 2;
+			p.mask.bias = make_random(
+				&k, p.dtype, dense ? SHAPE(2, 4, p.T, p.S) : SHAPE(1, 4, 1, p.S));
+			result r = problem_run(&p, k.ctx);
+			definition d = problem_define(&p);
+			check_result(&p, &r, &d);
+			kit_close(&k);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forward_and_backward_mean_the_same_scores),
+		cmocka_unit_test(scores_that_all_overflow_are_not_a_blind_query),
+		cmocka_unit_test(scales_of_every_size_agree_with_the_definition),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

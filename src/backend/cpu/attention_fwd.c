@@ -135,6 +135,17 @@ static void add_keys(const forward *f, const workspace *w, const query_tile *q, 
 	                    : attention_rows_soon(a->out, q->b, q->t0, q->h, q->rows));
 }
 
+void attention_check_empty(const forward *f, int64_t b, int64_t h, int64_t t)
+{
+	if (!attention_sees_any(f->a, &f->n, b, h, t))
+		return;
+	float *out = row_of(f->a->out, b, t, h);
+	for (int64_t d = 0; d < f->n.D; d++)
+		out[d] = NAN;
+	if (f->a->lse)
+		*(row_of(f->a->lse, b, h, t)) = NAN;
+}
+
 static void write_tile(const forward *f, const workspace *w, const query_tile *q)
 {
 	const hec_tensor *out = f->a->out, *lse = f->a->lse;
@@ -149,6 +160,10 @@ static void write_tile(const forward *f, const workspace *w, const query_tile *q
 	if (lse && !direct) {
 		for (int t = 0; t < q->rows; t++)
 			to[t * lse->stride[2]] = spare[t];
+	}
+	for (int t = 0; t < q->rows; t++) {
+		if (w->l[t] == 0)
+			attention_check_empty(f, q->b, q->h, q->t0 + t);
 	}
 }
 

@@ -31,6 +31,11 @@ typedef struct workspace {
 	uint64_t *keep; /* [64] */
 } workspace;
 
+/* After a row is written whose sum of exponentials is 0. It sees nothing, and zeros are right; or all
+ * that it sees has a score of −inf, which no finite numbers have but by overflow. Then 0/0 is said as
+ * it is: NaN, as in the reference. */
+void attention_check_empty(const forward *f, int64_t b, int64_t h, int64_t t);
+
 /* Query t of sequence b, heads h0 … h1 − 1. */
 void attention_forward_one(const forward *f, const workspace *w, int64_t b, int64_t h0, int64_t h1,
                            int64_t t);

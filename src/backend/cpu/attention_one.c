@@ -125,6 +125,8 @@ static void finish(const one_step *x, int64_t t)
 		f->ks->finish(1, f->n.D, x->w->o + j * f->n.Dp, f->n.Dp, x->w->m + j, x->w->l + j,
 		              f->u.lse_unit, f->keep_scale, row_of(f->a->out, x->q.b, t, h), 0,
 		              lse);
+		if (x->w->l[j] == 0)
+			attention_check_empty(f, x->q.b, h, t);
 	}
 }
 

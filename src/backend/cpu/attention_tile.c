@@ -31,10 +31,10 @@ attention_sizes attention_sizes_of(const attention_args *a, int lanes)
 attention_units attention_units_of(const attention_args *a)
 {
 	int exponent;
-	double natural = frexp(fabs(a->scale), &exponent);
+	double natural = 2 * frexp(fabs(a->scale), &exponent);
 	bool biased = a->mask.bias.data != NULL;
 	return (attention_units){
-		.q_factor = (float)copysign(ldexp(1, exponent), a->scale),
+		.q_factor = (float)copysign(ldexp(1, exponent - 1), a->scale),
 		.natural = (float)natural,
 		.unit = (float)(biased ? LOG2_E : natural * LOG2_E),
 		.lse_unit = biased ? 1 : (float)natural,
@@ -47,6 +47,20 @@ int64_t attention_live_queries(const attention_args *a, const attention_sizes *n
 	if (a->mask.query_length)
 		live = max_i64(0, min_i64(live, a->mask.query_length[b]));
 	return live;
+}
+
+bool attention_sees_any(const attention_args *a, const attention_sizes *n, int64_t b, int64_t h,
+                        int64_t t)
+{
+	const hec_tensor *bias = &a->mask.bias;
+	key_range r = visible_keys(&a->mask, b, t, n->T, n->S);
+	for (int64_t s = r.begin; s < r.end; s++) {
+		if (mask_shows(&a->mask, b, h, t, s) &&
+		    (!bias->data ||
+		     ((const float *)bias->data)[offset_4d(bias, b, h, t, s)] != -INFINITY))
+			return true;
+	}
+	return false;
 }
 
 void query_tile_set(query_tile *q, const attention_args *a, const attention_sizes *n, int64_t b,

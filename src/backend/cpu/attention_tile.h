@@ -15,7 +15,7 @@ typedef struct attention_sizes {
 } attention_sizes;
 
 /* scale in two parts: |q_factor| is a power of two, so that scores neither lose a digit nor
- * overflow before their time; the rest is positive and about 1. */
+ * overflow before their time; the rest lies between 1 and 2. */
 typedef struct attention_units {
 	float q_factor;
 	float natural;  /* scale · q·k = natural · k·(q_factor · q) */
@@ -54,6 +54,10 @@ attention_units attention_units_of(const attention_args *a);
 
 /* Queries of sequence b that can see anything at all: rows from here on are zero. */
 int64_t attention_live_queries(const attention_args *a, const attention_sizes *n, int64_t b);
+
+/* Whether query t sees any key at all. */
+bool attention_sees_any(const attention_args *a, const attention_sizes *n, int64_t b, int64_t h,
+                        int64_t t);
 
 void query_tile_set(query_tile *q, const attention_args *a, const attention_sizes *n, int64_t b,
                     int64_t h, int64_t t0, int rows);
