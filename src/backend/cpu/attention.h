@@ -64,11 +64,11 @@ typedef struct tile_softmax {
 	float *factor;        /* out: 2^(unit · (old m − new m)), 1 where m did not change */
 } tile_softmax;
 
-/* Backward: from scores and dp = v·dout to weights and ds = scale · weight · (dp − delta). */
+/* Backward: from scores and dp = v·dout to weights and ds = weight · (dp − delta) · scale. */
 typedef struct tile_gradient {
 	int keys, queries;
 	float *st;     /* in: scores; out: the weights that v was multiplied with */
-	float *dp;     /* in: v·dout; out: scale · gradient of the scores */
+	float *dp;     /* in: v·dout; out: gradient of the scores · scale */
 	float natural; /* natural · st (+ bias) is the score that lse is of */
 	float scale;
 	const float *bias;

@@ -2,8 +2,8 @@
  *
  *   p  = exp(natural · k·qt (+ bias) − lse)      the weights, made again           [key][query]
  *   dp = v · doutᵀ,  delta = dout·out
- *   ds = scale · p ∘ (dp − delta)
- *   dv += p · dout,  dk += ds · q,  dq += dsᵀ · k,  dbias += ds / scale
+ *   ds = p ∘ (dp − delta)
+ *   dv += p · dout,  dk += scale · ds · q,  dq += scale · dsᵀ · k,  dbias += ds
  *
  * A task is one sequence and one key/value head. Its query tiles go in order, and for each the key
  * tiles in order; q and dout are transposed once per query tile, all else is read where it lies.
@@ -13,9 +13,9 @@
 #include "backend/cpu/attention_tile.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/dbias.h"
 #include "backend/cpu/dropout_mask.h"
 
 #define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
@@ -216,18 +216,17 @@ static void along_keys(const backward *w, const workspace *s, const query_side *
 	add_product(w, &p, k->by_query, guard);
 }
 
-/* dbias += ds / scale, in the order of keys, then queries: elements may be the same. */
+/* dbias += ds, in the order of keys, then queries: elements may be the same. */
 static void add_dbias(const backward *w, const workspace *s, const query_tile *q, const key_tile *k)
 {
 	const hec_tensor *d = w->a->dbias;
-	const float back = (float)(1 / w->a->scale);
 	float *to = (float *)d->data + offset_4d(d, q->b, q->h, q->t0, k->s0);
 	for (int i = 0; i < k->keys; i++) {
 		uint64_t seen = k->kind == TILE_MIXED ? k->by_key[i] : ~UINT64_C(0);
 		for (int t = 0; t < q->rows; t++) {
 			if (seen >> t & 1)
 				to[t * d->stride[2] + i * d->stride[3]] +=
-					s->dp[i * ATTENTION_TILE + t] * back;
+					s->dp[i * ATTENTION_TILE + t];
 		}
 	}
 }
@@ -282,7 +281,7 @@ static void weights_and_ds(const backward *w, const workspace *s, const query_si
 		.st = s->st,
 		.dp = s->dp,
 		.natural = w->u.natural,
-		.scale = (float)w->a->scale,
+		.scale = w->a->dbias ? 1 : (float)w->a->scale,
 		.bias = k->bias,
 		.seen = k->kind == TILE_MIXED ? k->by_key : NULL,
 		.keep = drop ? s->keep : NULL,
@@ -292,12 +291,24 @@ static void weights_and_ds(const backward *w, const workspace *s, const query_si
 	});
 }
 
+/* ds becomes scale · ds: what the kernel does itself where dbias does not want ds as it is. */
+static void scale_ds(const backward *w, const workspace *s, const query_tile *q, const key_tile *k)
+{
+	const float scale = (float)w->a->scale;
+	for (int i = 0; i < k->keys; i++) {
+		for (int t = 0; t < q->rows; t++)
+			s->dp[i * ATTENTION_TILE + t] *= scale;
+	}
+}
+
 static void backward_tile(const backward *w, const workspace *s, query_side *x, const key_tile *k)
 {
 	const query_tile *q = &x->tile;
 	weights_and_ds(w, s, x, k);
-	if (w->a->dbias)
+	if (w->a->dbias) {
 		add_dbias(w, s, q, k);
+		scale_ds(w, s, q, k);
+	}
 	if (k->kind == TILE_MIXED && x->finite < 0)
 		x->finite = w->ks->rows_finite(x->q, x->q_row, q->rows, w->n.K) &&
 		            w->ks->rows_finite(x->dout, x->dout_row, q->rows, w->n.D);
@@ -363,29 +374,13 @@ static void backward_task(void *arg, int64_t task, int worker)
 	}
 }
 
-/* Whether different indices of an axis are surely different elements: it steps over all the others
- * together, or they step over it. */
-static bool axis_apart(const hec_tensor *x, int axis, int first_other)
-{
-	int64_t step = llabs(x->stride[axis]), reach = 0;
-	bool inner = step != 0;
-	if (x->shape[axis] <= 1)
-		return true;
-	for (int i = first_other; i < 4; i++) {
-		if (i == axis || x->shape[i] <= 1)
-			continue;
-		reach += llabs(x->stride[i]) * (x->shape[i] - 1);
-		inner = inner && x->stride[i] % (step * x->shape[axis]) == 0;
-	}
-	return step > reach || inner;
-}
-
 static void plan(backward *w)
 {
 	const attention_sizes *n = &w->n;
 	if (w->a->dbias) {
-		w->join_b = !axis_apart(w->a->dbias, 0, 1);
-		w->join_g = !axis_apart(w->a->dbias, 1, 2);
+		dbias_sharing shared = dbias_sharing_of(w->a->dbias);
+		w->join_b = shared.sequences;
+		w->join_g = shared.heads;
 	}
 	w->units = (w->join_b ? 1 : n->B) * (w->join_g ? 1 : n->G);
 	double cost = (double)(n->H / n->G) * (double)n->T * (double)n->S *

@@ -8,6 +8,7 @@
  * query heads of the group, then the queries, in order), dbias by what is shared of it. */
 #include "backend/cpu/ref/attention.h"
 
+#include "backend/cpu/dbias.h"
 #include "backend/cpu/dropout_mask.h"
 #include "backend/cpu/ref/slots.h"
 #include "backend/cpu/rows.h"
@@ -99,11 +100,11 @@ static void dk_dv_rows(const void *args, int64_t begin, int64_t end, void *scrat
 	}
 }
 
-/* Sequences and heads that share their dbias (stride 0) are added up in order by one task; within
- * a head, queries and keys may share elements too, and go in order. */
+/* Sequences and heads that share elements of dbias are added up in order by one task; within a head,
+ * queries and keys may share elements too, and go in order. */
 typedef struct dbias_call {
 	const attention_args *a;
-	int64_t B, H; /* how many slices dbias has along each axis */
+	int64_t B, H; /* how many slices that share nothing dbias has along each axis */
 } dbias_call;
 
 static void dbias_of_head(const attention_args *a, int64_t b, int64_t h)
@@ -144,6 +145,7 @@ hec_status REF(attention_bwd)(hec_ctx *ctx, const attention_args *a)
 	HEC_TRY(rows_run(ctx, B * S * G, T * pair_cost, 0, dk_dv_rows, a));
 	if (!a->dbias || B * T * H == 0)
 		return HEC_OK;
-	dbias_call call = {a, a->dbias->stride[0] ? B : 1, a->dbias->stride[1] ? H : 1};
+	dbias_sharing shared = dbias_sharing_of(a->dbias);
+	dbias_call call = {a, shared.sequences ? 1 : B, shared.heads ? 1 : H};
 	return rows_run(ctx, call.B * call.H, T * S * pair_cost, 0, dbias_slices, &call);
 }

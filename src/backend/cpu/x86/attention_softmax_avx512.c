@@ -173,8 +173,8 @@ gradient(const tile_gradient *g, int t, const bool biased, const bool masked, co
 				weight = _mm512_maskz_mul_ps(keep, p, kept);
 				d = _mm512_maskz_mul_ps(keep, d, kept);
 			}
-			d = _mm512_maskz_mul_ps(seen, _mm512_mul_ps(p, scale),
-			                        _mm512_sub_ps(d, delta));
+			d = _mm512_mul_ps(p, _mm512_sub_ps(d, delta));
+			d = _mm512_maskz_mul_ps(seen, d, scale);
 			_mm512_storeu_ps(st + i * STEP, weight);
 			_mm512_storeu_ps(dp + i * STEP, d);
 		}
