@@ -10,39 +10,39 @@ CMAKE_ARGS ?=
 
 build: ## the library and the program: build/libhecate.so, build/libhecate.a, build/hecate (default)
 	@tools/bootstrap build
-	@tools/build $(BUILD) all $(CMAKE_ARGS)
+	@tools/build "$(BUILD)" all $(CMAKE_ARGS)
 
 run: build ## install what is missing, build, explain attention, then learn a toy task in ten seconds
-	@tools/tour $(BUILD)
+	@tools/tour "$(BUILD)"
 
 test: build ## formatting, include arrows, public headers, all tests at every level of this CPU (minutes)
 	@tools/bootstrap test
-	@tools/test $(BUILD)
+	@tools/test "$(BUILD)"
 
 check: ## the same with 1, 2, 3 threads, gcc and clang, sanitizers, fuzzing, failing memory (half an hour)
 	@tools/bootstrap build test check
 	@tools/check
 
 bench: build ## measure every operation against this machine's own ceilings
-	@$(BUILD)/hecate bench
+	@"$(BUILD)/hecate" bench
 
 compare: build ## the same shapes in other libraries, in turn, as ratios (makes a virtual environment)
 	@tools/bootstrap peers
-	@tools/compare $(BUILD)
+	@tools/compare "$(BUILD)"
 
 parity: build ## compare results and gradients with PyTorch, live (makes a virtual environment)
 	@tools/bootstrap test peers
-	@tools/parity $(BUILD)
+	@tools/parity "$(BUILD)"
 
 fuzz: ## each fuzz target for FUZZ_SECONDS on its committed corpus
 	@tools/bootstrap build test check
-	@tools/fuzz $(BUILD)-fuzz
+	@tools/fuzz "$(BUILD)-fuzz"
 
 install: build ## headers, libraries, hecate.pc and the CMake package to PREFIX (/usr/local)
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
 
 clean: ## remove what was built
-	@rm -rf $(BUILD) $(BUILD)-*
+	@rm -rf "$(BUILD)" "$(BUILD)"-*
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10

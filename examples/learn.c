@@ -109,21 +109,41 @@ typedef struct batch {
 	int32_t source_length[BATCH], target_length[BATCH];
 } batch;
 
-static void make_batch(uint32_t seed, uint32_t step, batch *b)
+/* One word in sixteen, by its letters alone, is kept for the test: learning never sees it. */
+static bool is_for_test(const int32_t *word, int32_t n)
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+	for (int32_t j = 0; j < n; j++)
+		hash = (hash ^ (uint32_t)word[j]) * 16777619u;
+	return (hash ^ hash >> 16) % 16 == 0;
+}
+
+/* Draws words until one belongs to the test, or to learning; returns its length. */
+static int32_t draw_word(uint32_t seed, uint32_t step, uint32_t i, bool test, int32_t word[S])
+{
+	for (uint32_t draw = 1;; draw++) {
+		uint32_t random[4], key[2] = {seed, 0};
+		hec_philox((uint32_t[4]){0, i, step, draw}, key, random);
+		int32_t n = SHORTEST + (int32_t)(random[0] % (LONGEST - SHORTEST + 1));
+		for (int32_t j = 0; j < n; j++) {
+			hec_philox((uint32_t[4]){(uint32_t)j + 1, i, step, draw}, key, random);
+			word[j] = (int32_t)(random[0] % LETTERS);
+		}
+		if (is_for_test(word, n) == test)
+			return n;
+	}
+}
+
+static void make_batch(uint32_t seed, uint32_t step, bool test, batch *b)
 {
 	memset(b, 0, sizeof *b);
 	for (uint32_t i = 0; i < BATCH; i++) {
-		uint32_t word[4], key[2] = {seed, 0};
-		hec_philox((uint32_t[4]){0, i, step, 1}, key, word);
-		int32_t n = SHORTEST + (int32_t)(word[0] % (LONGEST - SHORTEST + 1));
+		int32_t word[S], n = draw_word(seed, step, i, test, word);
 		b->source_length[i] = n;
 		b->target_length[i] = n + 1;
 		int32_t *source = &b->source[i * S], *input = &b->input[i * T];
 		int32_t *target = &b->target[i * T];
-		for (int32_t j = 0; j < n; j++) {
-			hec_philox((uint32_t[4]){(uint32_t)j + 1, i, step, 1}, key, word);
-			source[j] = (int32_t)(word[0] % LETTERS);
-		}
+		memcpy(source, word, (size_t)n * sizeof *word);
 		input[0] = BEGIN;
 		for (int32_t j = 0; j < T; j++)
 			target[j] = j < n ? source[n - 1 - j] : j == n ? END : -100;
@@ -303,7 +323,8 @@ static int count_right(hec_ctx *ctx, hec_arena *arena, const model *m, const hec
 static void print_heads(const float *weights, const char *input, const char *output)
 {
 	static const char *const shade[] = {" ", "░", "▒", "▓", "█"};
-	bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	const char *none = getenv("NO_COLOR"); /* set to nothing, it asks for nothing */
+	bool colour = isatty(STDOUT_FILENO) && !(none && *none);
 	int n = (int)strlen(input), rows_shown = (int)strlen(output);
 	for (int h = 0; h < HEADS; h++)
 		printf("   head %d%*s", h, 2 * n - 5, "");
@@ -362,12 +383,13 @@ int main(int argc, char **argv)
 
 	printf("An encoder layer and a decoder layer learn to write words backwards: %.0f "
 	       "seconds,\n"
-	       "%d threads, %s.\n\n",
-	       seconds, hec_ctx_threads(ctx), hec_ctx_isa(ctx));
+	       "%d thread%s, %s.\n\n",
+	       seconds, hec_ctx_threads(ctx), hec_ctx_threads(ctx) == 1 ? "" : "s",
+	       hec_ctx_isa(ctx));
 	static batch b;
 	double begin = now(), report = begin;
 	for (int64_t step = 1;; step++) {
-		make_batch(1, (uint32_t)step, &b);
+		make_batch(1, (uint32_t)step, false, &b);
 		double loss = learn(ctx, work, &positions, &b, step, &m, &grad, &first, &second);
 		double t = now();
 		if (t - report > seconds / 10 || step == 1 || t - begin > seconds) {
@@ -386,7 +408,7 @@ int main(int argc, char **argv)
 
 	int right = 0, words = 0;
 	for (uint32_t i = 0; i < 4; i++, words += BATCH) {
-		make_batch(2, i, &b); /* words of another seed: never seen */
+		make_batch(2, i, true, &b);
 		right += count_right(ctx, work, &m, &positions, &b, BATCH);
 	}
 	printf("\n%d of %d unseen words are right. One of them, and where each head looked:\n\n",

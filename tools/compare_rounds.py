@@ -53,7 +53,7 @@ def run_peer(args, group, peer):
     n = str(args.threads)
     # Threads bound to cores, as ours are.
     env = dict(os.environ, OMP_NUM_THREADS=n, MKL_NUM_THREADS=n, OPENBLAS_NUM_THREADS=n,
-               OMP_PROC_BIND="close", OMP_PLACES="threads", CUDA_VISIBLE_DEVICES="")
+               OMP_PROC_BIND="close", OMP_PLACES="cores", CUDA_VISIBLE_DEVICES="")
     ask = json.dumps({"peer": peer, "op": op, "shapes": shapes, "causal": causal,
                       "variant": variant, "threads": args.threads, "ms": args.ms})
     out = subprocess.run([sys.executable, script], input=ask, env=env, check=True,
@@ -112,7 +112,11 @@ def main():
     args = parser.parse_args()
     groups = [("gemm", SWEEP, False, None, ON_GEMM, 1.0)] if args.sweep else GROUPS
     if args.only:
-        groups = [g for g in groups if g[0] in args.only.split(",")]
+        wanted, known = args.only.split(","), sorted({g[0] for g in groups})
+        wrong = [name for name in wanted if name not in known]
+        if wrong:
+            parser.error(f"--only {','.join(wrong)}: there are {', '.join(known)}")
+        groups = [g for g in groups if g[0] in wanted]
     if not args.json:
         print(f"{args.threads} threads, {args.rounds} rounds; times in ms; ratio = their best time "
               f"/ ours\n")
