@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { B = 3, H = 4, T = 37, S = 41 };
+enum { B = 4, H = 4, T = 65, S = 67, K = 32 };
 
 /* The view [B, H, T, S] of a line; returns in *line how many elements it spans. */
 static hec_tensor view(kit *k, const int64_t stride[4], hec_tensor *line)
@@ -45,9 +45,9 @@ static const int64_t strides[][4] = {
 /* out, lse and dout of one forward pass; dbias by pair. */
 static void run_backward(kit *k, problem *p, hec_ctx *ctx, const result *r, hec_tensor *dbias)
 {
-	hec_tensor dq = make(k, HEC_F32, SHAPE(B, T, H, 8)),
-		   dk = make(k, HEC_F32, SHAPE(B, S, 2, 8)),
-		   dv = make(k, HEC_F32, SHAPE(B, S, 2, 8));
+	hec_tensor dq = make(k, HEC_F32, SHAPE(B, T, H, K)),
+		   dk = make(k, HEC_F32, SHAPE(B, S, 4, K)),
+		   dv = make(k, HEC_F32, SHAPE(B, S, 4, K));
 	OK(k, hec_attention_bwd(ctx, &p->desc, &p->q, &p->key, &p->v, &p->mask, &r->out, &r->lse,
 	                        &p->dout, &dq, &dk, &dv, dbias));
 	check_same_bits(k, "dq", &dq, &r->dq);
@@ -79,7 +79,7 @@ static void shared_elements_get_every_share_at_any_number_of_threads(void **stat
 	for (size_t n = 0; n < sizeof strides / sizeof *strides; n++) {
 		kit k = kit_open_at(9300 + n, NULL, 1), many = kit_open_at(9300 + n, NULL, 3);
 		problem p;
-		problem_open(&p, &k, HEC_F32, B, T, S, H, 2, 8, 8);
+		problem_open(&p, &k, HEC_F32, B, T, S, H, 4, K, K);
 		hec_tensor line, other, dbias, again;
 		p.mask.causal = n % 2;
 		p.mask.bias = view(&k, strides[n], &line);

@@ -167,7 +167,7 @@ static void scales_of_every_size_agree_with_the_definition(void **state)
 		for (int dense = 0; dense < 2; dense++) {
 			kit k = kit_open(9200 + (uint64_t)n);
 			problem p;
-			problem_open(&p, &k, n % 7 == 5 ? HEC_F64 : HEC_F32, 2, draw_size(&k, 65),
+			problem_open(&p, &k, n % 7 == 6 ? HEC_F64 : HEC_F32, 2, draw_size(&k, 65),
 			             draw_size(&k, 67), 4, 2, 9, 17);
 			p.desc.scale = n < 7 ? scales[n] : -scales[n - 7];
 			p.mask.causal = n % 2;

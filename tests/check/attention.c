@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/visible.h"
 #include "bounds.h"
 #include "check.h"
 
@@ -54,10 +53,14 @@ static void choose_mask(trial *t, problem *x)
 	if (!t->plain) {
 		mask.causal = rng_chance(r, 0.4);
 		mask.window = rng_chance(r, 0.2) ? rng_size(r, 100) : 0;
+		if (rng_chance(r, 0.03))
+			mask.window = INT64_MAX;
 		for (int64_t b = 0; b < x->B; b++) {
 			t->lengths[0][b] = (int32_t)rng_below(r, x->T + 1);
 			t->lengths[1][b] = (int32_t)rng_below(r, x->S + 1);
 			t->lengths[2][b] = (int32_t)(rng_below(r, 2 * x->S + 1) - x->S / 2);
+			if (rng_chance(r, 0.1))
+				t->lengths[2][b] = rng_chance(r, 0.5) ? INT32_MAX : INT32_MIN;
 		}
 		if (rng_chance(r, 0.3))
 			mask.query_length = t->lengths[0];
@@ -116,10 +119,16 @@ static void choose_matrices(trial *t, problem *x)
 	}
 }
 
+/* The words of include/hecate/attention.h, key by key: not the ranges that the kernels ask. */
 static bool sees(const problem *x, int64_t b, int64_t h, int64_t t, int64_t s)
 {
-	key_range range = visible_keys(&x->mask, b, t, x->T, x->S);
-	if (s < range.begin || s >= range.end)
+	const hec_mask *mask = &x->mask;
+	const int64_t queries = mask->query_length ? mask->query_length[b] : x->T;
+	const int64_t keys = mask->key_length ? mask->key_length[b] : x->S;
+	const int64_t offset = mask->causal_offset ? mask->causal_offset[b] : keys - queries;
+	const int64_t back = t + offset - s; /* how far the key lies behind the query */
+	if (t >= queries || s >= keys || (mask->causal && back < 0) ||
+	    (mask->window > 0 && (back < 0 || back >= mask->window)))
 		return false;
 	if (x->visible && x->visible->value[at(x->visible, b, h, t, s)] == 0)
 		return false;
@@ -222,10 +231,11 @@ static void make_problem(trial *t, problem *x, bool with_v, bool spoil)
 	           (long long)x->T, (long long)x->S, (long long)x->H, (long long)x->G,
 	           (long long)x->K, (long long)x->D);
 	x->scale = t->plain || rng_chance(&t->r, 0.7) ? 1 / sqrt((double)x->K)
-	                                              : as_f32(2 * rng_uniform(&t->r));
+	                                              : as_f32(4 * rng_uniform(&t->r) - 2);
 	choose_mask(t, x);
 	if (with_v && !t->plain && rng_chance(&t->r, 0.2)) {
-		x->dropout = (hec_dropout){.p = rng_chance(&t->r, 0.5) ? 0.5 : 0.1,
+		static const double ps[] = {0.5, 0.1, 0.1, 1 - 0x1p-53};
+		x->dropout = (hec_dropout){.p = ps[rng_below(&t->r, 4)],
 		                           .site = (uint16_t)rng_below(&t->r, 100),
 		                           .key = {rng_next(&t->r), 3, 1}};
 		trial_note(t, " dropout %g", x->dropout.p);

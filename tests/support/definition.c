@@ -46,9 +46,13 @@ void problem_draw_mask(problem *p, bool with_bias)
 		p->offset[b] = (int32_t)draw_in(k, -3, p->S);
 		p->queries[b] = (int32_t)draw_in(k, 0, p->T);
 		p->keys[b] = (int32_t)draw_in(k, 0, p->S);
+		if (draw(k) % 8 == 0)
+			p->offset[b] = draw(k) % 2 ? INT32_MAX : INT32_MIN;
 	}
 	p->mask.causal = draw(k) % 2;
 	p->mask.window = draw(k) % 2 ? draw_in(k, 1, p->S + 2) : 0;
+	if (draw(k) % 8 == 0)
+		p->mask.window = INT64_MAX;
 	p->mask.causal_offset = draw(k) % 2 ? p->offset : NULL;
 	p->mask.query_length = draw(k) % 2 ? p->queries : NULL;
 	p->mask.key_length = draw(k) % 2 ? p->keys : NULL;
@@ -78,9 +82,9 @@ void problem_draw(problem *p, kit *k, hec_dtype dtype, int64_t most_T, int64_t m
 	             G, draw_size(k, 33), draw_size(k, 33));
 	problem_draw_mask(p, true);
 	if (draw(k) % 3 == 0)
-		p->desc.scale = 0.05 + draw_unit(k);
+		p->desc.scale = (draw(k) % 2 ? 1 : -1) * (0.05 + draw_unit(k));
 	if (draw(k) % 3 == 0)
-		p->desc.dropout = (hec_dropout){0.3,
+		p->desc.dropout = (hec_dropout){draw(k) % 4 ? 0.3 : 1 - 0x1p-53,
 		                                (uint16_t)draw_in(k, 0, 9),
 		                                {draw(k), draw(k), (uint16_t)draw_in(k, 0, 9)}};
 }
