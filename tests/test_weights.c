@@ -236,7 +236,8 @@ static void the_unfused_steps_are_the_definition(void **state)
 				}
 				CHECK(&k,
 				      fabs(without - bias) <=
-				              scale * error + 4 * u * (fabs(bias) + scale * size),
+				              fabs(scale) * error +
+				                      4 * u * (fabs(bias) + fabs(scale) * size),
 				      "scaled %g", get(&scaled, i));
 				CHECK(&k, get(&masked, i) == get(&scaled, i),
 				      "a visible key changed from %g to %g", get(&scaled, i),

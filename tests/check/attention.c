@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bounds.h"
 #include "check.h"
 
@@ -307,10 +308,11 @@ static void make_fwd(trial *t)
 	problem_free(&x);
 }
 
-/* out and lse as forward would have left them, rounded to f32: inputs of the backward pass. */
-static void add_forward(trial *t, problem *x)
+/* out and lse as forward would have left them, rounded to f32: inputs of the backward pass. Or they
+ * are made by the forward pass of the same level, role OUT: gradients are of what was computed. */
+static operand *add_out(trial *t, problem *x, role role)
 {
-	operand *out = trial_add_4d(t, "out", IN, x->B, x->T, x->H, x->D);
+	operand *out = trial_add_4d(t, "out", role, x->B, x->T, x->H, x->D);
 	EACH_ELEMENT(out, b, q, h, d)
 	{
 		double sum = 0;
@@ -321,12 +323,15 @@ static void add_forward(trial *t, problem *x)
 		}
 		out->value[at(out, b, q, h, d)] = as_f32(sum);
 	}
+	if (role == OUT)
+		scale_out(x, out);
+	return out;
 }
 
-static operand *add_lse(trial *t, problem *x)
+static operand *add_lse(trial *t, problem *x, role role)
 {
 	operand *lse =
-		trial_add(t, "lse", IN, HEC_F32, LAYOUT_ANY, 3, (int64_t[]){x->B, x->H, x->T});
+		trial_add(t, "lse", role, HEC_F32, LAYOUT_ANY, 3, (int64_t[]){x->B, x->H, x->T});
 	for (int64_t b = 0; b < x->B; b++) {
 		for (int64_t h = 0; h < x->H; h++) {
 			for (int64_t q = 0; q < x->T; q++) {
@@ -335,6 +340,8 @@ static operand *add_lse(trial *t, problem *x)
 			}
 		}
 	}
+	if (role == OUT)
+		scale_lse(x, lse);
 	return lse;
 }
 
@@ -347,12 +354,15 @@ static void scale_pair(problem *x, gradients *g, int64_t b, int64_t h, int64_t t
 {
 	int64_t group = h / (x->H / x->G);
 	double p = x->p[PAIR(x, b, h, t, s)] + BOUND_TINY, w = kept(x, b, h, t, s) + BOUND_TINY;
-	double c = 1 + x->m[PAIR(x, b, h, t, s)] + fabs(x->lse[ROW(x, b, h, t)]);
+	const bool made = g->out->role == OUT;
+	double c = 1 + x->m[PAIR(x, b, h, t, s)] + fabs(x->lse[ROW(x, b, h, t)]) +
+	           (made ? x->mean[ROW(x, b, h, t)] : 0);
 	double dp = 0, delta = 0;
 	for (int64_t d = 0; d < x->D; d++) {
 		double dout = fabs(g->dout->value[at(g->dout, b, t, h, d)]);
 		dp += dout * fabs(x->v->value[at(x->v, b, s, group, d)]);
-		delta += dout * fabs(g->out->value[at(g->out, b, t, h, d)]);
+		int64_t out = at(g->out, b, t, h, d);
+		delta += dout * (made ? g->out->scale[out] : fabs(g->out->value[out]));
 		g->dv->scale[at(g->dv, b, s, group, d)] += w * dout * c;
 	}
 	double e = (w * dp + p * delta) * c;
@@ -370,9 +380,11 @@ static void make_bwd(trial *t)
 {
 	problem x;
 	make_problem(t, &x, true, true);
-	add_forward(t, &x);
-	add_lse(t, &x);
-	gradients g = {.out = trial_find(t, "out")};
+	const role made = !t->plain && rng_chance(&t->r, 0.5) ? OUT : IN;
+	gradients g = {.out = add_out(t, &x, made)};
+	add_lse(t, &x, made);
+	if (made == OUT)
+		trial_note(t, " after forward");
 	g.dout = trial_add_4d(t, "dout", IN, x.B, x.T, x.H, x.D);
 	operand_normal(t, g.dout, 0, 1);
 	if (!t->plain)
@@ -411,7 +423,7 @@ static void make_weights(trial *t)
 	make_problem(t, &x, false, true);
 	hec_attention_part *part = &t->args.attention.part;
 	*part = (hec_attention_part){sizeof *part, 0, x.H, 0, x.T};
-	operand *lse = add_lse(t, &x);
+	operand *lse = add_lse(t, &x, IN);
 	int64_t heads = x.H, queries = x.T;
 	if (!t->plain && x.T > 0 && rng_chance(&t->r, 0.5)) {
 		part->first_head = rng_below(&t->r, x.H);
@@ -499,6 +511,10 @@ static hec_status call_bwd(hec_ctx *ctx, run *r)
 	a.dk = run_tensor(r, "dk");
 	a.dv = run_tensor(r, "dv");
 	a.dbias = run_tensor(r, "dbias");
+	for (int i = 0; i < r->t->count; i++) {
+		if (strcmp(r->t->operands[i].name, "lse") == 0 && r->t->operands[i].role == OUT)
+			HEC_TRY(CALL(ctx, r, attention_fwd, &a));
+	}
 	return CALL(ctx, r, attention_bwd, &a);
 }
 

@@ -22,7 +22,7 @@
 	ROW(gemm, 2, 4, "act: \\|y\\| + L·(Σ\\|a\\|\\|b\\| + \\|bias\\|), + \\|residual\\| or + \\|c\\|; L = the steepest slope of act") \
 	ROW(gemm_pack, 2, 4, "checked through gemm") \
 	ROW(attention_fwd, 2, 4, "out: Σ w\\|v\\|·(1 + c); lse: 1 + \\|lse\\| + Σ p·m; m = scale·Σ\\|q\\|\\|k\\| + \\|bias\\|, c = m + \\|lse\\| + Σ p·m") \
-	ROW(attention_bwd, 2, 4, "dv: Σ w\\|dout\\|·(1 + c); dq, dk: scale·Σ e\\|k\\|, scale·Σ e\\|q\\|; dbias: Σ e; e = p·(Σ\\|dout\\|\\|v\\| + Σ\\|dout\\|\\|out\\|)·(1 + c), c = m + \\|lse\\|") \
+	ROW(attention_bwd, 2, 4, "dv: Σ w\\|dout\\|·(1 + c); dq, dk: scale·Σ e\\|k\\|, scale·Σ e\\|q\\|; dbias: Σ e; e = p·(Σ\\|dout\\|\\|v\\| + Σ\\|dout\\|\\|out\\|)·(1 + c), c = m + \\|lse\\|; of its own forward pass: c and \\|out\\| as attention_fwd") \
 	ROW(attention_weights, 2, 4, "p·(1 + c), as attention_fwd: from the maximum and sum of the row itself") \
 	ROW(attention_unfused, 2, 4, "scores: Σ\\|q\\|\\|k\\|; scaled, masked: m; weights and out: as attention_fwd") \
 	ROW(norm_fwd, 2, 4, "the sums of mean, variance, rstd and y, each with the error of the one before it") \
