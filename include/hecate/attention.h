@@ -63,9 +63,10 @@ hec_attention_bwd(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor
                   hec_tensor *dv,                               /* as v, written */
                   hec_tensor *dbias /* shaped as mask->bias, added to; or NULL */);
 
-/* The weights, made again from q, k and lse (without dropout): pass slices of q and lse for the
- * rows and heads of interest. first_head says which head of H (and first_query which query of T)
- * the slices begin with; heads and queries are those of the whole call. */
+/* The weights, made again from q and k (without dropout); lse says which rows see anything. Pass
+ * slices of q and lse for the rows and heads of interest. first_head says which head of H (and
+ * first_query which query of T) the slices begin with; heads and queries are those of the whole
+ * call. */
 typedef struct hec_attention_part {
 	size_t size; /* sizeof(hec_attention_part) */
 	int64_t first_head, heads;
