@@ -48,6 +48,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"explain --file x --heads 2", 2, NULL, "stands in the file"},
 		{"explain positions --causal", 2, NULL, "no heads and no mask"},
 		{"explain positions --seed 1", 2, NULL, "nothing random"},
+		{"explain four-words --seed 1", 2, NULL, "no random weights"},
 		{"explain --file x --seed 1", 2, NULL, "--seed has no use"},
 		{"explain --list --heads 2", 2, NULL, "--list stands alone"},
 		{"explain --list --seed 2", 2, NULL, "--list stands alone"},

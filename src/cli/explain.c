@@ -160,6 +160,10 @@ static int check_request(const request *r, int operands)
 		text_clean(r->name, PATH_COLUMNS, name, sizeof name);
 		return command_usage(r->self, "there is no example '%s'; --list shows them", name);
 	}
+	const example *e = example_find(r->name);
+	if (e && r->seed.given && !e->random)
+		return command_usage(r->self, "%s has no random weights: --seed has no use",
+		                     e->name);
 	if (positions && (r->heads > 0 || r->causal || r->seed.given))
 		return command_usage(r->self, "%s has no heads and no mask, and nothing random",
 		                     POSITIONS_NAME);

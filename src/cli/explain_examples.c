@@ -156,34 +156,35 @@ static const example examples[] = {
          "Tutorials print shapes only: each head 2×2, the heads side by side 2×4, the output 2×4. "
          "The "
          "shapes are right; the values depend on the weights (another --seed, other values).",
-         build_two_heads},
+         true, build_two_heads},
 	{"four-words", "思考 编程 很 有趣: one head of width 4, and why the maximum is subtracted",
          "A tutorial prints a score of 28.28, weights that are all 0.25 and the output [6.75, "
          "8.75, "
          "10.75, 12.75]. These cannot all hold: equal weights with V = X give the mean of the "
          "rows, "
          "[7, 8, 9, 10]. With W_Q = W_K = W_V = I nearly all the weight lies on the longest row.",
-         build_four_words},
+         false, build_four_words},
 	{"two-by-two", "X of 2×2 by hand: Q, K, V, scores, softmax, output",
          "A tutorial prints weights that are all 0.5 and the output [[8, 11], [8, 11]]. The scores "
          "of "
          "a row differ by 10 or more before scaling, so the weights are far from equal.",
-         build_two_by_two},
+         false, build_two_by_two},
 	{"two-by-two-as-printed",
          "the same with the tutorial's input [1, 2, 3]: the shapes do not fit",
-         "See `hecate explain two-by-two` for an input that fits.", build_as_printed},
+         "See `hecate explain two-by-two` for an input that fits.", false, build_as_printed},
 	{"five-by-two", "d_model = 5 and 2 heads, \"d_k = 2.5\": 5 does not divide by 2",
-         "See `hecate explain five-by-two-free` for d_k and d_v that are chosen freely.",
+         "See `hecate explain five-by-two-free` for d_k and d_v that are chosen freely.", true,
          build_five_by_two},
 	{"five-by-two-free", "d_model = 5 and 2 heads with d_k = 2 and d_v = 3",
          "The heads side by side are 2·3 = 6 wide, not 5: that is fine, because W_O is 6×5. Only "
          "the input and the output have the model's width.",
-         build_five_by_two_free},
+         true, build_five_by_two_free},
 	{"ten-by-128", "10×128, 4 heads, causal, then a ReLU block with dropout and residual",
          "A tutorial prints a 10×10 matrix of ones as the output. The output is 10×128. The causal "
          "weights are 10×10: zero above the diagonal, and each row sums to 1.",
-         build_ten_by_128},
-	{"base", "the base model of 2017: d_model = 512, 8 heads, d_k = d_v = 64", "", build_base},
+         true, build_ten_by_128},
+	{"base", "the base model of 2017: d_model = 512, 8 heads, d_k = d_v = 64", "", true,
+         build_base},
 };
 
 const example *example_at(size_t i)

@@ -10,6 +10,7 @@ typedef struct example {
 	const char *name;
 	const char *summary;
 	const char *note; /* what tutorials print and what is right; "" for none */
+	bool random;      /* has weights that depend on the seed */
 	/* Makes the problem, unchecked, random weights by p->seed; heads 0: the example's own. HEC_OK,
 	 * or the library's message is set (but for HEC_ERR_MEMORY of the problem's own memory). */
 	hec_status (*build)(hec_ctx *ctx, int64_t heads, explain_problem *p);
