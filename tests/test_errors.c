@@ -432,6 +432,24 @@ static void layers_refuse_configurations_that_do_not_fit(void **state)
 	kit_close(&k);
 }
 
+static void the_bias_behind_an_older_mask_is_not_read(void **state)
+{
+	(void)state;
+	kit k = kit_open(7440);
+	hec_tensor t[9];
+	for (int i = 0; i < 8; i++)
+		t[i] = make_random(&k, HEC_F32, SHAPE(1, 2, 1, 4));
+	t[8] = make_random(&k, HEC_F32, SHAPE(1, 1, 2));
+	hec_mask mask = HEC_MASK_INIT;
+	mask.size = offsetof(hec_mask, bias);
+	memset(&mask.bias, 0x55, sizeof mask.bias);
+	FAILS(&k, HEC_ERR_ARGUMENT,
+	      hec_attention_bwd(k.ctx, NULL, &t[0], &t[1], &t[2], &mask, &t[3], &t[8], &t[4], &t[5],
+	                        &t[6], &t[7], &mask.bias),
+	      "bias");
+	kit_close(&k);
+}
+
 static void layers_refuse_numbers_that_make_no_sense(void **state)
 {
 	(void)state;
@@ -518,6 +536,7 @@ int main(void)
 		cmocka_unit_test(masks_that_make_no_sense_are_refused),
 		cmocka_unit_test(numbers_that_make_no_sense_are_refused),
 		cmocka_unit_test(layers_refuse_configurations_that_do_not_fit),
+		cmocka_unit_test(the_bias_behind_an_older_mask_is_not_read),
 		cmocka_unit_test(layers_refuse_numbers_that_make_no_sense),
 		cmocka_unit_test(a_backward_that_is_refused_adds_nothing),
 		cmocka_unit_test(memory_is_given_exactly_where_a_decoder_attends_to_it),

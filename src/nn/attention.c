@@ -77,9 +77,12 @@ static hec_status complete_mask(const hec_mask *mask, hec_dtype dtype, const siz
 static hec_status complete_dbias(const hec_tensor *dbias, const hec_mask *mask, hec_dtype dtype,
                                  const sizes *n, hec_tensor *view)
 {
-	if (!mask || !is_present(&mask->bias))
+	hec_mask given =
+		HEC_MASK_INIT; /* what lies behind the size of an older struct is not its bias */
+	HEC_TRY(options_take("hec_mask", &given, sizeof given, mask));
+	if (!is_present(&given.bias))
 		return fail(HEC_ERR_ARGUMENT, "attention: dbias is given, the mask has no bias");
-	HEC_TRY(check_tensor("attention: dbias", dbias, dtype, mask->bias.rank, mask->bias.shape));
+	HEC_TRY(check_tensor("attention: dbias", dbias, dtype, given.bias.rank, given.bias.shape));
 	return view_broadcast("attention: dbias", dbias, 4, (int64_t[]){n->B, n->H, n->T, n->S},
 	                      view);
 }
