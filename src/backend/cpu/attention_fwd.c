@@ -21,6 +21,7 @@
 
 #define TASK_COST 40000  /* vector multiply-adds that are worth handing to a thread */
 #define TASKS 32         /* for each thread, where there are many more units */
+#define WHOLE_HEADS 8    /* for each thread: then a task takes whole heads, whose keys stay near */
 #define ALONE_COST 16000 /* a call with fewer stays on the calling thread */
 
 static size_t workspace_set(const forward *f, char *base, workspace *w)
@@ -260,6 +261,8 @@ static void plan(forward *f, int64_t threads)
 	double cost = (double)rows * (double)n->S * (double)(n->K + n->D) / 16 + 200;
 	f->units_per_task = max_i64(f->units / (threads * TASKS), (int64_t)(TASK_COST / cost));
 	f->units_per_task = max_i64(1, f->units_per_task);
+	if (!f->one && n->B * n->H >= threads * WHOLE_HEADS)
+		f->units_per_task = div_up(f->units_per_task, f->tiles) * f->tiles;
 	if (cost * (double)f->units < ALONE_COST)
 		f->units_per_task = max_i64(1, f->units);
 }
