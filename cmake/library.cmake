@@ -5,7 +5,8 @@
 #   hecate_inside  the same objects with everything visible, for tests that reach inside
 
 file(GLOB sources CONFIGURE_DEPENDS src/base/*.c src/tensor/*.c src/backend/*.c
-     src/backend/cpu/*.c src/nn/*.c src/format/*.c src/view/*.c)
+     src/backend/cpu/*.c src/nn/*.c src/format/*.c src/text/*.c src/model/*.c src/model/family/*.c
+     src/view/*.c src/decode/*.c src/train/*.c src/task/*.c)
 file(GLOB ref_sources CONFIGURE_DEPENDS src/backend/cpu/ref/*.c)
 file(GLOB x86_sources CONFIGURE_DEPENDS src/backend/cpu/x86/*.c)
 hec_level_flags(x86_sources)

@@ -7,6 +7,7 @@
 #include <hecate/arena.h>
 #include <hecate/attention.h>
 #include <hecate/context.h>
+#include <hecate/decode.h>
 #include <hecate/decoder_layer.h>
 #include <hecate/dropout.h>
 #include <hecate/embedding.h>
@@ -14,12 +15,15 @@
 #include <hecate/feed_forward.h>
 #include <hecate/linear.h>
 #include <hecate/loss.h>
+#include <hecate/model.h>
+#include <hecate/model_config.h>
 #include <hecate/multi_head.h>
 #include <hecate/norm.h>
 #include <hecate/ops.h>
 #include <hecate/param.h>
 #include <hecate/position.h>
 #include <hecate/random.h>
+#include <hecate/session.h>
 #include <hecate/status.h>
 #include <hecate/tensor.h>
 #include <hecate/version.h>

@@ -1,0 +1,74 @@
+/* decode.h — choosing what to write: greedy, beam search, sampling.
+ *
+ * Beam search is the one that Hugging Face Transformers defines, step for step, so that the same
+ * model gives the same tokens. One beam is greedy. */
+#ifndef HECATE_DECODE_H
+#define HECATE_DECODE_H
+
+#include <hecate/session.h>
+
+HEC_BEGIN
+
+typedef enum hec_early_stopping {
+	HEC_EARLY_FALSE = 0, /* stop when the best running beam is unlikely to get better */
+	HEC_EARLY_TRUE,      /* stop as soon as there are enough finished ones */
+	HEC_EARLY_NEVER      /* stop only when no running beam can get better */
+} hec_early_stopping;
+
+/* Called now and then while decoding; anything but 0 cancels (HEC_ERR_CANCELLED). */
+typedef int hec_decode_progress(void *user, int64_t done, int64_t total);
+/* Called with each token as it is chosen (one beam only), for streaming; anything but 0 cancels. */
+typedef int hec_decode_token(void *user, int64_t source, int32_t id);
+
+typedef struct hec_decode_options {
+	size_t size;           /* sizeof(hec_decode_options) */
+	int64_t beams;         /* 0 or 1: greedy, or sampling */
+	int64_t nbest;         /* hypotheses returned for each source, ≤ beams; 0: 1 */
+	double length_penalty; /* score = log p / length^penalty */
+	hec_early_stopping early;
+	int64_t min_tokens,
+		max_tokens; /* of what is written, end of sentence counted; max 0: as many as the session holds */
+	int64_t no_repeat_ngram;   /* n > 0: no n tokens in a row appear twice */
+	double repetition_penalty; /* 0 or 1: none */
+	const int32_t *suppress;   /* ids that are never written */
+	size_t suppressed;
+	int32_t forced_bos, forced_eos; /* the first token; the one at max_tokens; −1: none */
+	bool sample;
+	double temperature;  /* 0: 1 */
+	int64_t top_k;       /* 0: all */
+	double top_p, min_p; /* 0: all */
+	uint64_t seed;       /* sampling: source i of a call draws from stream i */
+	hec_decode_progress *progress;
+	hec_decode_token *token;
+	void *user;
+} hec_decode_options;
+
+/* clang-format off */
+#define HEC_DECODE_OPTIONS_INIT \
+	{sizeof(hec_decode_options), 1, 1, 1.0, HEC_EARLY_FALSE, 0, 0, 0, 0, NULL, 0, -1, -1, \
+	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL}
+/* clang-format on */
+
+typedef struct hec_hypothesis {
+	int32_t *ids; /* what was written, without the start, with the end where it came to one */
+	int64_t n;
+	double score; /* as Transformers' sequences_scores; greedy and sampling: Σ log p */
+} hec_hypothesis;
+
+typedef struct hec_decoded {
+	size_t size;                /* sizeof(hec_decoded) */
+	hec_hypothesis *hypotheses; /* [sources · nbest], best first within each source */
+	int64_t sources, nbest;
+} hec_decoded;
+
+/* Any number of sources: as many at a time as the session holds, the finished ones replaced by the
+ * next. A source gives the same result alone or among others. Sequences are prompts for a
+ * decoder-only model, and what the encoder reads for one with an encoder. */
+HEC_API HEC_MUST_USE hec_status hec_decode(hec_session *session, int64_t n,
+                                           const int32_t *const *ids, const int64_t *lengths,
+                                           const hec_decode_options *options, hec_decoded *out);
+HEC_API void hec_decoded_free(hec_decoded *decoded); /* takes an empty one */
+
+HEC_END
+
+#endif

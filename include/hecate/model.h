@@ -1,0 +1,91 @@
+/* model.h — a Transformer: its configuration, its parameters, forward and backward.
+ *
+ * hec_model_fwd and hec_model_bwd run whole batches at once, to learn or to look at every number;
+ * session.h runs token by token on a cache; trainer.h and decode.h are the loops around them. */
+#ifndef HECATE_MODEL_H
+#define HECATE_MODEL_H
+
+#include <hecate/model_config.h>
+#include <hecate/param.h>
+
+HEC_BEGIN
+
+/* After it is made, loaded or packed, a model is only read, and any number of threads may share it. */
+typedef struct hec_model hec_model;
+
+/* Fresh parameters from the seed. */
+HEC_API HEC_MUST_USE hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config,
+                                                 hec_dtype dtype, /* F32, or F64 to check */
+                                                 uint64_t seed, hec_model **out);
+/* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). */
+HEC_API HEC_MUST_USE hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out);
+/* Writes config.json, generation_config.json and model.safetensors into dir, each by atomic
+ * replacement, as the family that can say this configuration, else as model_type "hecate". */
+HEC_API HEC_MUST_USE hec_status hec_model_save(hec_ctx *ctx, const hec_model *model,
+                                               hec_dtype dtype, /* F32, BF16, F16 */
+                                               const char *dir);
+HEC_API void hec_model_destroy(hec_model *model); /* takes NULL */
+
+HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* resolved */
+
+/* One table drives initialisation, loading, saving, gradients and learning: every parameter lies at
+ * its offset in one block of memory. Tied tensors appear once. */
+typedef struct hec_model_param {
+	const char *name; /* e.g. "encoder.layers.0.self_attention.q.w" */
+	int rank;
+	int64_t shape[HEC_MAX_RANK];
+	int64_t offset; /* in elements, from the start of the block; a multiple of 16 */
+	int64_t count;  /* elements */
+	bool decay; /* weight decay applies: matrices of linears and embeddings, not biases and norms */
+} hec_model_param;
+
+HEC_API size_t hec_model_param_count(const hec_model *model);
+HEC_API const hec_model_param *hec_model_param_at(const hec_model *model,
+                                                  size_t i); /* NULL past the end */
+/* The block as one tensor [elements]; gaps between parameters are zero. */
+HEC_API hec_tensor hec_model_block(const hec_model *model);
+HEC_API hec_tensor hec_model_tensor(const hec_model *model, size_t i); /* parameter i, shaped */
+
+/* A second model of the same shape, all zeros, to hold gradients (or moments, or an average). */
+HEC_API HEC_MUST_USE hec_status hec_model_like(const hec_model *model, hec_model **out);
+/* Lays the weights out for the kernels of ctx: after loading, and after each step while learning. */
+HEC_API HEC_MUST_USE hec_status hec_model_pack(hec_ctx *ctx, hec_model *model, bool with_bwd);
+
+/* A batch. Sequences shorter than the batch are padded with any id; lengths say what counts. */
+typedef struct hec_model_input {
+	size_t size;            /* sizeof(hec_model_input) */
+	hec_tensor ids;         /* [B, S] i32: the encoder's; absent for a decoder-only model */
+	const int32_t *length;  /* [B]; NULL: all S */
+	hec_tensor types;       /* [B, S] i32 token types; absent: 0 */
+	hec_tensor decoder_ids; /* [B, T] i32; absent for an encoder-only model */
+	const int32_t *decoder_length; /* [B]; NULL: all T */
+} hec_model_input;
+
+/* What is wanted: a tensor that is absent is not computed. Shapes by the head:
+ *   hidden  [B, T, C] of the last stack (the encoder's where there is no decoder)
+ *   memory  [B, S, C] of the encoder, where there is a decoder
+ *   logits  [B, T, V], [B, labels], [B, S, labels] or [B, S, 2]
+ *   attention weights, one tensor [layers, B, H, T, S] flattened to rank 4 [layers·B, H, T, S] */
+typedef struct hec_model_output {
+	size_t size; /* sizeof(hec_model_output) */
+	hec_tensor hidden, memory, logits;
+	hec_tensor encoder_weights, decoder_weights, cross_weights;
+} hec_model_output;
+
+typedef struct hec_model_kept hec_model_kept; /* lives in the arena */
+
+HEC_API HEC_MUST_USE hec_status hec_model_fwd(hec_ctx *ctx, hec_arena *arena,
+                                              const hec_model *model, const hec_model_input *input,
+                                              const hec_dropout_key *key, /* NULL: no dropout */
+                                              hec_model_output *output, /* written where present */
+                                              hec_model_kept **kept /* NULL: only running */);
+/* dlogits may be overwritten. */
+HEC_API HEC_MUST_USE hec_status hec_model_bwd(hec_ctx *ctx, hec_arena *arena,
+                                              const hec_model *model, const hec_model_input *input,
+                                              const hec_dropout_key *key,
+                                              const hec_model_kept *kept, hec_tensor *dlogits,
+                                              hec_model *grad /* added to */);
+
+HEC_END
+
+#endif

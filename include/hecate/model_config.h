@@ -1,0 +1,92 @@
+/* model_config.h — what a Transformer is, as plain numbers.
+ *
+ * Every one of them (the 2017 encoder–decoder, BERT, GPT-2, Llama, BART, Marian, T5, Whisper) is one
+ * or two stacks of the same layers between an embedding and a head. A family of pretrained models is
+ * a way to fill in this struct. */
+#ifndef HECATE_MODEL_CONFIG_H
+#define HECATE_MODEL_CONFIG_H
+
+#include <hecate/feed_forward.h>
+#include <hecate/multi_head.h>
+#include <hecate/norm.h>
+#include <hecate/position.h>
+
+HEC_BEGIN
+
+typedef enum hec_position_kind {
+	HEC_POSITION_NONE = 0,
+	HEC_POSITION_SINUSOIDAL, /* added to the embeddings */
+	HEC_POSITION_LEARNED,    /* added to the embeddings */
+	HEC_POSITION_ROTARY,     /* turns q and k in every layer */
+	HEC_POSITION_RELATIVE    /* T5's bias, one table for all layers of the stack */
+} hec_position_kind;
+
+typedef struct hec_position_config {
+	hec_position_kind kind;
+	int64_t max; /* the longest sequence; 0: 512. Sinusoidal and rotary: of the tables made */
+	int64_t offset; /* learned: rows before position 0 (RoBERTa, BART: 2) */
+	double base;    /* sinusoidal, rotary; 0: 10000 */
+	hec_sinusoid sinusoid;
+	hec_rotary_pairs pairs;
+	int64_t rotary_width; /* R; 0: all of a head */
+	int64_t buckets;      /* relative; 0: 32 */
+	int64_t max_distance; /* relative; 0: 128 */
+} hec_position_config;
+
+/* One stack of layers. Sizes and dropouts inside attention and feed_forward are those of every
+ * layer; their width, memory_width and site are filled in. */
+typedef struct hec_stack_config {
+	int64_t layers;                  /* 0: the model has no such stack */
+	hec_multi_head_config attention; /* of self- and cross-attention */
+	hec_feed_forward_config feed_forward;
+	hec_norm_kind norm;
+	double norm_eps; /* 0: 1e-5 */
+	bool norm_first;
+	bool residual_linear;
+	bool embedding_norm;    /* a norm right after the embeddings (BERT, BART) */
+	bool final_norm;        /* a norm after the last layer (GPT-2, Llama, T5) */
+	double embedding_scale; /* 0 or 1: none; √C in the 2017 paper */
+	double dropout;         /* of the embeddings */
+	int64_t window;         /* > 0: self-attention sees that many positions */
+	hec_position_config position;
+} hec_stack_config;
+
+typedef enum hec_head {
+	HEC_HEAD_NONE = 0, /* the hidden states */
+	HEC_HEAD_LM,       /* a logit for each word of the vocabulary at each position */
+	HEC_HEAD_MASKED,   /* the same after one more dense layer, activation and norm (BERT) */
+	HEC_HEAD_CLASSIFY, /* labels for the whole sequence, from its first position */
+	HEC_HEAD_TOKENS,   /* labels for each position */
+	HEC_HEAD_ANSWER    /* two logits for each position: where an answer begins and ends */
+} hec_head;
+
+typedef struct hec_model_config {
+	size_t size;   /* sizeof(hec_model_config) */
+	int64_t vocab; /* V */
+	int64_t width; /* C, of both stacks */
+	int64_t types; /* token types, added to the embeddings (BERT: 2); 0: none */
+	hec_stack_config encoder;
+	hec_stack_config decoder; /* has cross-attention where there is an encoder too */
+	bool separate_embeddings; /* encoder and decoder have tables of their own */
+	bool separate_output; /* the head has a table of its own; else the (decoder's) embedding */
+	bool output_bias;     /* [V], of HEC_HEAD_LM and HEC_HEAD_MASKED */
+	hec_head head;
+	hec_activation
+		head_act;    /* of the dense layer of MASKED; CLASSIFY has tanh (BERT's pooler) */
+	double head_dropout; /* before the labels of CLASSIFY and TOKENS */
+	int64_t labels;      /* of CLASSIFY, TOKENS */
+	double init_std;     /* > 0: linears and embeddings start normal with this deviation;
+	                            0: linears Xavier, embeddings 1/√C */
+	/* Ids with a meaning; −1: there is none. A zeroed struct says id 0 for each: set them. */
+	int32_t pad_id; /* its embedding is zero and stays so */
+	int32_t bos_id, eos_id;
+	int32_t start_id; /* what a decoder with an encoder begins with */
+} hec_model_config;
+
+/* Fills in the zeros that mean a default, and checks every number: what is wrong is said with its
+ * name and value. All other calls do this themselves. */
+HEC_API HEC_MUST_USE hec_status hec_model_config_resolve(hec_model_config *config);
+
+HEC_END
+
+#endif
