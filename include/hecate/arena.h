@@ -13,6 +13,15 @@ HEC_BEGIN
 typedef struct hec_arena hec_arena;
 
 HEC_API HEC_MUST_USE hec_status hec_arena_create(size_t capacity, hec_arena **out);
+
+/* An arena that takes addresses alone: memory comes page by page where something is first written,
+ * and reads as 0 until then. For a dry context (context.h), which writes next to nothing: the same
+ * calls with the same shapes end at the same hec_arena_peak as they will in earnest, and that is
+ * the capacity to create. Here capacity may be far more than the machine has (a limit on addresses,
+ * `ulimit -v`, still counts: then HEC_ERR_MEMORY). A context that works needs the memory as it goes,
+ * and the program is killed where there is none. */
+HEC_API HEC_MUST_USE hec_status hec_arena_create_reserved(size_t capacity, hec_arena **out);
+
 HEC_API void hec_arena_destroy(hec_arena *arena); /* takes NULL */
 
 /* 64-byte aligned, contents undefined. HEC_ERR_MEMORY with the numbers where it does not fit. */

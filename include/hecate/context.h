@@ -28,6 +28,14 @@ typedef struct hec_ctx_options {
 HEC_API HEC_MUST_USE hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out);
 HEC_API void hec_ctx_destroy(hec_ctx *ctx); /* takes NULL */
 
+/* A context in which every operation is left out. Calls check their arguments and take what they
+ * need of their arenas as in a context of these options, and neither read nor write a number:
+ * outputs stay as they are. So it tells how large an arena to make, at once for any model and shape
+ * (hec_arena_create_reserved); also for the tensors themselves, which then lie in such an arena.
+ * Still read, since a wrong one must be found: ids, targets, and the arrays of a mask. Not measured:
+ * the scratch that operations of a working context keep, a few MB a thread. */
+HEC_API HEC_MUST_USE hec_status hec_ctx_create_dry(const hec_ctx_options *options, hec_ctx **out);
+
 HEC_API int hec_ctx_threads(const hec_ctx *ctx);
 HEC_API const char *hec_ctx_isa(const hec_ctx *ctx);
 

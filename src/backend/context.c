@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
+#include "backend/dry.h"
 #include "base/cpu.h"
 #include "base/options.h"
 #include "base/size.h"
@@ -90,6 +91,15 @@ hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 			l->fill(&ctx->table);
 	}
 	ctx->table.name = level->name;
+	*out = ctx;
+	return HEC_OK;
+}
+
+hec_status hec_ctx_create_dry(const hec_ctx_options *options, hec_ctx **out)
+{
+	hec_ctx *ctx;
+	HEC_TRY(hec_ctx_create(options, &ctx));
+	dry_fill(&ctx->table);
 	*out = ctx;
 	return HEC_OK;
 }

@@ -1,6 +1,6 @@
 /* arena.c — one block, a mark that moves up and is set back. */
 #ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* madvise */
+#define _DEFAULT_SOURCE /* madvise, MAP_NORESERVE */
 #endif
 #include "tensor/arena.h"
 
@@ -12,21 +12,29 @@
 #include "tensor/check.h"
 
 #define ALIGNMENT 64u
+#define PAGE 4096u
 #define HUGE_PAGE ((size_t)2 << 20)
 
 struct hec_arena {
 	char *base;
 	size_t capacity, used, peak;
+	size_t mapped; /* bytes from mmap; 0: base is from aligned_alloc */
 };
+
+static hec_status round_capacity(size_t capacity, size_t align, size_t *rounded)
+{
+	if (!size_align(capacity ? capacity : 1, align, rounded))
+		return fail(HEC_ERR_MEMORY, "arena: %zu bytes are more than can be addressed",
+		            capacity);
+	return HEC_OK;
+}
 
 hec_status hec_arena_create(size_t capacity, hec_arena **out)
 {
 	/* Matrices are walked with long strides: large pages spare most of the address look-ups. */
 	HEC_TRY(CHECK_GIVEN("arena", out));
-	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : 4096, rounded;
-	if (!size_align(capacity ? capacity : 1, align, &rounded))
-		return fail(HEC_ERR_MEMORY, "arena: %zu bytes are more than can be addressed",
-		            capacity);
+	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : PAGE, rounded;
+	HEC_TRY(round_capacity(capacity, align, &rounded));
 	hec_arena *arena = malloc(sizeof *arena);
 	char *base = aligned_alloc(align, rounded);
 	if (!arena || !base) {
@@ -41,11 +49,34 @@ hec_status hec_arena_create(size_t capacity, hec_arena **out)
 	return HEC_OK;
 }
 
+hec_status hec_arena_create_reserved(size_t capacity, hec_arena **out)
+{
+	HEC_TRY(CHECK_GIVEN("arena", out));
+	size_t rounded;
+	HEC_TRY(round_capacity(capacity, PAGE, &rounded));
+	hec_arena *arena = malloc(sizeof *arena);
+	void *base = !arena ? MAP_FAILED
+	                    : mmap(NULL, rounded, PROT_READ | PROT_WRITE,
+	                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED) {
+		free(arena);
+		return fail(HEC_ERR_MEMORY, "arena: no addresses for %zu bytes", capacity);
+	}
+	/* What a layer keeps is written here and there: each time a small page, not a large one. */
+	(void)madvise(base, rounded, MADV_NOHUGEPAGE);
+	*arena = (hec_arena){.base = base, .capacity = capacity, .mapped = rounded};
+	*out = arena;
+	return HEC_OK;
+}
+
 void hec_arena_destroy(hec_arena *arena)
 {
 	if (!arena)
 		return;
-	free(arena->base);
+	if (arena->mapped)
+		(void)munmap(arena->base, arena->mapped);
+	else
+		free(arena->base);
 	free(arena);
 }
 

@@ -15,11 +15,15 @@ void contexts(world *w)
 		hec_ctx_destroy(w->ctx);
 		w->ctx = NULL;
 	}
+	CALL(w, hec_ctx_create_dry(NULL, &w->ctx));
 }
 
 void arenas(world *w)
 {
 	CALL(w, create_arena(w));
+	hec_arena_destroy(w->arena);
+	w->arena = NULL;
+	CALL(w, hec_arena_create_reserved(4096, &w->arena));
 }
 
 void plain_operations(world *w)
