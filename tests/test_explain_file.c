@@ -1,7 +1,6 @@
 /* test_explain_file.c — a file of `hecate explain --file` is a problem that fits, or one clear line
  * of message: a table of what people and attackers send. */
 #include "cli/explain_file.h"
-#include "cli/width.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <hecate/width.h>
 
 #define W "\"W_Q\": [[1, 0], [0, 1]], \"W_K\": [[1, 1], [0, 1]], \"W_V\": [[1, 2], [3, 4]]"
 #define X "\"X\": [[1, 2], [3, 4]]"
@@ -296,9 +297,9 @@ static void width_is_that_of_a_terminal(void **state)
 	             {"Ĉ", 1},
 	             {"กำ", 2}};
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-		if (display_width(table[i].text, strlen(table[i].text)) != table[i].width)
+		if (hec_display_width(table[i].text, strlen(table[i].text)) != table[i].width)
 			fail_msg("'%s' is %d wide, not %d", table[i].text,
-			         display_width(table[i].text, strlen(table[i].text)),
+			         hec_display_width(table[i].text, strlen(table[i].text)),
 			         table[i].width);
 }
 
@@ -329,15 +330,15 @@ static void a_clean_text_cannot_steer_a_terminal(void **state)
 	             {"思考编程", "思…", 4}};
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 		char out[64];
-		int width = text_clean(table[i].text, table[i].columns, out, sizeof out);
+		int width = hec_text_clean(table[i].text, table[i].columns, out, sizeof out);
 		assert_string_equal(out, table[i].clean);
-		assert_int_equal(width, display_width(out, strlen(out)));
+		assert_int_equal(width, hec_display_width(out, strlen(out)));
 		assert_true(width <= table[i].columns);
 	}
 	for (size_t size = 4; size < 16; size++) { /* whatever the room, it ends with NUL inside */
 		char out[16];
 		memset(out, 'x', sizeof out);
-		text_clean("思考编程很有趣", 100, out, size);
+		hec_text_clean("思考编程很有趣", 100, out, size);
 		assert_true(strnlen(out, size) < size);
 	}
 }

@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cli/width.h"
+#include <hecate/width.h>
+
 #include "explain_run.h"
 
 #define MANUAL_MOST (1 << 18) /* bytes of docs/attention.md */
@@ -182,7 +183,7 @@ static void no_line_is_wider_than_the_window(void **state)
 			assert_null(strchr(r.out, '\x1b'));
 			for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n")) {
 				size_t length = strlen(line);
-				if (display_width(line, length) >
+				if (hec_display_width(line, length) >
 				    (columns[c] < 60 ? 60 : columns[c]))
 					fail_msg("%s at %d: %s", names[i], columns[c], line);
 				if (length > 0 && line[length - 1] == ' ')
@@ -208,7 +209,7 @@ static void chinese_tokens_line_up(void **state)
 			char *bracket = strstr(line, brackets[i]);
 			if (strncmp(line, lead, strlen(lead)) != 0 || !bracket)
 				continue;
-			assert_int_equal(display_width(line, (size_t)(bracket - line)), 7);
+			assert_int_equal(hec_display_width(line, (size_t)(bracket - line)), 7);
 			found++;
 		}
 	assert_int_equal(found, 4 * 6); /* X, Q, scores, scaled, weights, output begin a line */

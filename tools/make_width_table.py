@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/cli/width_table.h: which characters take two columns of a terminal, and which none.
+"""Writes src/base/width_table.h: which characters take two columns of a terminal, and which none.
 
 Wide: East_Asian_Width W or F. None: general category Mn, Me, Cf (but not the soft hyphen), and the
 vowels and final consonants of Hangul that join the one before. Gaps of unassigned characters inside
@@ -35,7 +35,7 @@ def table(name, wanted):
     return f"static const range {name}[] = {{\n\t" + ",\n\t".join(lines) + "};\n"
 
 
-with open("src/cli/width_table.h", "w") as f:
+with open("src/base/width_table.h", "w") as f:
     f.write("/* width_table.h — made by tools/make_width_table.py from Unicode "
             f"{unicodedata.unidata_version}: East_Asian_Width\n * W and F are wide; marks and "
             "formats take no column. Do not edit. */\n/* clang-format off */\n")

@@ -27,5 +27,6 @@
 #include <hecate/status.h>
 #include <hecate/tensor.h>
 #include <hecate/version.h>
+#include <hecate/width.h>
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <hecate/context.h>
+#include <hecate/width.h>
 #include <jansson.h>
 
 #include "explain_examples.h"
@@ -14,7 +15,6 @@
 #include "explain_overflow.h"
 #include "explain_positions.h"
 #include "explain_show.h"
-#include "width.h"
 
 #define SEED_DEFAULT 2017
 #define ERROR_SIZE 1024
@@ -120,8 +120,8 @@ static int explain_file(const request *r, hec_ctx *ctx)
 {
 	explain_problem p;
 	char error[ERROR_SIZE], path[PATH_COLUMNS * 4 + 8];
-	text_clean(strcmp(r->file, "-") == 0 ? "standard input" : r->file, PATH_COLUMNS, path,
-	           sizeof path);
+	hec_text_clean(strcmp(r->file, "-") == 0 ? "standard input" : r->file, PATH_COLUMNS, path,
+	               sizeof path);
 	if (!explain_file_read(r->file, &p, error, sizeof error))
 		return command_failed(r->self, "%s: %s", path, error);
 	p.causal = p.causal || r->causal;
@@ -157,7 +157,7 @@ static int check_request(const request *r, int operands)
 	bool positions = strcmp(r->name, POSITIONS_NAME) == 0;
 	if (!positions && !example_find(r->name)) {
 		char name[PATH_COLUMNS * 4 + 8];
-		text_clean(r->name, PATH_COLUMNS, name, sizeof name);
+		hec_text_clean(r->name, PATH_COLUMNS, name, sizeof name);
 		return command_usage(r->self, "there is no example '%s'; --list shows them", name);
 	}
 	const example *e = example_find(r->name);

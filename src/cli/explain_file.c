@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <hecate/width.h>
 #include <jansson.h>
-
-#include "width.h"
 
 #define SAY(...) (snprintf(error, error_size, __VA_ARGS__), false)
 #define NAME_COLUMNS 40 /* of a foreign name in a message */
@@ -204,7 +203,7 @@ static bool read_member(explain_problem *p, const char *key, const json_t *value
 		return true;
 	}
 	char name[NAME_BYTES];
-	text_clean(key, NAME_COLUMNS, name, sizeof name);
+	hec_text_clean(key, NAME_COLUMNS, name, sizeof name);
 	return SAY(
 		"there is no key \"%s\" here; the keys are X, memory, heads, d_k, d_v, W_Q, W_K, "
 		"W_V, W_O, b_Q, b_K, b_V, b_O, mask, causal, tokens",
@@ -235,7 +234,7 @@ bool explain_file_parse(const char *text, size_t length, explain_problem *out, c
 	if (!root) {
 		/* jansson quotes the file in its message. */
 		char reason[sizeof at.text + NAME_BYTES];
-		text_clean(at.text, JSON_ERROR_TEXT_LENGTH, reason, sizeof reason);
+		hec_text_clean(at.text, JSON_ERROR_TEXT_LENGTH, reason, sizeof reason);
 		return SAY("line %d, column %d: %s", at.line, at.column, reason);
 	}
 	bool read = read_problem(root, out, error, error_size);

@@ -11,9 +11,8 @@
 
 #include <hecate/context.h>
 #include <hecate/version.h>
+#include <hecate/width.h>
 #include <jansson.h>
-
-#include "width.h"
 
 static const command *const commands[] = {
 	&command_explain,
@@ -81,7 +80,7 @@ static void say(const char *format, va_list args)
 {
 	char raw[MESSAGE_MOST], clean[3 * MESSAGE_MOST];
 	vsnprintf(raw, sizeof raw, format, args);
-	text_clean(raw, MESSAGE_MOST, clean, sizeof clean);
+	hec_text_clean(raw, MESSAGE_MOST, clean, sizeof clean);
 	fprintf(stderr, "%s\n", clean);
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "width.h"
+#include <hecate/width.h>
 
 #define ROWS_MOST 24
 #define COLUMNS_MOST 32
@@ -108,7 +108,7 @@ typedef struct layout {
 static int before_point(const char *cell)
 {
 	size_t n = *cell == 'N' ? 1 : strcspn(cell, "."); /* NaN hangs over to the right */
-	return display_width(cell, n);
+	return hec_display_width(cell, n);
 }
 
 /* fewer: so many decimals less than there would be, but two at least. */
@@ -140,7 +140,7 @@ static void measure(layout *l, const matrix_look *look)
 		int before = 0, after = 0;
 		for (int r = 0; r < l->row_count; r++) {
 			int b = before_point(l->cells[r][c]);
-			int a = display_width(l->cells[r][c], strlen(l->cells[r][c])) - b;
+			int a = hec_display_width(l->cells[r][c], strlen(l->cells[r][c])) - b;
 			before = b > before ? b : before;
 			after = a > after ? a : after;
 		}
@@ -148,8 +148,8 @@ static void measure(layout *l, const matrix_look *look)
 		l->width[c] = before + after;
 		l->labels[c][0] = '\0';
 		if (look->columns && l->columns[c] != GAP_INDEX) {
-			int w = text_clean(look->columns[l->columns[c]], LABEL_COLUMNS,
-			                   l->labels[c], LABEL);
+			int w = hec_text_clean(look->columns[l->columns[c]], LABEL_COLUMNS,
+			                       l->labels[c], LABEL);
 			if (w > l->width[c]) {
 				l->before[c] += w - l->width[c];
 				l->width[c] = w;
@@ -159,9 +159,9 @@ static void measure(layout *l, const matrix_look *look)
 	l->label_width = 0;
 	for (int r = 0; r < l->row_count && look->rows; r++) {
 		char label[LABEL];
-		int w = l->rows[r] == GAP_INDEX
-		                ? 1
-		                : text_clean(look->rows[l->rows[r]], LABEL_COLUMNS, label, LABEL);
+		int w = l->rows[r] == GAP_INDEX ? 1
+		                                : hec_text_clean(look->rows[l->rows[r]],
+		                                                 LABEL_COLUMNS, label, LABEL);
 		l->label_width = w > l->label_width ? w : l->label_width;
 	}
 }
@@ -176,7 +176,7 @@ static int total_width(const layout *l, bool heat)
 
 static void put_padded(text *t, const char *word, int width)
 {
-	text_add(t, "%s%*s", word, width - display_width(word, strlen(word)), "");
+	text_add(t, "%s%*s", word, width - hec_display_width(word, strlen(word)), "");
 }
 
 static void put_title(text *t, const terminal *term, const hec_tensor *m, const char *title)
@@ -197,7 +197,7 @@ static void put_column_labels(text *t, const terminal *term, const layout *l)
 	text_ink(t, term, INK_FAINT);
 	text_add(t, "%*s", l->label_width + (l->label_width > 0) + 2, "");
 	for (int c = 0; c < l->column_count; c++) {
-		int w = display_width(l->labels[c], strlen(l->labels[c]));
+		int w = hec_display_width(l->labels[c], strlen(l->labels[c]));
 		text_add(t, "%s%*s%s", c > 0 ? "  " : "", l->width[c] - w, "", l->labels[c]);
 	}
 	text_ink(t, term, INK_PLAIN);
@@ -231,7 +231,7 @@ static void put_row(text *t, const terminal *term, const layout *l, const hec_te
 	if (look->rows) {
 		char label[LABEL] = "⋮";
 		if (l->rows[r] != GAP_INDEX)
-			text_clean(look->rows[l->rows[r]], LABEL_COLUMNS, label, LABEL);
+			hec_text_clean(look->rows[l->rows[r]], LABEL_COLUMNS, label, LABEL);
 		put_padded(t, label, l->label_width + 1);
 	}
 	text_add(t, "%s ", left);

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "width.h"
+#include <hecate/width.h>
 
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_LEAST 60 /* narrower, the formulas and legends would not fit */
@@ -189,7 +189,7 @@ static int block_width(const text *block)
 	int widest = 0;
 	for (size_t i = 0; i < block->length;) {
 		size_t n = strcspn(block->data + i, "\n");
-		int width = display_width(block->data + i, n);
+		int width = hec_display_width(block->data + i, n);
 		widest = width > widest ? width : widest;
 		i += n + 1;
 	}
@@ -214,7 +214,7 @@ static void print_row(const terminal *term, const text *blocks, const int *width
 				n = strcspn(line, "\n");
 				if (n > 0)
 					fprintf(term->out, "%*s%.*s", pending, "", (int)n, line);
-				int width = display_width(line, n);
+				int width = hec_display_width(line, n);
 				pending = (n > 0 ? 0 : pending) + widths[b] - width + GAP;
 				at[b] += n + 1;
 			} else {
@@ -253,7 +253,7 @@ void terminal_words(const terminal *term, ink which, int indent, const char *wor
 	text_ink(&line, term, which);
 	for (const char *word = words; *word;) {
 		size_t n = strcspn(word, " \n");
-		int width = display_width(word, n);
+		int width = hec_display_width(word, n);
 		if (used > 0 && used + 1 + width > room) {
 			text_add(&line, "\n%*s", indent, "");
 			used = 0;

@@ -1,14 +1,13 @@
 /* width.c — display width by Unicode's own tables. */
-#include "width.h"
+#include "base/width.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 typedef struct range {
 	uint32_t first, last;
 } range;
 
-#include "width_table.h"
+#include "base/width_table.h"
 
 static bool is_in(const range *table, size_t count, uint32_t rune)
 {
@@ -32,11 +31,9 @@ int rune_width(uint32_t rune)
 	return is_in(wide, sizeof wide / sizeof wide[0], rune) ? 2 : 1;
 }
 
-#define NOT_A_RUNE 0xFFFFFFFFu
-
-/* The rune at text and its length in bytes; NOT_A_RUNE and 1 where it is not UTF-8. */
-static uint32_t decode(const unsigned char *text, size_t left, size_t *bytes)
+uint32_t rune_decode(const char *from, size_t left, size_t *bytes)
 {
+	const unsigned char *text = (const unsigned char *)from;
 	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
 	*bytes = 1;
 	if (text[0] < 0x80)
@@ -56,7 +53,7 @@ static uint32_t decode(const unsigned char *text, size_t left, size_t *bytes)
 	return rune;
 }
 
-int display_width(const char *text, size_t length)
+int hec_display_width(const char *text, size_t length)
 {
 	int columns = 0;
 	for (size_t i = 0, bytes; i < length; i += bytes) {
@@ -65,27 +62,27 @@ int display_width(const char *text, size_t length)
 			bytes = end ? (size_t)(end - text) - i + 1 : length - i;
 			continue;
 		}
-		uint32_t rune = decode((const unsigned char *)text + i, length - i, &bytes);
+		uint32_t rune = rune_decode(text + i, length - i, &bytes);
 		columns += rune == NOT_A_RUNE ? 1 : rune_width(rune);
 	}
 	return columns;
 }
 
-static bool steers_terminal(uint32_t rune)
+bool rune_steers_terminal(uint32_t rune)
 {
 	return rune == NOT_A_RUNE || rune < 0x20 || (rune >= 0x7F && rune < 0xA0) ||
 	       rune == 0x061C || rune == 0x200E || rune == 0x200F ||
 	       (rune >= 0x2028 && rune <= 0x202E) || (rune >= 0x2066 && rune <= 0x2069);
 }
 
-int text_clean(const char *text, int columns, char *out, size_t size)
+int hec_text_clean(const char *text, int columns, char *out, size_t size)
 {
 	static const char unknown[] = "\xEF\xBF\xBD", more[] = "…";
 	size_t length = strlen(text), used = 0, cut = 0;
 	int width = 0, cut_width = 0; /* the longest piece that leaves room for … */
 	for (size_t i = 0, bytes; i < length; i += bytes) {
-		uint32_t rune = decode((const unsigned char *)text + i, length - i, &bytes);
-		bool bad = steers_terminal(rune);
+		uint32_t rune = rune_decode(text + i, length - i, &bytes);
+		bool bad = rune_steers_terminal(rune);
 		int w = bad ? 1 : rune_width(rune);
 		size_t n = bad ? sizeof unknown - 1 : bytes;
 		if (width + w > columns || used + n + sizeof more > size) {
