@@ -33,7 +33,7 @@ hec_status hec_arena_create(size_t capacity, hec_arena **out)
 {
 	/* Matrices are walked with long strides: large pages spare most of the address look-ups. */
 	HEC_TRY(CHECK_GIVEN("arena", out));
-	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : PAGE, rounded;
+	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : PAGE, rounded = 0;
 	HEC_TRY(round_capacity(capacity, align, &rounded));
 	hec_arena *arena = malloc(sizeof *arena);
 	char *base = aligned_alloc(align, rounded);
@@ -52,7 +52,7 @@ hec_status hec_arena_create(size_t capacity, hec_arena **out)
 hec_status hec_arena_create_reserved(size_t capacity, hec_arena **out)
 {
 	HEC_TRY(CHECK_GIVEN("arena", out));
-	size_t rounded;
+	size_t rounded = 0;
 	HEC_TRY(round_capacity(capacity, PAGE, &rounded));
 	hec_arena *arena = malloc(sizeof *arena);
 	void *base = !arena ? MAP_FAILED
