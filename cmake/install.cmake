@@ -15,6 +15,7 @@ endif()
 install(EXPORT hecate_targets NAMESPACE hecate:: FILE hecate-targets.cmake
         DESTINATION ${package_dir})
 
+list(JOIN HEC_PACKAGES " " HEC_PC_REQUIRES)
 configure_package_config_file(cmake/hecate-config.cmake.in ${PROJECT_BINARY_DIR}/hecate-config.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hecate-config-version.cmake

@@ -4,6 +4,21 @@
 #   hecate_static  libhecate.a, the same promise: one object file whose hidden symbols are local
 #   hecate_inside  the same objects with everything visible, for tests that reach inside
 
+# What the library stands on besides the C library, by the names that pkg-config knows: a name here
+# is linked, and passed on by hecate.pc and the CMake package.
+set(HEC_PACKAGES jansson)
+if(NOT PKG_CONFIG_FOUND)
+  message(FATAL_ERROR "pkg-config is missing: tools/bootstrap build")
+endif()
+set(packages)
+foreach(package IN LISTS HEC_PACKAGES)
+  pkg_check_modules(${package} IMPORTED_TARGET ${package})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} is missing: tools/bootstrap build")
+  endif()
+  list(APPEND packages PkgConfig::${package})
+endforeach()
+
 file(GLOB sources CONFIGURE_DEPENDS src/base/*.c src/tensor/*.c src/backend/*.c
      src/backend/cpu/*.c src/nn/*.c src/format/*.c src/text/*.c src/model/*.c src/model/family/*.c
      src/view/*.c src/decode/*.c src/train/*.c src/task/*.c)
@@ -19,6 +34,7 @@ function(hec_part name)
   add_library(${name} OBJECT ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include
                                              ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${packages})
   set(parts ${parts} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
 endfunction()
 
@@ -48,7 +64,7 @@ if(HEC_SHARED)
   if(NOT HEC_SANITIZE)
     target_link_options(hecate PRIVATE -Wl,-z,defs)
   endif()
-  target_link_libraries(hecate PRIVATE Threads::Threads m)
+  target_link_libraries(hecate PRIVATE ${packages} Threads::Threads m)
   hec_library_interface(hecate)
 endif()
 
@@ -65,11 +81,11 @@ add_custom_command(
 set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 add_library(hecate_static STATIC ${whole})
 set_target_properties(hecate_static PROPERTIES OUTPUT_NAME hecate LINKER_LANGUAGE C)
-target_link_libraries(hecate_static PUBLIC Threads::Threads m)
+target_link_libraries(hecate_static PUBLIC ${packages} Threads::Threads m)
 hec_library_interface(hecate_static)
 
 add_library(hecate_inside STATIC EXCLUDE_FROM_ALL ${parts})
 set_target_properties(hecate_inside PROPERTIES LINKER_LANGUAGE C)
 target_include_directories(hecate_inside PUBLIC ${PROJECT_SOURCE_DIR}/include
                                                 ${PROJECT_SOURCE_DIR}/src)
-target_link_libraries(hecate_inside PUBLIC Threads::Threads m)
+target_link_libraries(hecate_inside PUBLIC ${packages} Threads::Threads m)

@@ -7,13 +7,6 @@ set(with_main ${cli_sources})
 list(FILTER with_main INCLUDE REGEX "/main\\.c$")
 
 if(with_main)
-  if(PKG_CONFIG_FOUND)
-    pkg_check_modules(jansson IMPORTED_TARGET jansson)
-  endif()
-  if(NOT jansson_FOUND)
-    message(FATAL_ERROR "The program needs Jansson: apt-get install pkg-config libjansson-dev "
-                        "(or -DHEC_CLI=OFF for the library alone)")
-  endif()
   add_executable(hecate_program ${cli_sources})
   set_target_properties(hecate_program PROPERTIES OUTPUT_NAME hecate)
   target_include_directories(hecate_program PRIVATE src/cli)

@@ -1,0 +1,387 @@
+/* json.c — reading on Jansson, whose parser is strict and linear. Three things it leaves to us: keys
+ * with types and ranges, foreign text in its messages, and whole numbers beyond int64. */
+#include "format/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/quote.h"
+
+#define PLACE_MOST ((size_t)1 << 30) /* Jansson counts in int */
+
+/* Line and column (in bytes) of text[at], from 1. */
+static void place(const char *text, size_t at, size_t *line, size_t *column)
+{
+	*line = *column = 1;
+	for (size_t i = 0; i < at; i++) {
+		if (text[i] == '\n') {
+			++*line;
+			*column = 1;
+		} else {
+			++*column;
+		}
+	}
+}
+
+static hec_status fail_at(const char *file, const char *text, size_t at, const char *what)
+{
+	size_t line, column;
+	char name[QUOTE_TEXT];
+	place(text, at, &line, &column);
+	return fail(HEC_ERR_FORMAT, "%s: line %zu, column %zu: %s", quote(file, name), line, column,
+	            what);
+}
+
+/* Jansson's own columns count characters and start from 0 after a newline; ours are bytes. */
+static hec_status fail_parse(const char *file, const char *text, size_t size, size_t from,
+                             const json_error_t *error)
+{
+	char reason[QUOTE_TEXT], name[QUOTE_TEXT];
+	/* Most of its failed allocations leave no text at all. */
+	if (json_error_code(error) == json_error_out_of_memory || !*error->text)
+		return fail(HEC_ERR_MEMORY, "%s: no memory to read it", quote(file, name));
+	size_t at = error->position > 0 ? (size_t)error->position - 1 : 0;
+	at = from + at < size ? from + at : size;
+	return fail_at(file, text, at, quote(error->text, reason));
+}
+
+/* One value at text + from. whole: nothing may follow; else *used says where it ended. */
+static hec_status read_value(const char *file, const char *text, size_t size, size_t from,
+                             size_t most, bool whole, json_t **out, size_t *used)
+{
+	size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+	if (!whole)
+		flags |= JSON_DISABLE_EOF_CHECK;
+	json_error_t error;
+	json_t *value = json_loadb(text + from, most, flags, &error);
+	if (!value && json_error_code(&error) == json_error_numeric_overflow)
+		value = json_loadb(text + from, most, flags | JSON_DECODE_INT_AS_REAL, &error);
+	if (!value && most < size - from) {
+		size_t line, column;
+		char name[QUOTE_TEXT];
+		place(text, from, &line, &column);
+		return fail(HEC_ERR_FORMAT,
+		            "%s: line %zu, column %zu: the value that begins here is not valid "
+		            "within its first %zu bytes; longer ones are not read",
+		            quote(file, name), line, column, most);
+	}
+	if (!value)
+		return fail_parse(file, text, size, from, &error);
+	*used = (size_t)error.position;
+	*out = value;
+	return HEC_OK;
+}
+
+hec_status json_text_read(const char *file, const char *text, size_t size, json_t **out)
+{
+	size_t used;
+	char name[QUOTE_TEXT];
+	if (size > PLACE_MOST)
+		return fail(HEC_ERR_FORMAT, "%s: has %zu bytes; at most %zu are read as JSON",
+		            quote(file, name), size, PLACE_MOST);
+	return read_value(file, text, size, 0, size, true, out, &used);
+}
+
+hec_status json_file_read(const char *path, size_t most, json_t **out)
+{
+	char *text;
+	size_t size;
+	HEC_TRY(file_read(path, most < PLACE_MOST ? most : PLACE_MOST, &text, &size));
+	hec_status status = json_text_read(path, text, size, out);
+	free(text);
+	return status;
+}
+
+/* ---- typed members ---- */
+
+static const char *kind_of(const json_t *value)
+{
+	static const char *const names[] = {
+		[JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list", [JSON_STRING] = "a text",
+		[JSON_TRUE] = "true",        [JSON_FALSE] = "false",  [JSON_NULL] = "null",
+	};
+	return names[json_typeof(value)];
+}
+
+hec_status json_wrong(const json_scope *s, const char *key, const json_t *value, const char *needed)
+{
+	char name[QUOTE_TEXT], word[QUOTE_TEXT], is[QUOTE_TEXT + 2];
+	if (json_is_integer(value))
+		snprintf(is, sizeof is, "%lld", (long long)json_integer_value(value));
+	else if (json_is_real(value))
+		snprintf(is, sizeof is, "%.17g", json_real_value(value));
+	else
+		snprintf(is, sizeof is, "%s", value ? kind_of(value) : "missing");
+	return fail(HEC_ERR_FORMAT, "%s: '%s%s' is %s, %s is needed", quote(s->file, name), s->path,
+	            quote(key, word), is, needed);
+}
+
+hec_status json_scope_root(const char *file, const json_t *root, json_scope *out)
+{
+	char name[QUOTE_TEXT];
+	if (!json_is_object(root))
+		return fail(HEC_ERR_FORMAT, "%s: holds %s, an object {…} is needed",
+		            quote(file, name), json_is_number(root) ? "a number" : kind_of(root));
+	*out = (json_scope){.file = file, .object = root};
+	return HEC_OK;
+}
+
+/* The member, or NULL where it may be left out and is. */
+static const json_t *member(const json_scope *s, const char *key, bool need)
+{
+	const json_t *value = json_object_get(s->object, key);
+	return !need && json_is_null(value) ? NULL : value;
+}
+
+bool json_whole(const json_t *value, int64_t *out)
+{
+	if (json_is_integer(value)) {
+		*out = json_integer_value(value);
+		return true;
+	}
+	if (!json_is_real(value))
+		return false;
+	double real = json_real_value(value);
+	if (fabs(real) > 0x1p53 || real != floor(real))
+		return false;
+	*out = (int64_t)real;
+	return true;
+}
+
+static hec_status get_int(const json_scope *s, const char *key, bool need, int64_t least,
+                          int64_t most, int64_t *out)
+{
+	const json_t *value = member(s, key, need);
+	int64_t number;
+	if (!value && !need)
+		return HEC_OK;
+	if (value && json_whole(value, &number) && number >= least && number <= most) {
+		*out = number;
+		return HEC_OK;
+	}
+	char needed[96];
+	if (most == INT64_MAX)
+		snprintf(needed, sizeof needed, "a whole number ≥ %lld", (long long)least);
+	else
+		snprintf(needed, sizeof needed, "a whole number from %lld to %lld",
+		         (long long)least, (long long)most);
+	return json_wrong(s, key, value, needed);
+}
+
+static hec_status get_double(const json_scope *s, const char *key, bool need, double least,
+                             double most, double *out)
+{
+	const json_t *value = member(s, key, need);
+	if (!value && !need)
+		return HEC_OK;
+	double number = json_number_value(value);
+	if (json_is_number(value) && number >= least && number <= most) {
+		*out = number;
+		return HEC_OK;
+	}
+	char needed[96];
+	if (isinf(least) && isinf(most))
+		snprintf(needed, sizeof needed, "a number");
+	else if (isinf(most))
+		snprintf(needed, sizeof needed, "a number ≥ %g", least);
+	else
+		snprintf(needed, sizeof needed, "a number from %g to %g", least, most);
+	return json_wrong(s, key, value, needed);
+}
+
+static hec_status get_bool(const json_scope *s, const char *key, bool need, bool *out)
+{
+	const json_t *value = member(s, key, need);
+	if (!value && !need)
+		return HEC_OK;
+	if (!json_is_boolean(value))
+		return json_wrong(s, key, value, "true or false");
+	*out = json_is_true(value);
+	return HEC_OK;
+}
+
+static hec_status get_string(const json_scope *s, const char *key, bool need, const char **out)
+{
+	const json_t *value = member(s, key, need);
+	if (!value && !need)
+		return HEC_OK;
+	if (!json_is_string(value))
+		return json_wrong(s, key, value, "a text");
+	*out = json_string_value(value);
+	return HEC_OK;
+}
+
+static hec_status get_array(const json_scope *s, const char *key, bool need, json_t **out)
+{
+	const json_t *value = member(s, key, need);
+	if (!value && !need)
+		return HEC_OK;
+	if (!json_is_array(value))
+		return json_wrong(s, key, value, "a list");
+	*out = (json_t *)value;
+	return HEC_OK;
+}
+
+hec_status json_need_int(const json_scope *s, const char *key, int64_t least, int64_t most,
+                         int64_t *out)
+{
+	return get_int(s, key, true, least, most, out);
+}
+
+hec_status json_want_int(const json_scope *s, const char *key, int64_t least, int64_t most,
+                         int64_t *out)
+{
+	return get_int(s, key, false, least, most, out);
+}
+
+hec_status json_need_double(const json_scope *s, const char *key, double least, double most,
+                            double *out)
+{
+	return get_double(s, key, true, least, most, out);
+}
+
+hec_status json_want_double(const json_scope *s, const char *key, double least, double most,
+                            double *out)
+{
+	return get_double(s, key, false, least, most, out);
+}
+
+hec_status json_need_bool(const json_scope *s, const char *key, bool *out)
+{
+	return get_bool(s, key, true, out);
+}
+
+hec_status json_want_bool(const json_scope *s, const char *key, bool *out)
+{
+	return get_bool(s, key, false, out);
+}
+
+hec_status json_need_string(const json_scope *s, const char *key, const char **out)
+{
+	return get_string(s, key, true, out);
+}
+
+hec_status json_want_string(const json_scope *s, const char *key, const char **out)
+{
+	return get_string(s, key, false, out);
+}
+
+hec_status json_need_array(const json_scope *s, const char *key, json_t **out)
+{
+	return get_array(s, key, true, out);
+}
+
+hec_status json_want_array(const json_scope *s, const char *key, json_t **out)
+{
+	return get_array(s, key, false, out);
+}
+
+hec_status json_need_object(const json_scope *s, const char *key, json_scope *out)
+{
+	const json_t *value = json_object_get(s->object, key);
+	if (!json_is_object(value))
+		return json_wrong(s, key, value, "an object {…}");
+	json_scope inner = {.file = s->file, .object = value};
+	char word[QUOTE_TEXT];
+	snprintf(inner.path, sizeof inner.path, "%.40s%.50s.", s->path, quote(key, word));
+	*out = inner;
+	return HEC_OK;
+}
+
+hec_status json_want_object(const json_scope *s, const char *key, json_scope *out, bool *found)
+{
+	*found = member(s, key, false) != NULL;
+	return *found ? json_need_object(s, key, out) : HEC_OK;
+}
+
+/* ---- members one by one ---- */
+
+void json_members_begin(json_members *m, const char *file, const char *text, size_t size)
+{
+	*m = (json_members){.file = file, .text = text, .size = size};
+}
+
+static void forget(json_members *m)
+{
+	free(m->key);
+	m->key = NULL;
+	json_decref(m->value);
+	m->value = NULL;
+}
+
+void json_members_end(json_members *m)
+{
+	forget(m);
+}
+
+/* The next character that is no white space; '\0' (which is none of JSON's) at the end. */
+static char ahead(json_members *m)
+{
+	while (m->at < m->size && strchr(" \t\n\r", m->text[m->at]) && m->text[m->at])
+		m->at++;
+	return m->at < m->size ? m->text[m->at] : '\0';
+}
+
+static hec_status expect(json_members *m, char c)
+{
+	char what[48];
+	snprintf(what, sizeof what, "'%c' is expected here", c);
+	if (ahead(m) != c)
+		return fail_at(m->file, m->text, m->at, what);
+	m->at++;
+	return HEC_OK;
+}
+
+static hec_status one_value(json_members *m, size_t most, json_t **out)
+{
+	size_t used = 0, rest = m->size - m->at;
+	HEC_TRY(read_value(m->file, m->text, m->size, m->at, most < rest ? most : rest, false, out,
+	                   &used));
+	m->begin = m->at;
+	m->at += used;
+	return HEC_OK;
+}
+
+static hec_status one_key(json_members *m)
+{
+	json_t *key = NULL;
+	if (ahead(m) != '"')
+		return fail_at(m->file, m->text, m->at, "a key in quotes is expected here");
+	HEC_TRY(one_value(m, m->size - m->at, &key));
+	size_t bytes = json_string_length(key) + 1;
+	m->key = malloc(bytes);
+	if (m->key)
+		memcpy(m->key, json_string_value(key), bytes);
+	json_decref(key);
+	return m->key ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory for a key", m->file);
+}
+
+hec_status json_members_next(json_members *m, size_t most, bool *more)
+{
+	forget(m);
+	*more = false;
+	if (!m->begun && m->size > PLACE_MOST)
+		return fail(HEC_ERR_FORMAT, "%s: has %zu bytes; at most %zu are read as JSON",
+		            m->file, m->size, PLACE_MOST);
+	bool first = !m->begun;
+	if (first)
+		HEC_TRY(expect(m, '{'));
+	m->begun = true;
+	if (ahead(m) == '}') {
+		m->at++;
+		if (ahead(m) != '\0' || m->at < m->size)
+			return fail_at(m->file, m->text, m->at, "the file should end here");
+		return HEC_OK;
+	}
+	if (!first)
+		HEC_TRY(expect(m, ','));
+	HEC_TRY(one_key(m));
+	HEC_TRY(expect(m, ':'));
+	ahead(m);
+	HEC_TRY(one_value(m, most, &m->value));
+	*more = true;
+	return HEC_OK;
+}
