@@ -1,5 +1,5 @@
 /* test_same_bits.c — promise 3: the same input gives the same bits at any number of threads, alone
- * or in a batch, with more or less padding, on every run. */
+ * or in a batch, with more or less padding, in any layout, on every run. */
 #include "support/definition.h"
 #include "support/layers.h"
 
@@ -23,6 +23,66 @@ static void close_contexts(hec_ctx *ctx[COUNTS])
 {
 	for (int i = 0; i < COUNTS; i++)
 		hec_ctx_destroy(ctx[i]);
+}
+
+/* ---- layouts ---- */
+
+/* The same values with a last axis that is not contiguous: with gaps, backwards, or outermost. */
+static hec_tensor lay_apart(kit *k, const hec_tensor *x)
+{
+	const int64_t *n = x->shape;
+	hec_tensor y;
+	switch (draw(k) % 3) {
+	case 0:
+		y = make(k, x->dtype, SHAPE(n[0], n[1], n[2], 2 * n[3]));
+		y.shape[3] = n[3];
+		y.stride[3] = 2;
+		break;
+	case 1:
+		y = make(k, x->dtype, SHAPE(n[0], n[1], n[2], n[3]));
+		y.data = (char *)y.data + (n[3] - 1) * (int64_t)hec_dtype_size(x->dtype);
+		y.stride[3] = -1;
+		break;
+	default:
+		y = make(k, x->dtype, SHAPE(n[3], n[1], n[2], n[0]));
+		OK(k, hec_tensor_transpose(&y, 0, 3, &y));
+	}
+	for (int64_t i = 0; i < hec_tensor_count(x); i++)
+		put(&y, i, get(x, i));
+	return y;
+}
+
+/* Also with large scores, where a logsumexp of scores summed in another order makes wrong weights. */
+static void attention_has_the_same_bits_in_any_layout(void **state)
+{
+	(void)state;
+	static const int64_t queries[] = {1, 2, 3, 65, 130};
+	for (int n = 0; n < 30; n++) {
+		kit k = kit_open(3050 + (uint64_t)n);
+		problem p;
+		problem_open(&p, &k, n % 10 == 9 ? HEC_F64 : HEC_F32, 2, queries[n % 5],
+		             draw_in(&k, 2, 131), 4, 2, draw_in(&k, 2, 70), draw_in(&k, 2, 70));
+		if (n % 2)
+			problem_draw_mask(&p, true);
+		for (int64_t i = 0; n % 3 && i < hec_tensor_count(&p.q); i++)
+			put(&p.q, i, get(&p.q, i) * 1e5);
+		result want = problem_run(&p, k.ctx);
+		for (int which = 0; which < 9; which++) { /* one of them, then all */
+			problem again = p;
+			result r = problem_result(&p);
+			hec_tensor *x[] = {&again.q, &again.key, &again.v, &again.dout,
+			                   &r.out,   &r.dq,      &r.dk,    &r.dv};
+			for (int i = 0; i < 8; i++) {
+				if (which == i || which == 8)
+					*x[i] = lay_apart(&k, x[i]);
+			}
+			problem_run_into(&again, k.ctx, &r);
+			char what[64];
+			snprintf(what, sizeof what, "case %d, tensor %d lies apart", n, which);
+			check_same_result(&k, what, &want, &r);
+		}
+		kit_close(&k);
+	}
 }
 
 /* ---- threads ---- */
@@ -467,6 +527,7 @@ static void a_step_on_the_cache_is_within_the_bound_of_the_full_pass(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(attention_has_the_same_bits_in_any_layout),
 		cmocka_unit_test(attention_has_the_same_bits_at_any_number_of_threads),
 		cmocka_unit_test(linears_have_the_same_bits_at_any_number_of_threads),
 		cmocka_unit_test(small_operations_have_the_same_bits_at_any_number_of_threads),

@@ -44,6 +44,8 @@ typedef struct hec_mask {
 	{sizeof(hec_mask), false, 0, NULL, NULL, NULL, HEC_TENSOR_NONE, HEC_TENSOR_NONE}
 /* clang-format on */
 
+/* Strides are free, here and in the backward pass. Rows whose numbers do not follow one another (the
+ * last axis is not contiguous) are copied first, into memory that the context keeps. */
 HEC_API HEC_MUST_USE hec_status
 hec_attention_fwd(hec_ctx *ctx, const hec_attention_desc *desc, /* NULL: the defaults */
                   const hec_tensor *q,                          /* [B, T, H, K], any strides */

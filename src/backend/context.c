@@ -20,6 +20,8 @@ struct hec_ctx {
 	pool *pool;
 	char *scratch;
 	size_t scratch_stride; /* bytes per worker */
+	char *copies;
+	size_t copies_bytes;
 };
 
 static hec_status choose_threads(int asked, int *threads)
@@ -110,6 +112,7 @@ void hec_ctx_destroy(hec_ctx *ctx)
 		return;
 	pool_destroy(ctx->pool);
 	free(ctx->scratch);
+	free(ctx->copies);
 	free(ctx);
 }
 
@@ -151,6 +154,16 @@ pool *ctx_pool(hec_ctx *ctx)
 	return ctx->pool;
 }
 
+static hec_status grow(char **memory, size_t bytes)
+{
+	char *larger = aligned_alloc(SCRATCH_PAGE, bytes);
+	if (!larger)
+		return fail(HEC_ERR_MEMORY, "no memory for %zu bytes of scratch", bytes);
+	free(*memory);
+	*memory = larger;
+	return HEC_OK;
+}
+
 hec_status ctx_scratch(hec_ctx *ctx, size_t bytes_per_worker, char **base, size_t *stride)
 {
 	if (bytes_per_worker > ctx->scratch_stride) {
@@ -159,15 +172,24 @@ hec_status ctx_scratch(hec_ctx *ctx, size_t bytes_per_worker, char **base, size_
 		    !size_mul(rounded, (size_t)pool_threads(ctx->pool), &total))
 			return fail(HEC_ERR_MEMORY, "scratch of %zu bytes a thread is too much",
 			            bytes_per_worker);
-		char *scratch = aligned_alloc(SCRATCH_PAGE, total);
-		if (!scratch)
-			return fail(HEC_ERR_MEMORY, "no memory for %zu bytes of scratch", total);
-		free(ctx->scratch);
-		ctx->scratch = scratch;
+		HEC_TRY(grow(&ctx->scratch, total));
 		ctx->scratch_stride = rounded;
 	}
 	*base = ctx->scratch;
 	*stride = ctx->scratch_stride;
+	return HEC_OK;
+}
+
+hec_status ctx_copies(hec_ctx *ctx, size_t bytes, char **base)
+{
+	if (bytes > ctx->copies_bytes) {
+		size_t rounded;
+		if (!size_align(bytes, SCRATCH_PAGE, &rounded))
+			return fail(HEC_ERR_MEMORY, "copies of %zu bytes are too much", bytes);
+		HEC_TRY(grow(&ctx->copies, rounded));
+		ctx->copies_bytes = rounded;
+	}
+	*base = ctx->copies;
 	return HEC_OK;
 }
 

@@ -11,6 +11,10 @@
  * the next call of ctx_scratch: it belongs to one operation at a time. */
 hec_status ctx_scratch(hec_ctx *ctx, size_t bytes_per_worker, char **base, size_t *stride);
 
+/* Memory beside the scratch, for an operation that copies operands and then runs another one. The
+ * same rules: it grows when first needed, is kept, and belongs to one operation at a time. */
+hec_status ctx_copies(hec_ctx *ctx, size_t bytes, char **base);
+
 pool *ctx_pool(hec_ctx *ctx);
 
 #endif

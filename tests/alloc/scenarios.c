@@ -266,6 +266,13 @@ void attention(world *w)
 	add_bits(w, &a.dq);
 	add_bits(w, &a.dk);
 	add_bits(w, &a.dbias);
+	hec_tensor q = a.q; /* its last axis with gaps: it is copied */
+	MAKE4(w, &a.q, B, T, H, 2 * K);
+	a.q.shape[3] = K;
+	a.q.stride[3] = 2;
+	CALL(w, attention_backward(w, &a));
+	add_bits(w, &a.dq);
+	a.q = q;
 	hec_tensor weights;
 	MAKE4(w, &weights, B, H, T, S);
 	CALL(w,

@@ -151,16 +151,26 @@ static result make_result(problem *p, hec_dtype dtype)
 	return r;
 }
 
-result problem_run(problem *p, hec_ctx *ctx)
+result problem_result(problem *p)
+{
+	return make_result(p, p->dtype);
+}
+
+void problem_run_into(problem *p, hec_ctx *ctx, result *r)
 {
 	kit *k = p->k;
-	result r = make_result(p, p->dtype);
-	OK(k, hec_attention_fwd(ctx, &p->desc, &p->q, &p->key, &p->v, &p->mask, &r.out, &r.lse));
-	OK(k, hec_attention_weights(ctx, &p->desc, NULL, &p->q, &p->key, &p->mask, &r.lse,
-	                            &r.weights));
-	OK(k,
-	   hec_attention_bwd(ctx, &p->desc, &p->q, &p->key, &p->v, &p->mask, &r.out, &r.lse,
-	                     &p->dout, &r.dq, &r.dk, &r.dv, p->mask.bias.rank ? &r.dbias : NULL));
+	OK(k, hec_attention_fwd(ctx, &p->desc, &p->q, &p->key, &p->v, &p->mask, &r->out, &r->lse));
+	OK(k, hec_attention_weights(ctx, &p->desc, NULL, &p->q, &p->key, &p->mask, &r->lse,
+	                            &r->weights));
+	OK(k, hec_attention_bwd(ctx, &p->desc, &p->q, &p->key, &p->v, &p->mask, &r->out, &r->lse,
+	                        &p->dout, &r->dq, &r->dk, &r->dv,
+	                        p->mask.bias.rank ? &r->dbias : NULL));
+}
+
+result problem_run(problem *p, hec_ctx *ctx)
+{
+	result r = problem_result(p);
+	problem_run_into(p, ctx, &r);
 	return r;
 }
 

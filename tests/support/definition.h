@@ -38,6 +38,9 @@ typedef struct result {
 	hec_tensor out, lse, weights, dq, dk, dv, dbias;
 } result;
 result problem_run(problem *p, hec_ctx *ctx);
+/* The same in two steps, for results that lie otherwise in memory. */
+result problem_result(problem *p);
+void problem_run_into(problem *p, hec_ctx *ctx, result *r);
 
 /* The definition's, in f64, and the bounds. */
 typedef struct definition {

@@ -132,7 +132,12 @@ typedef struct attention_kernels {
 	                                                       all heads see the same keys */
 } attention_kernels;
 
-hec_status attention_fwd_tiled(hec_ctx *ctx, const attention_args *a, const attention_kernels *ks);
-hec_status attention_bwd_tiled(hec_ctx *ctx, const attention_args *a, const attention_kernels *ks);
+/* The last axis of q, k, v, out and their gradients is contiguous. */
+typedef hec_status attention_pass(hec_ctx *ctx, const attention_args *a,
+                                  const attention_kernels *ks);
+attention_pass attention_fwd_tiled, attention_bwd_tiled;
+
+/* The same on tensors of any strides: attention_rows.c. */
+attention_pass attention_fwd_rows, attention_bwd_rows;
 
 #endif

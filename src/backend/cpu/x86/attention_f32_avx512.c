@@ -1,8 +1,4 @@
-/* attention_f32_avx512.c — the table of micro-kernels of attention, and its slots.
- *
- * The kernels want the last axis of every tensor to be contiguous; what is laid out otherwise goes
- * to the reference. */
-#include "backend/cpu/ref/slots.h"
+/* attention_f32_avx512.c — the table of micro-kernels of attention, and its slots. */
 #include "backend/cpu/x86/attention_avx512.h"
 #include "backend/cpu/x86/avx512.h"
 
@@ -24,26 +20,14 @@ static const attention_kernels kernels = {
 	.one_product = attention_one_product_f32_avx512,
 };
 
-static bool rows_contiguous(const hec_tensor *x)
-{
-	return x->stride[3] == 1 || x->shape[3] <= 1;
-}
-
 static hec_status attention_fwd_f32_avx512(hec_ctx *ctx, const attention_args *a)
 {
-	if (!rows_contiguous(a->q) || !rows_contiguous(a->k) || !rows_contiguous(a->v) ||
-	    !rows_contiguous(a->out))
-		return attention_fwd_f32_ref(ctx, a);
-	return attention_fwd_tiled(ctx, a, &kernels);
+	return attention_fwd_rows(ctx, a, &kernels);
 }
 
 static hec_status attention_bwd_f32_avx512(hec_ctx *ctx, const attention_args *a)
 {
-	if (!rows_contiguous(a->q) || !rows_contiguous(a->k) || !rows_contiguous(a->v) ||
-	    !rows_contiguous(a->out) || !rows_contiguous(a->dout) || !rows_contiguous(a->dq) ||
-	    !rows_contiguous(a->dk) || !rows_contiguous(a->dv))
-		return attention_bwd_f32_ref(ctx, a);
-	return attention_bwd_tiled(ctx, a, &kernels);
+	return attention_bwd_rows(ctx, a, &kernels);
 }
 
 void attention_f32_avx512_fill(backend_ops *ops)
