@@ -185,6 +185,35 @@ static void an_arena_too_small_for_a_parameter_names_it(void **state)
 	kit_close(&k);
 }
 
+/* As param.h says: the walk keeps what it took, and one rewind gives it back. */
+static void a_walk_that_fails_is_undone_by_a_rewind(void **state)
+{
+	(void)state;
+	kit k = kit_open(8350);
+	hec_encoder_layer l, grad;
+	hec_encoder_layer_config config = config_of(true, false);
+	OK(&k, hec_encoder_layer_setup(&config, &l));
+	OK(&k, hec_encoder_layer_setup(&config, &grad));
+	hec_param_alloc alloc = {
+		.size = sizeof alloc, .ctx = k.ctx, .arena = k.arena, .dtype = HEC_F32};
+	OK(&k, hec_encoder_layer_params(&l, "layer", hec_param_allocate, &alloc));
+	size_t size = hec_arena_used(k.arena);
+
+	OK(&k, hec_arena_create(2 * size - 64, &alloc.arena));
+	OK(&k, hec_encoder_layer_params(&l, "layer", hec_param_allocate, &alloc));
+	size_t mark = hec_arena_used(alloc.arena);
+	CHECK(&k, mark == size, "%zu bytes, then %zu", size, mark);
+	for (int again = 0; again < 2; again++) {
+		FAILS(&k, HEC_ERR_MEMORY,
+		      hec_encoder_layer_params(&grad, "grad", hec_param_allocate, &alloc), "grad.");
+		CHECK(&k, hec_arena_used(alloc.arena) > mark, "the walk took nothing");
+		hec_arena_rewind(alloc.arena, mark);
+	}
+	OK(&k, hec_encoder_layer_params(&l, "layer", hec_param_initialise, &alloc));
+	hec_arena_destroy(alloc.arena);
+	kit_close(&k);
+}
+
 static void a_pack_changes_no_bit_of_a_layer(void **state)
 {
 	(void)state;
@@ -337,6 +366,7 @@ int main(void)
 		cmocka_unit_test(a_walk_ends_where_the_function_says_so),
 		cmocka_unit_test(parameters_are_allocated_as_zeros_and_started_from_the_seed),
 		cmocka_unit_test(an_arena_too_small_for_a_parameter_names_it),
+		cmocka_unit_test(a_walk_that_fails_is_undone_by_a_rewind),
 		cmocka_unit_test(a_pack_changes_no_bit_of_a_layer),
 		cmocka_unit_test(an_older_pack_is_not_used_for_newer_weights),
 		cmocka_unit_test(a_pack_does_not_return_to_memory_that_was_given_back),

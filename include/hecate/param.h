@@ -30,7 +30,9 @@ typedef struct hec_param {
 /* A result other than HEC_OK ends the walk and becomes its result. */
 typedef hec_status hec_param_fn(void *user, const hec_param *param);
 
-/* Ready-made functions; user points at a hec_param_alloc. */
+/* Ready-made functions; user points at a hec_param_alloc. Where a walk fails, what it took before
+ * stays taken and set: only the caller knows where its walk, or its row of walks, began. It takes a
+ * mark (hec_arena_used) first and rewinds to it, or destroys the arena with the layers. */
 typedef struct hec_param_alloc {
 	size_t size; /* sizeof(hec_param_alloc) */
 	hec_ctx *ctx;

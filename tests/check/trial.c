@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/element.h"
+
 #define GUARD 256          /* bytes before and after */
 #define POISON 0x7FF8DEADu /* a NaN as f32, and doubled as f64 */
 
@@ -186,46 +188,6 @@ void operand_integers(trial *t, operand *o, int64_t low, int64_t high)
 	o->value[at(o, i, j, k, l)] = (double)(low + rng_below(&t->r, high - low));
 }
 
-static void store(void *p, hec_dtype dtype, double x)
-{
-	switch (dtype) {
-	case HEC_F32:
-		*(float *)p = (float)x;
-		break;
-	case HEC_F64:
-		*(double *)p = x;
-		break;
-	case HEC_I8:
-		*(int8_t *)p = (int8_t)x;
-		break;
-	case HEC_I32:
-		*(int32_t *)p = (int32_t)x;
-		break;
-	case HEC_BF16:
-	case HEC_F16:
-		*(uint16_t *)p = (uint16_t)x;
-		break; /* values are bit patterns */
-	}
-}
-
-static double load(const void *p, hec_dtype dtype)
-{
-	switch (dtype) {
-	case HEC_F32:
-		return (double)*(const float *)p;
-	case HEC_F64:
-		return *(const double *)p;
-	case HEC_I8:
-		return *(const int8_t *)p;
-	case HEC_I32:
-		return *(const int32_t *)p;
-	case HEC_BF16:
-	case HEC_F16:
-		return *(const uint16_t *)p;
-	}
-	return NAN;
-}
-
 static hec_dtype dtype_in(const run *r, const operand *o)
 {
 	return o->dtype == HEC_F32 && !o->fixed ? r->dtype : o->dtype;
@@ -257,7 +219,7 @@ void run_make(run *r, const trial *t, hec_dtype dtype)
 			EACH_ELEMENT(o, a, b, c, d)
 			{
 				int64_t where = at(o, a, b, c, d);
-				store(element(r, i, where), type, o->value[where]);
+				element_put(element(r, i, where), type, o->value[where]);
 			}
 		}
 		memcpy(r->before[i], r->memory[i], bytes);
@@ -287,7 +249,7 @@ hec_tensor *run_tensor(run *r, const char *name)
 
 double run_value(const run *r, int i, int64_t where)
 {
-	return load(element(r, i, where), dtype_in(r, &r->t->operands[i]));
+	return element_get(element(r, i, where), dtype_in(r, &r->t->operands[i]));
 }
 
 static const char *operand_damage(const run *r, int i)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "support/element.h"
 
 #define GUARD 256 /* bytes on each side; a multiple of 64 keeps the data aligned */
 #define GUARD_BYTE 0xA5
@@ -201,40 +202,12 @@ static char *place(const hec_tensor *x, int64_t index)
 
 double get(const hec_tensor *x, int64_t index)
 {
-	const char *p = place(x, index);
-	switch (x->dtype) {
-	case HEC_F32:
-		return *(const float *)p;
-	case HEC_F64:
-		return *(const double *)p;
-	case HEC_I8:
-		return *(const int8_t *)p;
-	case HEC_I32:
-		return *(const int32_t *)p;
-	default:
-		abort();
-	}
+	return element_get(place(x, index), x->dtype);
 }
 
 void put(const hec_tensor *x, int64_t index, double value)
 {
-	char *p = place(x, index);
-	switch (x->dtype) {
-	case HEC_F32:
-		*(float *)p = (float)value;
-		return;
-	case HEC_F64:
-		*(double *)p = value;
-		return;
-	case HEC_I8:
-		*(int8_t *)p = (int8_t)value;
-		return;
-	case HEC_I32:
-		*(int32_t *)p = (int32_t)value;
-		return;
-	default:
-		abort();
-	}
+	element_put(place(x, index), x->dtype, value);
 }
 
 static int64_t index4(const hec_tensor *x, int64_t i, int64_t j, int64_t k, int64_t l)

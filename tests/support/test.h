@@ -76,7 +76,7 @@ hec_tensor make_copy(kit *k, const hec_tensor *x); /* contiguous */
 hec_tensor make_cast(kit *k, hec_dtype dtype, const hec_tensor *x);
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__, -1})
 
-/* Element by its row-major index, whatever the strides and the type (f32, f64, i8, i32). */
+/* Element by its row-major index, whatever the strides and the type; bf16 and f16 as bits. */
 double get(const hec_tensor *x, int64_t index);
 void put(const hec_tensor *x, int64_t index, double value);
 double get4(const hec_tensor *x, int64_t i, int64_t j, int64_t k, int64_t l);
