@@ -1,0 +1,230 @@
+/* config.c — a configuration made complete and checked, before anything is sized by it. */
+#include "model/model.h"
+
+#include <math.h>
+
+#include "base/status.h"
+#include "nn/dropout.h"
+#include "tensor/check.h"
+
+#define LARGEST INT32_MAX /* of any single size */
+
+bool head_is_vocabulary(hec_head head)
+{
+	return head == HEC_HEAD_LM || head == HEC_HEAD_MASKED;
+}
+
+int32_t model_padding_row(const hec_model_config *config)
+{
+	/* A word that ends sentences must be learned even where it also pads. */
+	return config->pad_id == config->eos_id ? -1 : config->pad_id;
+}
+
+static hec_status check_size(const char *where, const char *name, int64_t value, int64_t least)
+{
+	if (value < least || value > LARGEST)
+		return fail(HEC_ERR_ARGUMENT, "%s: %s is %lld, not %lld … %lld", where, name,
+		            (long long)value, (long long)least, (long long)LARGEST);
+	return HEC_OK;
+}
+
+static hec_status resolve_rotary(const char *where, hec_stack_config *s)
+{
+	hec_position_config *p = &s->position;
+	if (p->pairs != HEC_ROTARY_HALVES && p->pairs != HEC_ROTARY_INTERLEAVED)
+		return fail(HEC_ERR_ARGUMENT, "%s: rotary pairs %d are not known", where,
+		            (int)p->pairs);
+	if (p->rotary_width == 0)
+		p->rotary_width = s->attention.d_k;
+	if (p->rotary_width < 2 || p->rotary_width % 2 != 0 || p->rotary_width > s->attention.d_k)
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: rotary positions turn %lld numbers of a head of %lld: an even "
+		            "number of them is needed",
+		            where, (long long)p->rotary_width, (long long)s->attention.d_k);
+	return HEC_OK;
+}
+
+static hec_status resolve_relative(const char *where, hec_position_config *p, bool bidirectional)
+{
+	if (p->buckets == 0)
+		p->buckets = 32;
+	if (p->max_distance == 0)
+		p->max_distance = 128;
+	HEC_TRY(check_size(where, "position.buckets", p->buckets, 1));
+	HEC_TRY(check_size(where, "position.max_distance", p->max_distance, 1));
+	int64_t exact = p->buckets / (bidirectional ? 4 : 2);
+	if (exact < 1 || p->max_distance <= exact)
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: %lld relative buckets keep %lld distances apart, max_distance is "
+		            "%lld",
+		            where, (long long)p->buckets, (long long)exact,
+		            (long long)p->max_distance);
+	return HEC_OK;
+}
+
+static hec_status resolve_position(const char *where, hec_stack_config *s, bool bidirectional)
+{
+	hec_position_config *p = &s->position;
+	if ((unsigned)p->kind > HEC_POSITION_RELATIVE)
+		return fail(HEC_ERR_ARGUMENT, "%s: position kind %d is not known", where,
+		            (int)p->kind);
+	if (p->max == 0)
+		p->max = 512;
+	HEC_TRY(check_size(where, "position.max", p->max, 1));
+	HEC_TRY(check_size(where, "position.offset", p->offset, 0));
+	if (p->offset > 0 && p->kind != HEC_POSITION_LEARNED)
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: position.offset is %lld, only learned positions have one", where,
+		            (long long)p->offset);
+	if (p->base == 0)
+		p->base = 10000;
+	if (!(p->base > 0) || !isfinite(p->base))
+		return fail(HEC_ERR_ARGUMENT, "%s: position.base is %g", where, p->base);
+	if (p->sinusoid != HEC_SINUSOID_INTERLEAVED && p->sinusoid != HEC_SINUSOID_HALVES)
+		return fail(HEC_ERR_ARGUMENT, "%s: sinusoid %d is not known", where,
+		            (int)p->sinusoid);
+	if (p->kind == HEC_POSITION_ROTARY)
+		return resolve_rotary(where, s);
+	if (p->kind == HEC_POSITION_RELATIVE)
+		return resolve_relative(where, p, bidirectional);
+	return HEC_OK;
+}
+
+/* What the configuration leaves to the model is filled in; what it says must agree with it. */
+static hec_status set_width(const char *where, const char *name, int64_t C, int64_t *width)
+{
+	if (*width == 0)
+		*width = C;
+	if (*width != C)
+		return fail(HEC_ERR_ARGUMENT, "%s: %s is %lld, the model's width is %lld", where,
+		            name, (long long)*width, (long long)C);
+	return HEC_OK;
+}
+
+static hec_status set_size(const char *where, const char *name, size_t expected, size_t *size)
+{
+	if (*size == 0)
+		*size = expected;
+	if (*size != expected)
+		return fail(HEC_ERR_ARGUMENT, "%s: %s.size is %zu, expected %zu", where, name,
+		            *size, expected);
+	return HEC_OK;
+}
+
+static hec_status resolve_stack(const char *where, const hec_model_config *c, hec_stack_config *s,
+                                bool encoder)
+{
+	HEC_TRY(check_size(where, "layers", s->layers, 0));
+	if (s->layers == 0)
+		return HEC_OK;
+	hec_multi_head_config *a = &s->attention;
+	hec_feed_forward_config *f = &s->feed_forward;
+	HEC_TRY(set_size(where, "attention", sizeof *a, &a->size));
+	HEC_TRY(set_size(where, "feed_forward", sizeof *f, &f->size));
+	HEC_TRY(set_width(where, "attention.width", c->width, &a->width));
+	HEC_TRY(set_width(where, "attention.memory_width", c->width, &a->memory_width));
+	HEC_TRY(set_width(where, "attention.out_width", c->width, &a->out_width));
+	HEC_TRY(set_width(where, "feed_forward.width", c->width, &f->width));
+	a->site = f->site = 0;
+	hec_status status = hec_multi_head_resolve(a);
+	if (status != HEC_OK)
+		return fail_in(status, "%s", where);
+	if (s->norm_eps == 0)
+		s->norm_eps = 1e-5;
+	/* The layer itself says what is wrong with the rest. */
+	hec_encoder_layer layer;
+	hec_encoder_layer_config trial = {.size = sizeof trial,
+	                                  .attention = *a,
+	                                  .feed_forward = *f,
+	                                  .norm = s->norm,
+	                                  .norm_eps = s->norm_eps};
+	status = hec_encoder_layer_setup(&trial, &layer);
+	if (status != HEC_OK)
+		return fail_in(status, "%s", where);
+	if (s->embedding_scale == 0)
+		s->embedding_scale = 1;
+	if (!isfinite(s->embedding_scale))
+		return fail(HEC_ERR_ARGUMENT, "%s: embedding_scale is %g", where,
+		            s->embedding_scale);
+	status = dropout_check_p("dropout of the embeddings", s->dropout);
+	if (status != HEC_OK)
+		return fail_in(status, "%s", where);
+	HEC_TRY(check_size(where, "window", s->window, 0));
+	if (encoder && s->window > 0)
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: a window of %lld positions looks back only, an encoder does not",
+		            where, (long long)s->window);
+	return resolve_position(where, s, encoder);
+}
+
+static hec_status resolve_head(hec_model_config *c)
+{
+	if ((unsigned)c->head > HEC_HEAD_ANSWER)
+		return fail(HEC_ERR_ARGUMENT, "model: head %d is not known", (int)c->head);
+	if ((unsigned)c->head_act >= HEC_ACTIVATIONS)
+		return fail(HEC_ERR_ARGUMENT, "model: head_act %d is not known", (int)c->head_act);
+	HEC_TRY(dropout_check_p("model: head_dropout", c->head_dropout));
+	if (c->head == HEC_HEAD_ANSWER) {
+		if (c->labels != 0 && c->labels != 2)
+			return fail(HEC_ERR_ARGUMENT, "model: an answer has 2 labels, not %lld",
+			            (long long)c->labels);
+		c->labels = 2;
+	}
+	if (c->head == HEC_HEAD_CLASSIFY || c->head == HEC_HEAD_TOKENS)
+		HEC_TRY(check_size("model", "labels", c->labels, 1));
+	if (c->head == HEC_HEAD_CLASSIFY && c->decoder.layers > 0)
+		return fail(HEC_ERR_ARGUMENT, "model: classification reads the first position, "
+		                              "which in a decoder sees nothing else");
+	return HEC_OK;
+}
+
+static hec_status check_ids(const hec_model_config *c)
+{
+	const struct {
+		const char *name;
+		int32_t id;
+	} ids[] = {{"pad_id", c->pad_id},
+	           {"bos_id", c->bos_id},
+	           {"eos_id", c->eos_id},
+	           {"start_id", c->start_id}};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+		if (ids[i].id < -1 || ids[i].id >= c->vocab)
+			return fail(HEC_ERR_ARGUMENT,
+			            "model: %s is %d, not −1 (none) or one of %lld words",
+			            ids[i].name, (int)ids[i].id, (long long)c->vocab);
+	}
+	return HEC_OK;
+}
+
+hec_status hec_model_config_resolve(hec_model_config *config)
+{
+	HEC_TRY(CHECK_GIVEN("model", config));
+	if (config->size != sizeof *config)
+		return fail(HEC_ERR_ARGUMENT, "hec_model_config.size is %zu, expected %zu",
+		            config->size, sizeof *config);
+	hec_model_config c = *config;
+	HEC_TRY(check_size("model", "vocab", c.vocab, 1));
+	HEC_TRY(check_size("model", "width", c.width, 1));
+	HEC_TRY(check_size("model", "types", c.types, 0));
+	HEC_TRY(resolve_stack("encoder", &c, &c.encoder, true));
+	HEC_TRY(resolve_stack("decoder", &c, &c.decoder, false));
+	if (c.encoder.layers == 0 && c.decoder.layers == 0)
+		return fail(HEC_ERR_ARGUMENT, "model: neither an encoder nor a decoder has layers");
+	if (c.types > 0 && c.encoder.layers == 0)
+		return fail(HEC_ERR_ARGUMENT, "model: %lld token types, but no encoder",
+		            (long long)c.types);
+	/* One for the embeddings of each stack, one for the head. */
+	int64_t most = UINT16_MAX - 2, sites = c.encoder.layers * HEC_ENCODER_LAYER_SITES +
+	                                       c.decoder.layers * HEC_DECODER_LAYER_SITES;
+	if (sites > most)
+		return fail(HEC_ERR_ARGUMENT,
+		            "model: %lld and %lld layers have %lld dropouts, more than %lld",
+		            (long long)c.encoder.layers, (long long)c.decoder.layers,
+		            (long long)sites, (long long)most);
+	HEC_TRY(resolve_head(&c));
+	if (!(c.init_std >= 0) || !isfinite(c.init_std))
+		return fail(HEC_ERR_ARGUMENT, "model: init_std is %g", c.init_std);
+	HEC_TRY(check_ids(&c));
+	*config = c;
+	return HEC_OK;
+}

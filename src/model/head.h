@@ -1,0 +1,31 @@
+/* head.h — from hidden states to logits, forward and backward. */
+#ifndef MODEL_HEAD_H
+#define MODEL_HEAD_H
+
+#include "model/model.h"
+
+typedef struct head_kept {
+	hec_tensor pre, act; /* MASKED: [N, C] the dense layer before and after its curve */
+	hec_norm_kept norm;  /* MASKED */
+	hec_tensor in;       /* [N, C] what the last linear was given */
+	hec_tensor pooled;   /* CLASSIFY: [N, C] after tanh, before dropout */
+} head_kept;
+
+/* The rows that the head reads: all positions, or the first of each sequence. */
+hec_status head_rows(const hec_model *m, const hec_tensor *hidden, /* [B, T, C] */
+                     hec_tensor *rows /* [N, C] a view */);
+/* Logits of one row: V, labels or 2. 0: there is no head. */
+int64_t head_width(const hec_model *m);
+
+/* What is kept, and what is needed while it runs, is left in the arena. */
+hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const hec_dropout_key *key,
+                    const hec_tensor *rows, /* [N, C] */
+                    hec_tensor *logits,     /* [N, width] written */
+                    head_kept *kept);
+hec_status head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const hec_dropout_key *key,
+                    const head_kept *kept, const hec_tensor *rows,
+                    hec_tensor *dlogits, /* overwritten */
+                    hec_tensor *drows,   /* [N, C] written */
+                    hec_model *grad);
+
+#endif

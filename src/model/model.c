@@ -1,0 +1,484 @@
+/* model.c — making a model: layers set up, one block for all parameters, their first values, packs.
+ *
+ * The walk over the parameters runs once to measure, once to hand out places in the block, and again
+ * for each thing that is done to every parameter. */
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/ops.h>
+#include <hecate/random.h>
+
+#include "backend/backend.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "tensor/check.h"
+
+#define ALIGN_ELEMENTS                                                                             \
+	16             /* of a parameter in the block: a vector of any level, a line of the cache */
+#define ALIGN_BYTES 64 /* of a tensor in an arena */
+
+bool model_has_encoder(const hec_model *m)
+{
+	return m->config.encoder.layers > 0;
+}
+
+bool model_has_decoder(const hec_model *m)
+{
+	return m->config.decoder.layers > 0;
+}
+
+const model_stack *model_last_stack(const hec_model *m)
+{
+	return model_has_decoder(m) ? &m->decoder : &m->encoder;
+}
+
+/* ---- layers without parameters yet ---- */
+
+static hec_status setup_encoder(const hec_stack_config *c, model_stack *s, unsigned site)
+{
+	for (int64_t i = 0; i < c->layers; i++) {
+		hec_encoder_layer_config layer = {
+			.size = sizeof layer,
+			.attention = c->attention,
+			.feed_forward = c->feed_forward,
+			.norm = c->norm,
+			.norm_eps = c->norm_eps,
+			.norm_first = c->norm_first,
+			.residual_linear = c->residual_linear,
+			.site = (uint16_t)(site + (unsigned)i * HEC_ENCODER_LAYER_SITES),
+		};
+		HEC_TRY(hec_encoder_layer_setup(&layer, &s->encoder[i]));
+		if (c->position.kind == HEC_POSITION_ROTARY)
+			s->encoder[i].attention.rotary = &s->rotary;
+	}
+	return HEC_OK;
+}
+
+static hec_status setup_decoder(const hec_stack_config *c, model_stack *s, bool cross,
+                                unsigned site)
+{
+	for (int64_t i = 0; i < c->layers; i++) {
+		hec_decoder_layer_config layer = {
+			.size = sizeof layer,
+			.self = c->attention,
+			.feed_forward = c->feed_forward,
+			.norm = c->norm,
+			.norm_eps = c->norm_eps,
+			.norm_first = c->norm_first,
+			.residual_linear = c->residual_linear,
+			.site = (uint16_t)(site + (unsigned)i * HEC_DECODER_LAYER_SITES),
+		};
+		if (cross) {
+			layer.cross = c->attention;
+			layer.cross.fused = false; /* its q and its k, v read different rows */
+		}
+		HEC_TRY(hec_decoder_layer_setup(&layer, &s->decoder[i]));
+		if (c->position.kind == HEC_POSITION_ROTARY)
+			s->decoder[i].self.rotary = &s->rotary;
+	}
+	return HEC_OK;
+}
+
+static void setup_stack(const hec_model_config *c, const hec_stack_config *sc, bool bidirectional,
+                        unsigned site, model_stack *s)
+{
+	const hec_norm norm = {.kind = sc->norm, .eps = sc->norm_eps};
+	s->config = sc;
+	s->embedding =
+		(hec_embedding){.scale = sc->embedding_scale, .padding_id = model_padding_row(c)};
+	s->types = (hec_embedding){.scale = 1, .padding_id = -1};
+	s->rotary.pairs = sc->position.pairs;
+	s->relative = (hec_relative_bias){.bidirectional = bidirectional,
+	                                  .max_distance = sc->position.max_distance};
+	s->embedding_norm = s->final_norm = norm;
+	s->site = (uint16_t)site;
+}
+
+static hec_status setup(hec_model *m)
+{
+	const hec_model_config *c = &m->config;
+	unsigned site = 0;
+	if (model_has_encoder(m)) {
+		m->encoder.encoder = calloc((size_t)c->encoder.layers, sizeof(hec_encoder_layer));
+		if (!m->encoder.encoder)
+			return fail(HEC_ERR_MEMORY, "model: no memory for %lld encoder layers",
+			            (long long)c->encoder.layers);
+		setup_stack(c, &c->encoder, true, site++, &m->encoder);
+		HEC_TRY(setup_encoder(&c->encoder, &m->encoder, site));
+		site += (unsigned)c->encoder.layers * HEC_ENCODER_LAYER_SITES;
+	}
+	if (model_has_decoder(m)) {
+		m->decoder.decoder = calloc((size_t)c->decoder.layers, sizeof(hec_decoder_layer));
+		if (!m->decoder.decoder)
+			return fail(HEC_ERR_MEMORY, "model: no memory for %lld decoder layers",
+			            (long long)c->decoder.layers);
+		setup_stack(c, &c->decoder, false, site++, &m->decoder);
+		HEC_TRY(setup_decoder(&c->decoder, &m->decoder, model_has_encoder(m), site));
+		site += (unsigned)c->decoder.layers * HEC_DECODER_LAYER_SITES;
+	}
+	m->head_site = (uint16_t)site;
+	m->norm = (hec_norm){.kind = model_last_stack(m)->config->norm,
+	                     .eps = model_last_stack(m)->config->norm_eps};
+	return HEC_OK;
+}
+
+/* ---- the table and the block ---- */
+
+typedef struct placing {
+	hec_model *model; /* NULL: only measuring */
+	size_t count, name_bytes, elements;
+} placing;
+
+static hec_status place(void *user, const hec_param *p)
+{
+	placing *at = user;
+	size_t n = 1, end;
+	for (int i = 0; i < p->rank; i++) {
+		if (!size_mul(n, (size_t)p->shape[i], &n) || n > PTRDIFF_MAX / 8)
+			return fail(HEC_ERR_MEMORY, "%s: more than can be addressed", p->name);
+	}
+	if (!size_add(at->elements, n, &end) || !size_align(end, ALIGN_ELEMENTS, &end) ||
+	    end > PTRDIFF_MAX / 8)
+		return fail(HEC_ERR_MEMORY, "%s: the model is more than can be addressed", p->name);
+	size_t length = strlen(p->name) + 1;
+	if (at->model) {
+		hec_model *m = at->model;
+		char *name = memcpy(m->names + at->name_bytes, p->name, length);
+		hec_model_param *row = &m->params[at->count];
+		*row = (hec_model_param){.name = name,
+		                         .rank = p->rank,
+		                         .offset = (int64_t)at->elements,
+		                         .count = (int64_t)n,
+		                         .decay = p->rank > 1};
+		memcpy(row->shape, p->shape, sizeof row->shape);
+		*p->tensor = hec_model_tensor(m, at->count);
+	}
+	at->count++;
+	at->name_bytes += length;
+	at->elements = end;
+	return HEC_OK;
+}
+
+static hec_status make_block(hec_model *m)
+{
+	placing measured = {0}, placed = {.model = m};
+	HEC_TRY(model_walk(m, place, &measured));
+	m->params = calloc(measured.count, sizeof *m->params);
+	m->names = malloc(measured.name_bytes);
+	if (!m->params || !m->names)
+		return fail(HEC_ERR_MEMORY, "model: no memory for a table of %zu parameters",
+		            measured.count);
+	const int64_t elements = (int64_t)measured.elements;
+	size_t bytes = measured.elements * hec_dtype_size(m->dtype);
+	HEC_TRY(hec_arena_create(bytes, &m->memory));
+	HEC_TRY(hec_arena_tensor(m->memory, m->dtype, 1, &elements, &m->block));
+	memset(m->block.data, 0, bytes);
+	m->count = measured.count;
+	HEC_TRY(model_walk(m, place, &placed));
+	model_tie(m);
+	return HEC_OK;
+}
+
+/* ---- tables of positions ---- */
+
+/* Bytes of a stack's tables, and where `tables` is given, their places in it. */
+static hec_status place_tables(const hec_model *m, model_stack *s, hec_arena *tables, size_t *bytes)
+{
+	if (!s->config)
+		return HEC_OK;
+	const hec_position_config *p = &s->config->position;
+	const bool sinusoidal = p->kind == HEC_POSITION_SINUSOIDAL;
+	if (!sinusoidal && p->kind != HEC_POSITION_ROTARY)
+		return HEC_OK;
+	const int64_t shape[2] = {p->max, sinusoidal ? m->config.width : p->rotary_width / 2};
+	size_t one;
+	if (!size_mul((size_t)shape[0], (size_t)shape[1], &one) ||
+	    !size_mul(one, hec_dtype_size(m->dtype), &one) || !size_add(one, ALIGN_BYTES, &one) ||
+	    !size_mul(one, sinusoidal ? 1 : 2, &one) || !size_add(*bytes, one, bytes))
+		return fail(HEC_ERR_MEMORY, "model: tables of %lld positions", (long long)p->max);
+	if (!tables)
+		return HEC_OK;
+	if (sinusoidal)
+		return hec_arena_tensor(tables, m->dtype, 2, shape, &s->positions);
+	HEC_TRY(hec_arena_tensor(tables, m->dtype, 2, shape, &s->rotary.cosine));
+	return hec_arena_tensor(tables, m->dtype, 2, shape, &s->rotary.sine);
+}
+
+static hec_status make_tables(hec_model *m)
+{
+	size_t bytes = 0;
+	HEC_TRY(place_tables(m, &m->encoder, NULL, &bytes));
+	HEC_TRY(place_tables(m, &m->decoder, NULL, &bytes));
+	if (bytes == 0)
+		return HEC_OK;
+	HEC_TRY(hec_arena_create(bytes, &m->tables));
+	HEC_TRY(place_tables(m, &m->encoder, m->tables, &bytes));
+	return place_tables(m, &m->decoder, m->tables, &bytes);
+}
+
+static hec_status fill_tables(hec_ctx *ctx, model_stack *s)
+{
+	if (!s->config)
+		return HEC_OK;
+	const hec_position_config *p = &s->config->position;
+	if (p->kind == HEC_POSITION_SINUSOIDAL)
+		return hec_position_sinusoidal(ctx, p->sinusoid, p->base, 0, &s->positions);
+	if (p->kind == HEC_POSITION_ROTARY)
+		return hec_rotary_fill(ctx, p->base, &s->rotary);
+	return HEC_OK;
+}
+
+static void copy_table(const hec_tensor *from, hec_tensor *to)
+{
+	if (is_present(from))
+		memcpy(to->data, from->data,
+		       (size_t)hec_tensor_count(from) * hec_dtype_size(from->dtype));
+}
+
+static void copy_tables(const model_stack *from, model_stack *to)
+{
+	if (from->config && from->config->position.kind == HEC_POSITION_SINUSOIDAL)
+		copy_table(&from->positions, &to->positions);
+	copy_table(&from->rotary.cosine, &to->rotary.cosine);
+	copy_table(&from->rotary.sine, &to->rotary.sine);
+}
+
+/* ---- making and unmaking ---- */
+
+void hec_model_destroy(hec_model *m)
+{
+	if (!m)
+		return;
+	hec_arena_destroy(m->memory);
+	hec_arena_destroy(m->tables);
+	hec_arena_destroy(m->packs);
+	free(m->encoder.encoder);
+	free(m->decoder.decoder);
+	free(m->params);
+	free(m->names);
+	free(m);
+}
+
+static hec_status build(hec_model *m)
+{
+	HEC_TRY(setup(m));
+	HEC_TRY(make_block(m));
+	return make_tables(m);
+}
+
+/* A model of zeros, its tables not yet filled. */
+static hec_status allocate(const hec_model_config *config, hec_dtype dtype, hec_model **out)
+{
+	HEC_TRY(CHECK_GIVEN("model", config));
+	HEC_TRY(CHECK_GIVEN("model", out));
+	if (dtype != HEC_F32 && dtype != HEC_F64)
+		return fail(HEC_ERR_ARGUMENT, "model: parameters in %s; f32 and f64 can be run",
+		            hec_dtype_name(dtype));
+	hec_model_config resolved = *config;
+	HEC_TRY(hec_model_config_resolve(&resolved));
+	hec_model *m = calloc(1, sizeof *m);
+	if (!m)
+		return fail(HEC_ERR_MEMORY, "model: no memory");
+	m->config = resolved;
+	m->dtype = dtype;
+	hec_status status = build(m);
+	if (status != HEC_OK)
+		hec_model_destroy(m);
+	else
+		*out = m;
+	return status;
+}
+
+hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
+                              hec_model **out)
+{
+	HEC_TRY(CHECK_GIVEN("model", ctx));
+	hec_model *m;
+	HEC_TRY(allocate(config, dtype, &m));
+	hec_status status = fill_tables(ctx, &m->encoder);
+	if (status == HEC_OK)
+		status = fill_tables(ctx, &m->decoder);
+	if (status != HEC_OK)
+		hec_model_destroy(m);
+	else
+		*out = m;
+	return status;
+}
+
+hec_status hec_model_like(const hec_model *model, hec_model **out)
+{
+	HEC_TRY(CHECK_GIVEN("model", model));
+	hec_model *m;
+	HEC_TRY(allocate(&model->config, model->dtype, &m));
+	copy_tables(&model->encoder, &m->encoder);
+	copy_tables(&model->decoder, &m->decoder);
+	*out = m;
+	return HEC_OK;
+}
+
+/* ---- first values ---- */
+
+typedef struct starting {
+	hec_param_alloc alloc;
+	double matrices; /* standard deviation of linears' matrices; 0: Xavier */
+	double tables;   /* and of embeddings */
+} starting;
+
+static hec_status start_param(void *user, const hec_param *p)
+{
+	starting *s = user;
+	double deviation = p->init == HEC_INIT_NORMAL   ? s->tables
+	                   : p->init == HEC_INIT_XAVIER ? s->matrices
+	                                                : 0;
+	if (deviation == 0)
+		return hec_param_initialise(&s->alloc, p);
+	return hec_random_normal(s->alloc.ctx, s->alloc.seed, s->alloc.count++, 0, deviation,
+	                         p->tensor);
+}
+
+static hec_status zero_row(hec_ctx *ctx, const hec_tensor *table, int32_t row)
+{
+	hec_tensor one;
+	HEC_TRY(hec_tensor_slice(table, 0, row, 1, &one));
+	return hec_fill(ctx, 0, &one);
+}
+
+hec_status model_zero_padding(hec_ctx *ctx, hec_model *m)
+{
+	int32_t row = model_padding_row(&m->config);
+	if (row < 0)
+		return HEC_OK;
+	if (model_has_encoder(m))
+		HEC_TRY(zero_row(ctx, &m->encoder.embedding.table, row));
+	return model_has_decoder(m) ? zero_row(ctx, &m->decoder.embedding.table, row) : HEC_OK;
+}
+
+static hec_status start(hec_ctx *ctx, hec_model *m, uint64_t seed)
+{
+	const hec_model_config *c = &m->config;
+	starting s = {.alloc = {.size = sizeof s.alloc, .ctx = ctx, .seed = seed},
+	              .matrices = c->init_std,
+	              .tables = c->init_std > 0 ? c->init_std : 1 / sqrt((double)c->width)};
+	HEC_TRY(model_walk(m, start_param, &s));
+	return model_zero_padding(ctx, m);
+}
+
+hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
+                            uint64_t seed, hec_model **out)
+{
+	HEC_TRY(CHECK_GIVEN("model", out));
+	hec_model *m;
+	HEC_TRY(model_create_empty(ctx, config, dtype, &m));
+	hec_status status = start(ctx, m, seed);
+	if (status != HEC_OK)
+		hec_model_destroy(m);
+	else
+		*out = m;
+	return status;
+}
+
+/* ---- packs ---- */
+
+typedef struct packing {
+	hec_param_alloc alloc;
+	size_t bytes;
+} packing;
+
+static bool is_tied(const hec_model *m)
+{
+	return head_is_vocabulary(m->config.head) && !m->config.separate_output;
+}
+
+static hec_status measure_pack(packing *p, int64_t out, int64_t in, hec_dtype dtype)
+{
+	const backend_ops *ops = &ctx_backend(p->alloc.ctx)->ops[dtype];
+	if (!ops->gemm_pack_size)
+		return HEC_OK;
+	size_t fwd = ops->gemm_pack_size(in, out),
+	       bwd = p->alloc.with_bwd ? ops->gemm_pack_size(out, in) : 0;
+	if (!size_align(fwd, ALIGN_BYTES, &fwd) || !size_align(bwd, ALIGN_BYTES, &bwd) ||
+	    !size_add(p->bytes, fwd, &p->bytes) || !size_add(p->bytes, bwd, &p->bytes))
+		return fail(HEC_ERR_MEMORY, "model: packs are more than can be addressed");
+	return HEC_OK;
+}
+
+/* Adds to the bytes needed, and forgets what was packed before. */
+static hec_status unpack_param(void *user, const hec_param *p)
+{
+	if (!p->linear)
+		return HEC_OK;
+	p->linear->w_fwd = p->linear->w_bwd = (hec_packed){0};
+	return measure_pack(user, p->shape[0], p->shape[1], p->tensor->dtype);
+}
+
+static hec_status make_packs(hec_ctx *ctx, hec_model *m, bool with_bwd)
+{
+	const void *backend = ctx_backend(ctx);
+	if (m->packs && m->packed_for == backend && (m->packed_bwd || !with_bwd))
+		return HEC_OK;
+	packing measured = {.alloc = {.ctx = ctx, .with_bwd = with_bwd}};
+	hec_arena_destroy(m->packs);
+	m->packs = NULL;
+	m->packed_for = NULL;
+	HEC_TRY(model_walk(m, unpack_param, &measured));
+	m->output.w_fwd = m->output.w_bwd = (hec_packed){0};
+	if (is_tied(m))
+		HEC_TRY(measure_pack(&measured, m->config.vocab, m->config.width, m->dtype));
+	HEC_TRY(hec_arena_create(measured.bytes, &m->packs));
+	m->packed_for = backend;
+	m->packed_bwd = with_bwd;
+	return HEC_OK;
+}
+
+hec_status hec_model_pack(hec_ctx *ctx, hec_model *m, bool with_bwd)
+{
+	HEC_TRY(CHECK_GIVEN("model", ctx));
+	HEC_TRY(CHECK_GIVEN("model", m));
+	HEC_TRY(make_packs(ctx, m, with_bwd));
+	hec_param_alloc alloc = {
+		.size = sizeof alloc, .ctx = ctx, .arena = m->packs, .with_bwd = with_bwd};
+	HEC_TRY(model_walk(m, hec_param_pack, &alloc));
+	return is_tied(m) ? hec_linear_pack(ctx, m->packs, with_bwd, &m->output) : HEC_OK;
+}
+
+/* ---- looking at it ---- */
+
+const hec_model_config *hec_model_config_of(const hec_model *m)
+{
+	return &m->config;
+}
+
+size_t hec_model_param_count(const hec_model *m)
+{
+	return m->count;
+}
+
+const hec_model_param *hec_model_param_at(const hec_model *m, size_t i)
+{
+	return i < m->count ? &m->params[i] : NULL;
+}
+
+hec_tensor hec_model_block(const hec_model *m)
+{
+	return m->block;
+}
+
+hec_tensor hec_model_tensor(const hec_model *m, size_t i)
+{
+	const hec_model_param *p = hec_model_param_at(m, i);
+	hec_tensor t = HEC_TENSOR_NONE;
+	if (!p)
+		return t;
+	t = hec_tensor_1d((char *)m->block.data + (size_t)p->offset * hec_dtype_size(m->dtype),
+	                  m->dtype, p->count);
+	t.rank = p->rank;
+	for (int i_axis = p->rank - 1; i_axis >= 0; i_axis--) {
+		t.shape[i_axis] = p->shape[i_axis];
+		t.stride[i_axis] =
+			i_axis == p->rank - 1 ? 1 : t.stride[i_axis + 1] * t.shape[i_axis + 1];
+	}
+	return t;
+}

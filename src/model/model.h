@@ -1,0 +1,69 @@
+/* model.h — the inside of hec_model: one block of parameters, and the layers whose tensors are views
+ * of it.
+ *
+ *   ids → embed → layers → final norm → head
+ *          one stack or two             */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include <hecate/decoder_layer.h>
+#include <hecate/embedding.h>
+#include <hecate/encoder_layer.h>
+#include <hecate/model.h>
+
+/* Encoder or decoder. What a configuration does not ask for is absent. */
+typedef struct model_stack {
+	const hec_stack_config *config; /* of the model */
+	hec_embedding embedding;        /* [V, C]; the two stacks may share it */
+	hec_embedding types;            /* [types, C] */
+	hec_tensor positions;           /* [offset + max, C] learned, or the sinusoidal table */
+	hec_rotary rotary;
+	hec_relative_bias relative;
+	hec_norm embedding_norm, final_norm;
+	hec_encoder_layer *encoder; /* [layers], one of the two */
+	hec_decoder_layer *decoder;
+	uint16_t site; /* of the dropout of the embeddings */
+} model_stack;
+
+struct hec_model {
+	hec_model_config config; /* resolved */
+	hec_dtype dtype;
+	model_stack encoder, decoder;
+	hec_linear dense;  /* head: [C, C] of MASKED and CLASSIFY */
+	hec_norm norm;     /* head: of MASKED */
+	hec_linear output; /* head: [V, C]; w is the embedding's where they are tied */
+	hec_linear labels; /* head: [labels, C] */
+	uint16_t head_site;
+
+	hec_model_param *params; /* the table; names lie in `names` */
+	size_t count;
+	char *names;
+	hec_tensor block;
+	hec_arena *memory; /* of the block */
+	hec_arena *tables; /* of positions that are not learned; NULL: there are none */
+	hec_arena *packs;
+	const void *packed_for; /* the backend that the packs are for */
+	bool packed_bwd;
+};
+
+/* All parameters zero, tables of positions made: for what is then read from files. */
+hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
+                              hec_model **out);
+
+/* Every parameter once, always in the same order. */
+hec_status model_walk(hec_model *model, hec_param_fn *fn, void *user);
+/* Tensors that share a parameter become views of it. */
+void model_tie(hec_model *model);
+
+bool model_has_encoder(const hec_model *model);
+bool model_has_decoder(const hec_model *model);
+/* The stack that the head reads. */
+const model_stack *model_last_stack(const hec_model *model);
+/* Whether the head gives a logit for each word of the vocabulary. */
+bool head_is_vocabulary(hec_head head);
+/* Whose embedding stays zero and takes no gradient, or −1. */
+int32_t model_padding_row(const hec_model_config *config);
+/* That row made zero: of parameters, or of gradients. */
+hec_status model_zero_padding(hec_ctx *ctx, hec_model *model);
+
+#endif

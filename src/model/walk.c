@@ -1,0 +1,105 @@
+/* walk.c — the parameters of a model in their order: embeddings, encoder, decoder, head. */
+#include <stdio.h>
+
+#include "base/status.h"
+#include "model/model.h"
+#include "nn/param.h"
+
+static hec_status walk_table(const param_walk *walk, const char *name, hec_tensor *table,
+                             int64_t rows, int64_t columns)
+{
+	char full[PARAM_NAME];
+	HEC_TRY(param_join(walk->prefix, name, full));
+	hec_param p = {.name = full,
+	               .tensor = table,
+	               .rank = 2,
+	               .shape = {rows, columns},
+	               .init = HEC_INIT_NORMAL};
+	return walk->fn(walk->user, &p);
+}
+
+static hec_status walk_layers(const param_walk *walk, model_stack *s)
+{
+	for (int64_t i = 0; i < s->config->layers; i++) {
+		char number[32], name[PARAM_NAME];
+		(void)snprintf(number, sizeof number, "layers.%lld", (long long)i);
+		HEC_TRY(param_join(walk->prefix, number, name));
+		HEC_TRY(s->encoder ? hec_encoder_layer_params(&s->encoder[i], name, walk->fn,
+		                                              walk->user)
+		                   : hec_decoder_layer_params(&s->decoder[i], name, walk->fn,
+		                                              walk->user));
+	}
+	return HEC_OK;
+}
+
+static hec_status walk_stack(const param_walk *walk, const hec_model_config *c, model_stack *s,
+                             bool own_embedding)
+{
+	const hec_stack_config *sc = s->config;
+	const hec_position_config *p = &sc->position;
+	if (own_embedding)
+		HEC_TRY(walk_table(walk, "embedding", &s->embedding.table, c->vocab, c->width));
+	if (c->types > 0 && s->encoder)
+		HEC_TRY(walk_table(walk, "types", &s->types.table, c->types, c->width));
+	if (p->kind == HEC_POSITION_LEARNED)
+		HEC_TRY(walk_table(walk, "positions", &s->positions, p->offset + p->max, c->width));
+	if (p->kind == HEC_POSITION_RELATIVE)
+		HEC_TRY(walk_table(walk, "relative", &s->relative.table, p->buckets,
+		                   sc->attention.heads));
+	if (sc->embedding_norm)
+		HEC_TRY(walk_norm(walk, "embedding_norm", &s->embedding_norm, c->width));
+	HEC_TRY(walk_layers(walk, s));
+	return sc->final_norm ? walk_norm(walk, "final_norm", &s->final_norm, c->width) : HEC_OK;
+}
+
+static hec_status walk_head(const param_walk *walk, hec_model *m)
+{
+	const hec_model_config *c = &m->config;
+	param_walk head = {"head", walk->fn, walk->user};
+	if (c->head == HEC_HEAD_MASKED || c->head == HEC_HEAD_CLASSIFY)
+		HEC_TRY(walk_linear(&head, "dense", &m->dense, c->width, c->width, true));
+	if (c->head == HEC_HEAD_MASKED)
+		HEC_TRY(walk_norm(&head, "norm", &m->norm, c->width));
+	if (c->head >= HEC_HEAD_CLASSIFY)
+		return walk_linear(&head, "labels", &m->labels, c->labels, c->width, true);
+	if (!head_is_vocabulary(c->head))
+		return HEC_OK;
+	if (c->separate_output)
+		HEC_TRY(walk_linear(&head, "output", &m->output, c->vocab, c->width, false));
+	if (!c->output_bias)
+		return HEC_OK;
+	hec_param b = {.name = "head.output.b",
+	               .tensor = &m->output.b,
+	               .rank = 1,
+	               .shape = {c->vocab},
+	               .init = HEC_INIT_ZERO};
+	return walk->fn(walk->user, &b);
+}
+
+void model_tie(hec_model *m)
+{
+	const hec_model_config *c = &m->config;
+	if (!c->separate_embeddings && model_has_encoder(m) && model_has_decoder(m))
+		m->decoder.embedding.table = m->encoder.embedding.table;
+	if (head_is_vocabulary(c->head) && !c->separate_output)
+		m->output.w = model_last_stack(m)->embedding.table;
+}
+
+hec_status model_walk(hec_model *m, hec_param_fn *fn, void *user)
+{
+	const hec_model_config *c = &m->config;
+	const bool both = model_has_encoder(m) && model_has_decoder(m),
+		   shared = !both || !c->separate_embeddings;
+	param_walk walk = {"", fn, user};
+	if (shared)
+		HEC_TRY(walk_table(&walk, "embedding",
+		                   model_has_encoder(m) ? &m->encoder.embedding.table
+		                                        : &m->decoder.embedding.table,
+		                   c->vocab, c->width));
+	param_walk encoder = {"encoder", fn, user}, decoder = {"decoder", fn, user};
+	if (model_has_encoder(m))
+		HEC_TRY(walk_stack(&encoder, c, &m->encoder, !shared));
+	if (model_has_decoder(m))
+		HEC_TRY(walk_stack(&decoder, c, &m->decoder, !shared));
+	return walk_head(&walk, m);
+}
