@@ -29,9 +29,19 @@ HEC_API void hec_model_destroy(hec_model *model); /* takes NULL */
 HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* resolved */
 
 /* One table drives initialisation, loading, saving, gradients and learning: every parameter lies at
- * its offset in one block of memory. Tied tensors appear once. */
+ * its offset in one block of memory. Tied tensors appear once. Names, in this order, where the
+ * configuration has them (STACK: encoder, decoder; a linear has .w and .b, a norm .gamma and .beta):
+ *   embedding, or STACK.embedding where they are separate         [V, C]
+ *   encoder.types [types, C], STACK.positions [offset + max, C], STACK.relative [buckets, H]
+ *   STACK.embedding_norm
+ *   encoder.layers.N.{attention.{q,k,v | qkv}, attention.out, residual1, norm1,
+ *                     feed_forward.{gate, up, down}, residual2, norm2}
+ *   decoder.layers.N.{self.…, residual1, norm1, cross.…, residual2, norm2,
+ *                     feed_forward.…, residual3, norm3}
+ *   STACK.final_norm
+ *   head.dense, head.norm, head.labels, head.output.w [V, C] where separate, head.output.b [V] */
 typedef struct hec_model_param {
-	const char *name; /* e.g. "encoder.layers.0.self_attention.q.w" */
+	const char *name; /* e.g. "encoder.layers.0.attention.q.w", "decoder.layers.0.cross.out.b" */
 	int rank;
 	int64_t shape[HEC_MAX_RANK];
 	int64_t offset; /* in elements, from the start of the block; a multiple of 16 */
@@ -79,7 +89,8 @@ HEC_API HEC_MUST_USE hec_status hec_model_fwd(hec_ctx *ctx, hec_arena *arena,
                                               const hec_dropout_key *key, /* NULL: no dropout */
                                               hec_model_output *output, /* written where present */
                                               hec_model_kept **kept /* NULL: only running */);
-/* dlogits may be overwritten. */
+/* dlogits may be overwritten; without a head it is the gradient of hidden. The row of pad_id keeps a
+ * gradient of zero. */
 HEC_API HEC_MUST_USE hec_status hec_model_bwd(hec_ctx *ctx, hec_arena *arena,
                                               const hec_model *model, const hec_model_input *input,
                                               const hec_dropout_key *key,

@@ -37,7 +37,7 @@ typedef struct hec_position_config {
  * layer; their width, memory_width and site are filled in. */
 typedef struct hec_stack_config {
 	int64_t layers;                  /* 0: the model has no such stack */
-	hec_multi_head_config attention; /* of self- and cross-attention */
+	hec_multi_head_config attention; /* of self- and cross-attention; cross is never fused */
 	hec_feed_forward_config feed_forward;
 	hec_norm_kind norm;
 	double norm_eps; /* 0: 1e-5 */

@@ -1,0 +1,142 @@
+/* models.c — configurations, parameters and batches of small models. */
+#include "support/models.h"
+
+static hec_stack_config stack_variant(int n, double dropout, bool encoder)
+{
+	static const hec_activation acts[] = {HEC_ACT_GELU, HEC_ACT_SILU, HEC_ACT_GELU_TANH};
+	static const hec_position_kind kinds[] = {HEC_POSITION_SINUSOIDAL, HEC_POSITION_LEARNED,
+	                                          HEC_POSITION_ROTARY, HEC_POSITION_RELATIVE,
+	                                          HEC_POSITION_NONE};
+	hec_stack_config s = {
+		.layers = encoder ? 1 + n % 2 : 2 - n % 2,
+		.attention = {.heads = 2,
+	                      .fused = n % 4 == 1,
+	                      .no_bias = n % 4 == 2,
+	                      .no_out_bias = n % 4 == 2,
+	                      .dropout_qkv = n % 3 == 0 ? dropout : 0,
+	                      .dropout_weights = dropout,
+	                      .dropout_out = dropout},
+		.feed_forward = {.hidden = 7,
+	                         .act = acts[n % 3],
+	                         .gated = n % 4 == 3,
+	                         .no_bias = n % 4 == 2,
+	                         .dropout_hidden = dropout,
+	                         .dropout_out = dropout},
+		.norm = n % 4 == 2 ? HEC_NORM_RMS : HEC_NORM_LAYER,
+		.norm_eps = 1e-3,
+		.norm_first = n % 2 == 1,
+		.residual_linear = n == 7,
+		.embedding_norm = n % 3 == 2,
+		.final_norm = n % 2 == 1,
+		.embedding_scale = n % 3 == 0 ? 2.5 : 0,
+		.dropout = dropout,
+		.window = !encoder && n == 6 ? 2 : 0,
+		.position = {.kind = kinds[n % 5],
+	                     .max = 9,
+	                     .offset = n % 5 == 1 ? 2 : 0,
+	                     .pairs = n % 2 ? HEC_ROTARY_INTERLEAVED : HEC_ROTARY_HALVES,
+	                     .sinusoid = n % 2 ? HEC_SINUSOID_HALVES : HEC_SINUSOID_INTERLEAVED,
+	                     .rotary_width = n == 7 ? 2 : 0,
+	                     .buckets = 4,
+	                     .max_distance = 6},
+	};
+	if (n >= 5) { /* heads that are no share of the width */
+		s.attention.kv_heads = n % 2 ? 1 : 2;
+		s.attention.d_k = 4;
+		s.attention.d_v = 3;
+	}
+	return s;
+}
+
+hec_model_config model_variant(model_form form, int n, hec_head head, double dropout)
+{
+	hec_model_config c = {
+		.size = sizeof c,
+		.vocab = 7,
+		.width = n % 5 == 2 || n < 5 ? 4 : 5,
+		.types = form == FORM_ENCODER && n % 2 ? 2 : 0,
+		.separate_embeddings = n % 3 == 1,
+		.separate_output = n % 3 == 2,
+		.output_bias = n % 2 == 0,
+		.head = head,
+		.head_act = HEC_ACT_GELU,
+		.head_dropout = dropout,
+		.labels = head == HEC_HEAD_CLASSIFY || head == HEC_HEAD_TOKENS ? 3 : 0,
+		.pad_id = -1,
+		.bos_id = -1,
+		.eos_id = -1,
+		.start_id = -1,
+	};
+	if (form != FORM_DECODER)
+		c.encoder = stack_variant(n, dropout, true);
+	if (form != FORM_ENCODER)
+		c.decoder = stack_variant(form != FORM_BOTH ? n
+		                          : n < 9           ? n + 1
+		                                            : 5,
+		                          dropout, false);
+	return c;
+}
+
+hec_model *model_open(kit *k, const hec_model_config *config, hec_dtype dtype)
+{
+	hec_model *m = NULL;
+	OK(k, hec_model_create(k->ctx, config, dtype, 7, &m));
+	for (size_t i = 0; i < hec_model_param_count(m); i++) {
+		hec_tensor t = hec_model_tensor(m, i);
+		for (int64_t j = 0; j < hec_tensor_count(&t); j++)
+			put(&t, j, get(&t, j) + 0.2 * draw_normal(k));
+	}
+	return m;
+}
+
+static hec_tensor draw_ids(kit *k, int64_t B, int64_t T, int64_t most)
+{
+	hec_tensor ids = make(k, HEC_I32, SHAPE(B, T));
+	for (int64_t i = 0; i < B * T; i++)
+		put(&ids, i, (double)draw_in(k, 0, most - 1));
+	return ids;
+}
+
+void batch_open(model_batch *batch, kit *k, const hec_model *model, int64_t B, int64_t S, int64_t T,
+                bool ragged)
+{
+	const hec_model_config *c = hec_model_config_of(model);
+	*batch = (model_batch){.input = {.size = sizeof batch->input}};
+	for (int64_t b = 0; b < B; b++) {
+		batch->length[b] = (int32_t)(b == 0 ? S : draw_in(k, 1, S));
+		batch->decoder_length[b] = (int32_t)(b == 0 ? T : draw_in(k, 1, T));
+	}
+	if (c->encoder.layers > 0) {
+		batch->input.ids = draw_ids(k, B, S, c->vocab);
+		if (ragged)
+			batch->input.length = batch->length;
+	}
+	if (c->types > 0)
+		batch->input.types = draw_ids(k, B, S, c->types);
+	if (c->decoder.layers > 0) {
+		batch->input.decoder_ids = draw_ids(k, B, T, c->vocab);
+		if (ragged)
+			batch->input.decoder_length = batch->decoder_length;
+	}
+}
+
+hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *input)
+{
+	const hec_model_config *c = hec_model_config_of(model);
+	const hec_tensor *ids = c->decoder.layers > 0 ? &input->decoder_ids : &input->ids;
+	hec_dtype dtype = hec_model_block(model).dtype;
+	const int64_t B = ids->shape[0], T = ids->shape[1];
+	switch (c->head) {
+	case HEC_HEAD_NONE:
+		return make(k, dtype, SHAPE(B, T, c->width));
+	case HEC_HEAD_LM:
+	case HEC_HEAD_MASKED:
+		return make(k, dtype, SHAPE(B, T, c->vocab));
+	case HEC_HEAD_CLASSIFY:
+		return make(k, dtype, SHAPE(B, c->labels));
+	case HEC_HEAD_TOKENS:
+	case HEC_HEAD_ANSWER:
+		break;
+	}
+	return make(k, dtype, SHAPE(B, T, c->labels));
+}

@@ -1,0 +1,28 @@
+/* models.h — small models of every form, for tests that hold for each of them. */
+#ifndef TESTS_SUPPORT_MODELS_H
+#define TESTS_SUPPORT_MODELS_H
+
+#include "support/test.h"
+
+typedef enum model_form { FORM_ENCODER, FORM_DECODER, FORM_BOTH } model_form;
+#define MODEL_FORMS 3
+
+/* Variant n of 0 … 9 draws on every choice: positions, norms, activations, ties, sizes of heads. */
+#define MODEL_VARIANTS 10
+hec_model_config model_variant(model_form form, int n, hec_head head, double dropout);
+
+/* Random parameters everywhere, norms and biases among them. */
+hec_model *model_open(kit *k, const hec_model_config *config, hec_dtype dtype);
+
+/* A batch of B sequences of random ids and lengths; what the form has no use for stays absent. */
+typedef struct model_batch {
+	hec_model_input input;
+	int32_t length[8], decoder_length[8];
+} model_batch;
+void batch_open(model_batch *batch, kit *k, const hec_model *model, int64_t B, int64_t S, int64_t T,
+                bool ragged);
+
+/* A tensor for the logits of a batch, poisoned. */
+hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *input);
+
+#endif
