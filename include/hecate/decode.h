@@ -1,7 +1,15 @@
 /* decode.h — choosing what to write: greedy, beam search, sampling.
  *
  * Beam search is the one that Hugging Face Transformers defines, step for step, so that the same
- * model gives the same tokens. One beam is greedy. */
+ * model gives the same tokens: at each step the best 2 · beams continuations of all beams are looked
+ * at; those among the first `beams` that end are candidates for the result, and the best `beams`
+ * that do not end go on. One beam is greedy.
+ *
+ * What changes the choice, in this order: repetition_penalty, no_repeat_ngram, min_tokens,
+ * forced_bos, forced_eos, suppress; then, where sampling, temperature, top_k, top_p, min_p. Beams
+ * change log p, greedy and sampling the logits (it matters to repetition_penalty alone).
+ *
+ * Ties: of equal logits the lower id, of equal scores the lower beam, of equal results the older. */
 #ifndef HECATE_DECODE_H
 #define HECATE_DECODE_H
 
@@ -22,48 +30,54 @@ typedef int hec_decode_token(void *user, int64_t source, int32_t id);
 
 typedef struct hec_decode_options {
 	size_t size;           /* sizeof(hec_decode_options) */
-	int64_t beams;         /* 0 or 1: greedy, or sampling */
+	int64_t beams;         /* as the session's; 0 or 1: greedy, or sampling */
 	int64_t nbest;         /* hypotheses returned for each source, ≤ beams; 0: 1 */
 	double length_penalty; /* score = log p / length^penalty */
 	hec_early_stopping early;
-	int64_t min_tokens,
-		max_tokens; /* of what is written, end of sentence counted; max 0: as many as the session holds */
+	int64_t min_tokens;        /* the end is not written before that many others */
+	int64_t max_tokens;        /* written, the end counted; 0: as many as the session holds */
 	int64_t no_repeat_ngram;   /* n > 0: no n tokens in a row appear twice */
 	double repetition_penalty; /* 0 or 1: none */
 	const int32_t *suppress;   /* ids that are never written */
 	size_t suppressed;
-	int32_t forced_bos, forced_eos; /* the first token; the one at max_tokens; −1: none */
+	int32_t forced_bos; /* what follows a start of one token; −1: none */
+	int32_t forced_eos; /* what is written where max_tokens leaves room for one more; −1: none */
 	bool sample;
 	double temperature;  /* 0: 1 */
 	int64_t top_k;       /* 0: all */
 	double top_p, min_p; /* 0: all */
-	uint64_t seed;       /* sampling: source i of a call draws from stream i */
+	uint64_t seed;       /* sampling: source i of a call draws from stream first_stream + i */
 	hec_decode_progress *progress;
 	hec_decode_token *token;
 	void *user;
+	uint64_t first_stream;
+	const int32_t *ends; /* ids that end a sequence; NULL: the model's eos_id */
+	size_t end_count;
 } hec_decode_options;
 
 /* clang-format off */
 #define HEC_DECODE_OPTIONS_INIT \
 	{sizeof(hec_decode_options), 1, 1, 1.0, HEC_EARLY_FALSE, 0, 0, 0, 0, NULL, 0, -1, -1, \
-	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL}
+	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0}
 /* clang-format on */
 
 typedef struct hec_hypothesis {
 	int32_t *ids; /* what was written, without the start, with the end where it came to one */
 	int64_t n;
-	double score; /* as Transformers' sequences_scores; greedy and sampling: Σ log p */
+	double score; /* Σ log p / n^length_penalty; a forced token counts 0 */
 } hec_hypothesis;
 
 typedef struct hec_decoded {
 	size_t size;                /* sizeof(hec_decoded) */
-	hec_hypothesis *hypotheses; /* [sources · nbest], best first within each source */
+	hec_hypothesis *hypotheses; /* [sources · nbest], best first within each source; where the
+	                               search ended with fewer, the others have n = 0 */
 	int64_t sources, nbest;
 } hec_decoded;
 
 /* Any number of sources: as many at a time as the session holds, the finished ones replaced by the
  * next. A source gives the same result alone or among others. Sequences are prompts for a
- * decoder-only model, and what the encoder reads for one with an encoder. */
+ * decoder-only model, and what the encoder reads for one with an encoder. out need not be set
+ * before, is to be freed after, and is empty after a failure. */
 HEC_API HEC_MUST_USE hec_status hec_decode(hec_session *session, int64_t n,
                                            const int32_t *const *ids, const int64_t *lengths,
                                            const hec_decode_options *options, hec_decoded *out);

@@ -1,0 +1,312 @@
+/* scheduler.c — sources come in, take steps together, and leave when they are done.
+ *
+ * Long sources go first: what runs together has about the same length, and the last ones are short.
+ * When a part of the places is free, the next sources take them in the middle of the others' work:
+ * a step costs nearly the same for few rows as for many. No source ever sees another, so the order
+ * changes no result. */
+#include "decode/scheduler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/context.h"
+#include "base/size.h"
+#include "decode/workspace.h"
+
+/* Sources come in when this part of the places is free: the encoder, too, is cheaper for many. */
+#define REFILL_PART 4
+
+typedef struct run {
+	const engine *e;
+	plan p;
+	workspace w;
+	int64_t n;
+	const int32_t *const *ids;
+	const int64_t *lengths;
+	struct waiting *order; /* [n] */
+	int64_t begun, done, live;
+	float *logits; /* [live · beams, vocab] of this step */
+	hec_decoded *out;
+} run;
+
+typedef struct waiting {
+	int64_t length, source;
+} waiting;
+
+static int longer_first(const void *a, const void *b)
+{
+	const waiting *x = a, *y = b;
+	if (x->length != y->length)
+		return x->length > y->length ? -1 : 1;
+	return x->source < y->source ? -1 : 1;
+}
+
+static bool has_prompts(const engine *e)
+{
+	return e->start_id < 0;
+}
+
+static int64_t prompt_length(const run *r, int64_t source)
+{
+	return has_prompts(r->e) ? r->lengths[source] : 1;
+}
+
+/* prompt + what may be written. The last token is written, but never fed. */
+static int64_t max_length(const run *r, int64_t source)
+{
+	int64_t prompt = prompt_length(r, source);
+	return r->p.o.max_tokens ? prompt + r->p.o.max_tokens : r->e->max_target;
+}
+
+static hec_status check_source(const run *r, int64_t i)
+{
+	const engine *e = r->e;
+	int64_t length = r->lengths[i];
+	if (!r->ids[i] || length < 1)
+		return fail(HEC_ERR_ARGUMENT, "decode: source %lld has no tokens", (long long)i);
+	if (!has_prompts(e) && length > e->max_source)
+		return fail(HEC_ERR_SHAPE,
+		            "decode: source %lld has %lld tokens; the session takes %lld",
+		            (long long)i, (long long)length, (long long)e->max_source);
+	int64_t prompt = prompt_length(r, i), most = e->max_target;
+	if (r->p.o.max_tokens > most || prompt + r->p.o.max_tokens - 1 > most)
+		return fail(HEC_ERR_SHAPE,
+		            "decode: source %lld begins with %lld tokens and may write %lld; a row "
+		            "of the session holds %lld",
+		            (long long)i, (long long)prompt, (long long)r->p.o.max_tokens,
+		            (long long)most);
+	if (max_length(r, i) <= prompt)
+		return fail(HEC_ERR_SHAPE,
+		            "decode: source %lld begins with %lld tokens, which leaves no room to "
+		            "write in rows of %lld",
+		            (long long)i, (long long)prompt, (long long)most);
+	for (int64_t k = 0; k < length; k++) {
+		if (r->ids[i][k] < 0 || r->ids[i][k] >= e->vocab)
+			return fail(HEC_ERR_ARGUMENT,
+			            "decode: token %lld of source %lld is %d; the vocabulary has "
+			            "%lld",
+			            (long long)k, (long long)i, r->ids[i][k], (long long)e->vocab);
+	}
+	return HEC_OK;
+}
+
+static hec_status prepare(run *r)
+{
+	workspace *w = &r->w;
+	w->places = min_i64(r->e->sources, r->n);
+	w->feed = 1;
+	for (int64_t i = 0; i < r->n; i++) {
+		HEC_TRY(check_source(r, i));
+		w->capacity = max_i64(w->capacity, max_length(r, i));
+		w->feed = max_i64(w->feed, prompt_length(r, i));
+		w->width = max_i64(w->width, r->lengths[i]);
+	}
+	HEC_TRY(workspace_open(w, &r->p, hec_ctx_threads(r->e->ctx)));
+	size_t bytes, results;
+	if (!size_mul((size_t)r->n, sizeof *r->order, &bytes) ||
+	    !size_mul((size_t)r->n, (size_t)r->p.o.nbest, &results) ||
+	    !(r->order = malloc(bytes)) ||
+	    !(r->out->hypotheses = calloc(results, sizeof *r->out->hypotheses)))
+		return fail(HEC_ERR_MEMORY, "decode: no memory for %lld sources", (long long)r->n);
+	r->out->sources = r->n;
+	r->out->nbest = r->p.o.nbest;
+	for (int64_t i = 0; i < r->n; i++)
+		r->order[i] = (waiting){r->lengths[i], i};
+	qsort(r->order, (size_t)r->n, sizeof *r->order, longer_first);
+	return HEC_OK;
+}
+
+/* Sources that wait take the free places, where there are enough of them. */
+static hec_status admit(run *r)
+{
+	workspace *w = &r->w;
+	int64_t n = min_i64(w->places - r->live, r->n - r->begun);
+	if (n == 0 || (r->live > 0 && w->places - r->live < div_up(w->places, REFILL_PART)))
+		return HEC_OK;
+	const waiting *next = r->order + r->begun;
+	int64_t width = next[0].length;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t source = next[i].source, length = next[i].length;
+		int32_t *row = w->source_ids + i * width;
+		memcpy(row, r->ids[source], (size_t)length * sizeof *row);
+		memset(row + length, 0, (size_t)(width - length) * sizeof *row);
+		w->source_length[i] = (int32_t)length;
+		const int32_t *start = has_prompts(r->e) ? r->ids[source] : &r->e->start_id;
+		search_begin(&r->p, w->live[r->live + i], source, start, prompt_length(r, source),
+		             max_length(r, source));
+	}
+	HEC_TRY(r->e->add(r->e->user, n, w->source_ids, width, w->source_length));
+	r->live += n;
+	r->begun += n;
+	return HEC_OK;
+}
+
+/* A new row is fed what it begins with, the others their last token. */
+static int64_t lay_out_feed(run *r)
+{
+	workspace *w = &r->w;
+	int64_t beams = r->p.o.beams, T = 1;
+	for (int64_t i = 0; i < r->live; i++) {
+		const search *s = w->live[i];
+		if (s->length == s->prompt)
+			T = max_i64(T, s->prompt);
+	}
+	for (int64_t row = 0; row < r->live * beams; row++) {
+		const search *s = w->live[row / beams];
+		int32_t *ids = w->ids + row * T;
+		int64_t n = s->length == s->prompt ? s->prompt : 1;
+		memcpy(ids, search_ids(s, row % beams) + s->length - n, (size_t)n * sizeof *ids);
+		memset(ids + n, 0, (size_t)(T - n) * sizeof *ids);
+		w->count[row] = (int32_t)n;
+	}
+	return T;
+}
+
+static void row_task(void *arg, int64_t row, int worker)
+{
+	run *r = arg;
+	workspace *w = &r->w;
+	const search *s = w->live[row / r->p.o.beams];
+	w->can[row] =
+		search_row(&r->p, s, row % r->p.o.beams, r->logits + row * r->p.vocab, w->lse[row],
+	                   &w->benches[worker], w->lists + row * r->p.candidates);
+}
+
+/* The model's step, and the best continuations of every row. */
+static hec_status look(run *r)
+{
+	workspace *w = &r->w;
+	int64_t rows = r->live * r->p.o.beams;
+	int64_t T = lay_out_feed(r);
+	HEC_TRY(r->e->step(r->e->user, rows, T, w->ids, w->count, &r->logits));
+	hec_tensor logits = hec_tensor_2d(r->logits, HEC_F32, rows, r->p.vocab);
+	hec_tensor targets = hec_tensor_1d(w->zeros, HEC_I32, rows);
+	hec_tensor losses = hec_tensor_1d(w->losses, HEC_F32, rows);
+	hec_tensor lse = hec_tensor_1d(w->lse, HEC_F32, rows);
+	cross_entropy_args args = {.ignore = -1,
+	                           .logits = &logits,
+	                           .targets = &targets,
+	                           .losses = &losses,
+	                           .lse = &lse};
+	HEC_TRY(BACKEND(r->e->ctx, HEC_F32, cross_entropy_fwd, &args));
+	pool_run(ctx_pool(r->e->ctx), rows, row_task, r);
+	for (int64_t row = 0; row < rows; row++) {
+		const search *s = w->live[row / r->p.o.beams];
+		if (!w->can[row] || !isfinite(w->lse[row]))
+			return fail(HEC_ERR_FORMAT,
+			            "decode: the model's logits for source %lld at position %lld "
+			            "are not finite",
+			            (long long)s->source, (long long)s->length);
+	}
+	return HEC_OK;
+}
+
+static hec_status give_result(run *r, const search *s)
+{
+	for (int64_t k = 0; k < r->p.o.nbest; k++) {
+		hec_hypothesis *h = &r->out->hypotheses[s->source * r->p.o.nbest + k];
+		const result *from = &s->results[k];
+		size_t bytes = (size_t)from->n * sizeof *h->ids;
+		h->score = (double)from->score;
+		if (from->n == 0 || from->log_p <= NO_SCORE / 2)
+			continue;
+		if (!(h->ids = malloc(bytes)))
+			return fail(HEC_ERR_MEMORY, "decode: no memory for %lld tokens",
+			            (long long)from->n);
+		memcpy(h->ids, from->ids, bytes);
+		h->n = from->n;
+	}
+	return HEC_OK;
+}
+
+static hec_status choose(run *r)
+{
+	workspace *w = &r->w;
+	int64_t beams = r->p.o.beams;
+	bool moved = false;
+	for (int64_t i = 0; i < r->live; i++) {
+		search *s = w->live[i];
+		search_advance(&r->p, s, w->lists + i * beams * r->p.candidates);
+		for (int64_t b = 0; b < beams; b++) {
+			/* Nobody reads the rows of one that is done. */
+			int64_t from = s->done ? b : s->from[b];
+			w->from[i * beams + b] = (int32_t)(i * beams + from);
+			moved = moved || from != b;
+		}
+		if (r->p.o.token && r->p.o.token(r->p.o.user, s->source, s->next[0]) != 0)
+			return fail(HEC_ERR_CANCELLED,
+			            "decode: cancelled while source %lld was "
+			            "written",
+			            (long long)s->source);
+	}
+	return moved ? r->e->reorder(r->e->user, w->from) : HEC_OK;
+}
+
+/* Those that are done give their results and leave; the others close ranks. */
+static hec_status dismiss(run *r)
+{
+	workspace *w = &r->w;
+	int64_t kept = 0;
+	for (int64_t i = 0; i < r->live; i++) {
+		search *s = w->live[i];
+		if (s->done) {
+			HEC_TRY(give_result(r, s));
+			continue;
+		}
+		w->keep[kept] = i;
+		w->live[i] = w->live[kept]; /* a free one goes back */
+		w->live[kept++] = s;
+	}
+	if (kept == r->live)
+		return HEC_OK;
+	r->done += r->live - kept;
+	r->live = kept;
+	return r->e->keep(r->e->user, w->keep, kept);
+}
+
+static hec_status loop(run *r)
+{
+	while (r->done < r->n) {
+		HEC_TRY(admit(r));
+		HEC_TRY(look(r));
+		HEC_TRY(choose(r));
+		HEC_TRY(dismiss(r));
+		if (r->p.o.progress && r->p.o.progress(r->p.o.user, r->done, r->n) != 0)
+			return fail(HEC_ERR_CANCELLED,
+			            "decode: cancelled after %lld of %lld sources",
+			            (long long)r->done, (long long)r->n);
+	}
+	return HEC_OK;
+}
+
+hec_status decode_run(const engine *e, int64_t n, const int32_t *const *ids, const int64_t *lengths,
+                      const hec_decode_options *options, hec_decoded *out)
+{
+	*out = (hec_decoded){.size = sizeof *out};
+	run r = {.e = e, .n = n, .ids = ids, .lengths = lengths, .out = out};
+	HEC_TRY(plan_make(&r.p, e, options));
+	if (n < 0 || (n > 0 && (!ids || !lengths)))
+		return fail(HEC_ERR_ARGUMENT, "decode: %lld sources with ids %s and lengths %s",
+		            (long long)n, ids ? "given" : "NULL", lengths ? "given" : "NULL");
+	if (n == 0)
+		return HEC_OK;
+	hec_status status = prepare(&r);
+	if (status == HEC_OK)
+		status = loop(&r);
+	workspace_close(&r.w);
+	free(r.order);
+	if (status != HEC_OK)
+		hec_decoded_free(out);
+	return status;
+}
+
+void hec_decoded_free(hec_decoded *decoded)
+{
+	if (!decoded)
+		return;
+	for (int64_t i = 0; decoded->hypotheses && i < decoded->sources * decoded->nbest; i++)
+		free(decoded->hypotheses[i].ids);
+	free(decoded->hypotheses);
+	*decoded = (hec_decoded){.size = sizeof *decoded};
+}

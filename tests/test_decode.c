@@ -1,0 +1,459 @@
+/* test_decode.c — greedy, beams, sampling and the scheduler, over logits that are a formula.
+ *
+ * tests/golden/decode.txt holds what Transformers makes of the same formula. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/plan.h"
+#include "decode/scheduler.h"
+#include "decode/topk.h"
+#include "decode/warp.h"
+#include "support/formula.h"
+
+#define GOLDEN TESTS_DIR "/golden/decode.txt"
+
+/* ---- the golden file: words and numbers ---- */
+
+static long long number(const kit *k, FILE *f)
+{
+	long long n;
+	CHECK(k, fscanf(f, "%lld", &n) == 1, "%s ends early", GOLDEN);
+	return n;
+}
+
+static double real(const kit *k, FILE *f)
+{
+	double x;
+	CHECK(k, fscanf(f, "%lf", &x) == 1, "%s ends early", GOLDEN);
+	return x;
+}
+
+static size_t list(const kit *k, FILE *f, int32_t *ids)
+{
+	size_t n = (size_t)number(k, f);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = (int32_t)number(k, f);
+	return n;
+}
+
+typedef struct search_case {
+	hec_decode_options o;
+	int64_t vocab, prompt;
+	int32_t ends[8], suppress[8], ids[16];
+} search_case;
+
+static void read_case(const kit *k, FILE *f, search_case *c)
+{
+	c->o = (hec_decode_options)HEC_DECODE_OPTIONS_INIT;
+	c->vocab = number(k, f);
+	c->o.ends = c->ends;
+	c->o.end_count = list(k, f, c->ends);
+	c->o.beams = number(k, f);
+	c->o.nbest = number(k, f);
+	c->o.length_penalty = real(k, f);
+	c->o.early = (hec_early_stopping)number(k, f);
+	c->o.min_tokens = number(k, f);
+	c->o.max_tokens = number(k, f);
+	c->o.no_repeat_ngram = number(k, f);
+	c->o.repetition_penalty = real(k, f);
+	c->o.suppress = c->suppress;
+	c->o.suppressed = list(k, f, c->suppress);
+	c->o.forced_bos = (int32_t)number(k, f);
+	c->o.forced_eos = (int32_t)number(k, f);
+	c->prompt = (int64_t)list(k, f, c->ids);
+}
+
+static void check_hypothesis(const kit *k, FILE *f, int which, double penalty,
+                             const hec_hypothesis *h)
+{
+	char word[16];
+	CHECK(k, fscanf(f, "%15s", word) == 1 && strcmp(word, "result") == 0, "no result");
+	double score = real(k, f);
+	int32_t ids[64];
+	int64_t n = (int64_t)list(k, f, ids);
+	/* Where the search found fewer, Transformers returns what it had no score for. */
+	if (score * pow((double)n, penalty) < -5e8)
+		n = 0;
+	CHECK(k, n == h->n, "search %d: %lld tokens, Transformers has %lld", which, (long long)h->n,
+	      (long long)n);
+	for (int64_t i = 0; i < n; i++)
+		CHECK(k, ids[i] == h->ids[i], "search %d: token %lld is %d, Transformers has %d",
+		      which, (long long)i, h->ids[i], ids[i]);
+	/* Sums of up to 24 floats of magnitude 10, each rounded twice. */
+	CHECK(k, n == 0 || fabs(score - h->score) <= 1e-5 * (1 + fabs(score)),
+	      "search %d: score %.9g, Transformers has %.9g", which, h->score, score);
+}
+
+static void searches_are_those_of_transformers(void **state)
+{
+	(void)state;
+	kit k = kit_open(1);
+	FILE *f = fopen(GOLDEN, "r");
+	CHECK(&k, f, "%s is missing", GOLDEN);
+	char word[16];
+	int searches = 0;
+	while (fscanf(f, "%15s", word) == 1 && strcmp(word, "search") == 0) {
+		search_case c;
+		read_case(&k, f, &c);
+		formula m;
+		formula_open(&m, &k, c.vocab, 1, c.o.beams, c.prompt + c.o.max_tokens, c.ends[0]);
+		const int32_t *ids = c.ids;
+		hec_decoded out;
+		OK(&k, decode_run(&m.engine, 1, &ids, &c.prompt, &c.o, &out));
+		assert_int_equal(m.live, 0);
+		for (int64_t i = 0; i < c.o.nbest; i++)
+			check_hypothesis(&k, f, searches, c.o.length_penalty, &out.hypotheses[i]);
+		hec_decoded_free(&out);
+		formula_close(&m);
+		searches++;
+	}
+	assert_true(searches >= 500);
+	fclose(f);
+	kit_close(&k);
+}
+
+static void what_is_left_to_draw_is_what_transformers_leaves(void **state)
+{
+	(void)state;
+	kit k = kit_open(2);
+	FILE *f = fopen(GOLDEN, "r");
+	CHECK(&k, f, "%s is missing", GOLDEN);
+	char word[64];
+	int warps = 0;
+	while (fscanf(f, "%63s", word) == 1) {
+		if (strcmp(word, "warp") != 0)
+			continue;
+		plan p = {.o = HEC_DECODE_OPTIONS_INIT};
+		p.o.temperature = real(&k, f);
+		p.o.top_k = number(&k, f);
+		p.o.top_p = real(&k, f);
+		p.o.min_p = real(&k, f);
+		if (p.o.top_p == 0)
+			p.o.top_p = 1;
+		int32_t ids[2] = {(int32_t)number(&k, f), (int32_t)number(&k, f)}, want[512];
+		p.vocab = number(&k, f);
+		int64_t n = (int64_t)list(&k, f, want);
+		float x[512];
+		scored best[512];
+		chance left[512];
+		formula_logits(ids, 2, p.vocab, 0, x);
+		int64_t got = warp(&p, x, best, left);
+		CHECK(&k, got == n, "warp %d leaves %lld, Transformers %lld", warps, (long long)got,
+		      (long long)n);
+		for (int64_t i = 0; i < n; i++)
+			assert_int_equal(left[i].id, want[i]);
+		warps++;
+	}
+	assert_true(warps >= 100);
+	fclose(f);
+	kit_close(&k);
+}
+
+/* ---- many sources ---- */
+
+#define SOURCES 41
+#define MOST 24
+
+typedef struct crowd {
+	int32_t ids[SOURCES][8];
+	const int32_t *at[SOURCES];
+	int64_t length[SOURCES];
+} crowd;
+
+static void crowd_draw(crowd *c, kit *k, int64_t vocab)
+{
+	for (int i = 0; i < SOURCES; i++) {
+		c->at[i] = c->ids[i];
+		c->length[i] = 1 + (int64_t)(draw_unit(k) * 7.99);
+		for (int j = 0; j < 8; j++)
+			c->ids[i][j] = (int32_t)(draw_unit(k) * (double)vocab);
+	}
+}
+
+static void check_same(const kit *k, int64_t source, const hec_hypothesis *a,
+                       const hec_hypothesis *b)
+{
+	CHECK(k, a->n == b->n && memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids) == 0,
+	      "source %lld is written in another way among others", (long long)source);
+	CHECK(k, memcmp(&a->score, &b->score, sizeof a->score) == 0,
+	      "source %lld has score %.17g alone and %.17g among others", (long long)source,
+	      a->score, b->score);
+}
+
+static void check_crowd(uint64_t seed, int threads, const hec_decode_options *o)
+{
+	kit k = kit_open_at(seed, NULL, threads);
+	crowd c;
+	crowd_draw(&c, &k, 83);
+	formula all, one;
+	int64_t places[] = {1, 2, 5, 8, 9};
+	hec_decoded alone[SOURCES];
+	formula_open(&one, &k, 83, 1, o->beams, 40, 7);
+	for (int i = 0; i < SOURCES; i++) {
+		hec_decode_options own = *o;
+		own.first_stream = (uint64_t)i;
+		OK(&k, decode_run(&one.engine, 1, &c.at[i], &c.length[i], &own, &alone[i]));
+	}
+	for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+		formula_open(&all, &k, 83, places[p], o->beams, 40, 7);
+		hec_decoded out;
+		OK(&k, decode_run(&all.engine, SOURCES, c.at, c.length, o, &out));
+		assert_int_equal(all.live, 0);
+		assert_int_equal(all.most_live, places[p]);
+		assert_int_equal(out.sources, SOURCES);
+		for (int i = 0; i < SOURCES * o->nbest; i++)
+			check_same(&k, i / o->nbest, &out.hypotheses[i],
+			           &alone[i / o->nbest].hypotheses[i % o->nbest]);
+		/* Those that finish make room: fewer steps than one group after the other takes. */
+		if (places[p] == 8)
+			assert_true(all.steps < one.steps / 4);
+		hec_decoded_free(&out);
+		formula_close(&all);
+	}
+	for (int i = 0; i < SOURCES; i++)
+		hec_decoded_free(&alone[i]);
+	formula_close(&one);
+	kit_close(&k);
+}
+
+static void a_source_is_written_the_same_alone_and_among_others(void **state)
+{
+	(void)state;
+	for (int threads = 1; threads <= 3; threads++) {
+		hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+		o.max_tokens = MOST;
+		check_crowd(3, threads, &o); /* greedy */
+		o.sample = true;
+		o.top_k = 20;
+		o.top_p = 0.9;
+		o.seed = 5;
+		check_crowd(4, threads, &o);
+		o.sample = false;
+		o.beams = 4;
+		o.nbest = 3;
+		check_crowd(5, threads, &o);
+		o.early = HEC_EARLY_NEVER;
+		o.no_repeat_ngram = 2;
+		check_crowd(6, threads, &o);
+	}
+}
+
+/* ---- sampling ---- */
+
+static void draws_follow_the_probabilities(void **state)
+{
+	(void)state;
+	const chance of[3] = {{1, 4}, {0.5, 7}, {0.25, 9}};
+	int hits[10] = {0}, draws = 70000;
+	for (int i = 0; i < draws; i++)
+		hits[warp_draw(11, (uint64_t)(i % 7), (uint64_t)(i / 7), of, 3)]++;
+	/* Five standard deviations of the largest count are 650. */
+	assert_true(abs(hits[4] - 40000) < 650);
+	assert_true(abs(hits[7] - 20000) < 650);
+	assert_true(abs(hits[9] - 10000) < 650);
+	assert_int_equal(hits[4] + hits[7] + hits[9], draws);
+}
+
+static void another_seed_draws_other_words(void **state)
+{
+	(void)state;
+	kit k = kit_open(7);
+	crowd c;
+	crowd_draw(&c, &k, 83);
+	formula m;
+	formula_open(&m, &k, 83, 8, 1, 40, 7);
+	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+	o.sample = true;
+	o.max_tokens = MOST;
+	hec_decoded a, b, again;
+	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &a));
+	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &again));
+	o.seed = 1;
+	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &b));
+	int differ = 0;
+	for (int i = 0; i < SOURCES; i++) {
+		check_same(&k, i, &a.hypotheses[i], &again.hypotheses[i]);
+		differ += a.hypotheses[i].n != b.hypotheses[i].n ||
+		          memcmp(a.hypotheses[i].ids, b.hypotheses[i].ids,
+		                 (size_t)a.hypotheses[i].n * sizeof(int32_t)) != 0;
+	}
+	assert_true(differ > SOURCES / 2);
+	hec_decoded_free(&a);
+	hec_decoded_free(&b);
+	hec_decoded_free(&again);
+	formula_close(&m);
+	kit_close(&k);
+}
+
+/* ---- callbacks, errors ---- */
+
+typedef struct heard {
+	int32_t ids[SOURCES][MOST];
+	int64_t n[SOURCES];
+	int64_t done, calls, stop_after;
+} heard;
+
+static int hear_token(void *user, int64_t source, int32_t id)
+{
+	heard *h = user;
+	h->ids[source][h->n[source]++] = id;
+	return 0;
+}
+
+static int hear_progress(void *user, int64_t done, int64_t total)
+{
+	heard *h = user;
+	assert_true(done >= h->done && total == SOURCES);
+	h->done = done;
+	return ++h->calls == h->stop_after;
+}
+
+static void tokens_stream_and_progress_can_cancel(void **state)
+{
+	(void)state;
+	kit k = kit_open(8);
+	crowd c;
+	crowd_draw(&c, &k, 83);
+	formula m;
+	formula_open(&m, &k, 83, 4, 1, 40, 7);
+	heard h = {.stop_after = -1};
+	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+	o.max_tokens = MOST;
+	o.token = hear_token;
+	o.progress = hear_progress;
+	o.user = &h;
+	hec_decoded out;
+	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out));
+	assert_int_equal(h.done, SOURCES);
+	for (int i = 0; i < SOURCES; i++) {
+		assert_int_equal(h.n[i], out.hypotheses[i].n);
+		assert_memory_equal(h.ids[i], out.hypotheses[i].ids,
+		                    (size_t)h.n[i] * sizeof(int32_t));
+	}
+	hec_decoded_free(&out);
+	h = (heard){.stop_after = 9};
+	FAILS(&k, HEC_ERR_CANCELLED, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out),
+	      "cancelled", "41");
+	assert_null(out.hypotheses);
+	formula_close(&m);
+	kit_close(&k);
+}
+
+static void what_cannot_be_is_said_with_its_numbers(void **state)
+{
+	(void)state;
+	kit k = kit_open(9);
+	formula m;
+	formula_open(&m, &k, 83, 4, 4, 40, 7);
+	int32_t good[3] = {1, 2, 3}, bad[3] = {1, 83, 3};
+	const int32_t *ids = good;
+	int64_t n = 3;
+	hec_decoded out;
+#define REFUSED(status, change, ...)                                                               \
+	do {                                                                                       \
+		hec_decode_options o = HEC_DECODE_OPTIONS_INIT;                                    \
+		o.beams = 4;                                                                       \
+		o.max_tokens = MOST;                                                               \
+		change;                                                                            \
+		FAILS(&k, status, decode_run(&m.engine, 1, &ids, &n, &o, &out), __VA_ARGS__);      \
+	} while (0)
+	REFUSED(HEC_ERR_ARGUMENT, o.beams = 3, "beams is 3", "4");
+	REFUSED(HEC_ERR_ARGUMENT, o.nbest = 5, "nbest is 5", "4");
+	REFUSED(HEC_ERR_UNSUPPORTED, o.sample = true, "sampling", "4");
+	REFUSED(HEC_ERR_UNSUPPORTED, o.token = hear_token, "streamed");
+	REFUSED(HEC_ERR_ARGUMENT, o.length_penalty = NAN, "length_penalty");
+	REFUSED(HEC_ERR_ARGUMENT, o.top_p = 1.5, "top_p is 1.5");
+	REFUSED(HEC_ERR_ARGUMENT, o.repetition_penalty = -1, "repetition_penalty is -1");
+	REFUSED(HEC_ERR_ARGUMENT, o.early = (hec_early_stopping)3, "early is 3");
+	REFUSED(HEC_ERR_ARGUMENT, o.forced_eos = 83, "forced_eos is 83");
+	REFUSED(HEC_ERR_ARGUMENT, (o.suppress = bad, o.suppressed = 3), "suppress[1] is 83");
+	REFUSED(HEC_ERR_SHAPE, o.max_tokens = 39, "3 tokens", "39", "40");
+	REFUSED(HEC_ERR_SHAPE, o.max_tokens = INT64_MAX, "40");
+	ids = bad;
+	REFUSED(HEC_ERR_ARGUMENT, (void)o, "token 1 of source 0 is 83");
+	ids = good;
+	n = 0;
+	REFUSED(HEC_ERR_ARGUMENT, (void)o, "source 0 has no tokens");
+	n = 3;
+	m.broken = true;
+	REFUSED(HEC_ERR_FORMAT, (void)o, "not finite", "position 3");
+	m.broken = false;
+	m.live = 0;
+	/* And the largest that fits: the last token is not fed. */
+	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+	o.beams = 4;
+	o.max_tokens = 38;
+	o.min_tokens = 38;
+	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
+	assert_int_equal(out.hypotheses[0].n, 38);
+	hec_decoded_free(&out);
+	/* As many as there is room for. */
+	o.max_tokens = 0;
+	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
+	assert_int_equal(out.hypotheses[0].n, 37);
+	hec_decoded_free(&out);
+	OK(&k, decode_run(&m.engine, 0, NULL, NULL, &o, &out));
+	assert_int_equal(out.sources, 0);
+	hec_decoded_free(&out);
+	formula_close(&m);
+	kit_close(&k);
+}
+
+/* ---- the largest k ---- */
+
+static int better_first(const void *a, const void *b)
+{
+	const scored *x = a, *y = b;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return x->id < y->id ? -1 : 1;
+}
+
+static void topk_is_the_head_of_a_sorted_list(void **state)
+{
+	(void)state;
+	kit k = kit_open(10);
+	const int64_t sizes[] = {1, 2, 7, 63, 64, 65, 200, 1000};
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		int64_t n = sizes[s];
+		float x[1000];
+		scored want[1000], got[1000];
+		int64_t numbers = 0;
+		for (int64_t i = 0; i < n; i++) {
+			/* Few values, so that there are ties; some that are no number. */
+			x[i] = floorf((float)draw_unit(&k) * 50);
+			if (x[i] == 3)
+				x[i] = -INFINITY;
+			if (x[i] == 4)
+				x[i] = NAN;
+			else
+				want[numbers++] = (scored){x[i], (int32_t)i};
+		}
+		qsort(want, (size_t)numbers, sizeof *want, better_first);
+		for (int64_t top = 1; top <= n; top += 1 + top / 3) {
+			int64_t count = topk(x, n, top, got);
+			assert_int_equal(count, top < numbers ? top : numbers);
+			for (int64_t i = 0; i < count; i++)
+				CHECK(&k, got[i].id == want[i].id, "n %lld, k %lld: place %lld",
+				      (long long)n, (long long)top, (long long)i);
+		}
+	}
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(searches_are_those_of_transformers),
+		cmocka_unit_test(what_is_left_to_draw_is_what_transformers_leaves),
+		cmocka_unit_test(a_source_is_written_the_same_alone_and_among_others),
+		cmocka_unit_test(draws_follow_the_probabilities),
+		cmocka_unit_test(another_seed_draws_other_words),
+		cmocka_unit_test(tokens_stream_and_progress_can_cancel),
+		cmocka_unit_test(what_cannot_be_is_said_with_its_numbers),
+		cmocka_unit_test(topk_is_the_head_of_a_sorted_list),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
