@@ -274,7 +274,9 @@ static hec_status collect(const char *text, size_t size, size_t most, json_t **o
 	json_members_begin(&m, "a.json", text, size);
 	hec_status status = HEC_OK;
 	while (status == HEC_OK && more) {
-		status = json_members_next(&m, most, &more);
+		status = json_members_next(&m, &more);
+		if (status == HEC_OK && more)
+			status = json_members_value(&m, most);
 		if (status == HEC_OK && more)
 			status = json_put(root, m.key, json_incref(m.value));
 	}

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,21 +42,27 @@ static const char *kind_of(mode_t mode)
 
 /* ---- reading ---- */
 
-static hec_status read_exactly(int fd, const char *path, char *to, size_t size)
+static hec_status read_at(int fd, const char *path, uint64_t offset, char *to, size_t size)
 {
 	for (size_t done = 0; done < size;) {
 		size_t want = size - done < CHUNK ? size - done : CHUNK;
-		ssize_t n = pread(fd, to + done, want, (off_t)done);
+		ssize_t n = pread(fd, to + done, want, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return fail_system(path, "could not be read", errno);
 		if (n == 0)
 			return fail(HEC_ERR_IO,
-			            "%s: shrank from %zu to %zu bytes while it was being read",
-			            path, size, done);
+			            "%s: shrank from %" PRIu64 " to %" PRIu64
+			            " bytes while it was being read",
+			            path, offset + size, offset + done);
 		done += (size_t)n;
 	}
+	return HEC_OK;
+}
+
+static hec_status expect_end(int fd, const char *path, size_t size)
+{
 	char more;
 	ssize_t n;
 	do
@@ -67,41 +74,108 @@ static hec_status read_exactly(int fd, const char *path, char *to, size_t size)
 	return HEC_OK;
 }
 
-static hec_status read_open(int fd, const char *path, size_t limit, char **data, size_t *size)
+/* Opens a regular file; the caller closes *fd. */
+static hec_status open_regular(const char *path, int *fd, uint64_t *size)
 {
+	/* O_NONBLOCK: a pipe that nobody writes to must not hang us before it is refused. */
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return fail_system(path, "could not be opened", errno);
 	struct stat info;
-	if (fstat(fd, &info) != 0)
-		return fail_system(path, "could not be looked at", errno);
-	if (!S_ISREG(info.st_mode))
-		return fail(HEC_ERR_IO, "%s: is %s, not a regular file", path,
-		            kind_of(info.st_mode));
-	if ((uintmax_t)info.st_size > limit)
-		return fail(HEC_ERR_FORMAT, "%s: has %jd bytes; at most %zu are read", path,
-		            (intmax_t)info.st_size, limit);
-	size_t length = (size_t)info.st_size, with_end;
-	char *bytes = size_add(length, 1, &with_end) ? malloc(with_end) : NULL;
+	hec_status status = HEC_OK;
+	if (fstat(*fd, &info) != 0)
+		status = fail_system(path, "could not be looked at", errno);
+	else if (!S_ISREG(info.st_mode))
+		status = fail(HEC_ERR_IO, "%s: is %s, not a regular file", path,
+		              kind_of(info.st_mode));
+	if (status != HEC_OK) {
+		close(*fd);
+		return status;
+	}
+	*size = (uint64_t)info.st_size;
+	return HEC_OK;
+}
+
+static hec_status read_whole(int fd, const char *path, uint64_t length, size_t limit, char **data,
+                             size_t *size)
+{
+	if (length > limit)
+		return fail(HEC_ERR_FORMAT, "%s: has %" PRIu64 " bytes; at most %zu are read", path,
+		            length, limit);
+	size_t with_end;
+	char *bytes = size_add((size_t)length, 1, &with_end) ? malloc(with_end) : NULL;
 	if (!bytes)
-		return fail(HEC_ERR_MEMORY, "%s: no memory for its %zu bytes", path, length);
-	hec_status status = read_exactly(fd, path, bytes, length);
+		return fail(HEC_ERR_MEMORY, "%s: no memory for its %" PRIu64 " bytes", path,
+		            length);
+	hec_status status = read_at(fd, path, 0, bytes, (size_t)length);
+	if (status == HEC_OK)
+		status = expect_end(fd, path, (size_t)length);
 	if (status != HEC_OK) {
 		free(bytes);
 		return status;
 	}
 	bytes[length] = '\0';
 	*data = bytes;
-	*size = length;
+	*size = (size_t)length;
 	return HEC_OK;
 }
 
 hec_status file_read(const char *path, size_t limit, char **data, size_t *size)
 {
-	/* O_NONBLOCK: a pipe that nobody writes to must not hang us before it is refused. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return fail_system(path, "could not be opened", errno);
-	hec_status status = read_open(fd, path, limit, data, size);
+	int fd;
+	uint64_t length;
+	HEC_TRY(open_regular(path, &fd, &length));
+	hec_status status = read_whole(fd, path, length, limit, data, size);
 	close(fd);
 	return status;
+}
+
+struct file_in {
+	int fd;
+	uint64_t size;
+	char path[]; /* for messages */
+};
+
+hec_status file_in_open(const char *path, file_in **out)
+{
+	size_t length = strlen(path);
+	file_in *f = malloc(sizeof *f + length + 1);
+	if (!f)
+		return fail(HEC_ERR_MEMORY, "%s: no memory to open it", path);
+	memcpy(f->path, path, length + 1);
+	hec_status status = open_regular(path, &f->fd, &f->size);
+	if (status != HEC_OK) {
+		free(f);
+		return status;
+	}
+	*out = f;
+	return HEC_OK;
+}
+
+uint64_t file_in_size(const file_in *f)
+{
+	return f->size;
+}
+
+const char *file_in_path(const file_in *f)
+{
+	return f->path;
+}
+
+hec_status file_in_read(const file_in *f, uint64_t offset, void *to, size_t size)
+{
+	if (offset > f->size || size > f->size - offset)
+		return fail(HEC_ERR_INTERNAL,
+		            "%s: %zu bytes from byte %" PRIu64 " on were asked of its %" PRIu64,
+		            f->path, size, offset, f->size);
+	return read_at(f->fd, f->path, offset, to, size);
+}
+
+void file_in_close(file_in *f)
+{
+	if (f)
+		close(f->fd);
+	free(f);
 }
 
 /* ---- replacing ---- */
@@ -158,17 +232,6 @@ static hec_status write_all(int fd, const char *path, const char *data, size_t s
 	return HEC_OK;
 }
 
-static hec_status fill(int fd, const char *path, const void *data, size_t size)
-{
-	struct stat old;
-	if (stat(path, &old) == 0 && S_ISREG(old.st_mode) && fchmod(fd, old.st_mode & 07777) != 0)
-		return fail_system(path, "its permissions could not be kept", errno);
-	HEC_TRY(write_all(fd, path, data, size));
-	if (fsync(fd) != 0)
-		return fail_system(path, "could not be flushed to disk", errno);
-	return HEC_OK;
-}
-
 /* A rename is on the disk only when the folder that holds the name is. */
 static hec_status flush_folder(const char *path)
 {
@@ -185,18 +248,80 @@ static hec_status flush_folder(const char *path)
 	             : HEC_OK;
 }
 
+struct file_out {
+	int fd;
+	char *temp; /* the name beside path */
+	char path[];
+};
+
+static void give_back(file_out *f)
+{
+	free(f->temp);
+	free(f);
+}
+
+hec_status file_out_open(const char *path, file_out **out)
+{
+	size_t length = strlen(path);
+	file_out *f = calloc(1, sizeof *f + length + 1);
+	if (!f)
+		return fail(HEC_ERR_MEMORY, "%s: no memory to write it", path);
+	memcpy(f->path, path, length + 1);
+	hec_status status = create_beside(path, &f->temp, &f->fd);
+	if (status != HEC_OK) {
+		give_back(f);
+		return status;
+	}
+	struct stat old;
+	if (stat(path, &old) == 0 && S_ISREG(old.st_mode) &&
+	    fchmod(f->fd, old.st_mode & 07777) != 0) {
+		status = fail_system(path, "its permissions could not be kept", errno);
+		file_out_abort(f);
+		return status;
+	}
+	*out = f;
+	return HEC_OK;
+}
+
+hec_status file_out_write(file_out *f, const void *data, size_t size)
+{
+	return write_all(f->fd, f->path, data, size);
+}
+
+void file_out_abort(file_out *f)
+{
+	if (!f)
+		return;
+	close(f->fd);
+	unlink(f->temp);
+	give_back(f);
+}
+
+hec_status file_out_commit(file_out *f)
+{
+	hec_status status = HEC_OK;
+	if (fsync(f->fd) != 0)
+		status = fail_system(f->path, "could not be flushed to disk", errno);
+	if (close(f->fd) != 0 && status == HEC_OK)
+		status = fail_system(f->path, "could not be written", errno);
+	if (status == HEC_OK && rename(f->temp, f->path) != 0)
+		status = fail_system(f->path, "could not be replaced", errno);
+	if (status == HEC_OK)
+		status = flush_folder(f->path);
+	else
+		unlink(f->temp);
+	give_back(f);
+	return status;
+}
+
 hec_status file_replace(const char *path, const void *data, size_t size)
 {
-	char *name = NULL;
-	int fd = -1;
-	HEC_TRY(create_beside(path, &name, &fd));
-	hec_status status = fill(fd, path, data, size);
-	if (close(fd) != 0 && status == HEC_OK)
-		status = fail_system(path, "could not be written", errno);
-	if (status == HEC_OK && rename(name, path) != 0)
-		status = fail_system(path, "could not be replaced", errno);
-	if (status != HEC_OK)
-		unlink(name);
-	free(name);
-	return status == HEC_OK ? flush_folder(path) : status;
+	file_out *f;
+	HEC_TRY(file_out_open(path, &f));
+	hec_status status = file_out_write(f, data, size);
+	if (status != HEC_OK) {
+		file_out_abort(f);
+		return status;
+	}
+	return file_out_commit(f);
 }

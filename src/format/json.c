@@ -340,7 +340,6 @@ static hec_status one_value(json_members *m, size_t most, json_t **out)
 	size_t used = 0, rest = m->size - m->at;
 	HEC_TRY(read_value(m->file, m->text, m->size, m->at, most < rest ? most : rest, false, out,
 	                   &used));
-	m->begin = m->at;
 	m->at += used;
 	return HEC_OK;
 }
@@ -350,7 +349,7 @@ static hec_status one_key(json_members *m)
 	json_t *key = NULL;
 	if (ahead(m) != '"')
 		return fail_at(m->file, m->text, m->at, "a key in quotes is expected here");
-	HEC_TRY(one_value(m, m->size - m->at, &key));
+	HEC_TRY(one_value(m, SIZE_MAX, &key));
 	size_t bytes = json_string_length(key) + 1;
 	m->key = malloc(bytes);
 	if (m->key)
@@ -359,29 +358,48 @@ static hec_status one_key(json_members *m)
 	return m->key ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory for a key", m->file);
 }
 
-hec_status json_members_next(json_members *m, size_t most, bool *more)
+hec_status json_members_next(json_members *m, bool *more)
 {
 	forget(m);
 	*more = false;
-	if (!m->begun && m->size > PLACE_MOST)
+	bool first = !m->begun;
+	if (first && m->size > PLACE_MOST)
 		return fail(HEC_ERR_FORMAT, "%s: has %zu bytes; at most %zu are read as JSON",
 		            m->file, m->size, PLACE_MOST);
-	bool first = !m->begun;
 	if (first)
 		HEC_TRY(expect(m, '{'));
 	m->begun = true;
 	if (ahead(m) == '}') {
 		m->at++;
-		if (ahead(m) != '\0' || m->at < m->size)
-			return fail_at(m->file, m->text, m->at, "the file should end here");
+		if (!m->inside && (ahead(m) != '\0' || m->at < m->size))
+			return fail_at(m->file, m->text, m->at, "the text should end here");
 		return HEC_OK;
 	}
 	if (!first)
 		HEC_TRY(expect(m, ','));
 	HEC_TRY(one_key(m));
 	HEC_TRY(expect(m, ':'));
-	ahead(m);
-	HEC_TRY(one_value(m, most, &m->value));
 	*more = true;
 	return HEC_OK;
+}
+
+hec_status json_members_value(json_members *m, size_t most)
+{
+	/* A text takes no more memory than its own length. */
+	return one_value(m, ahead(m) == '"' ? SIZE_MAX : most, &m->value);
+}
+
+void json_members_enter(const json_members *m, json_members *inner)
+{
+	*inner = *m;
+	inner->key = NULL;
+	inner->value = NULL;
+	inner->begun = false;
+	inner->inside = true;
+}
+
+void json_members_leave(json_members *m, json_members *inner)
+{
+	m->at = inner->at;
+	forget(inner);
 }

@@ -3,7 +3,10 @@
  * Reading is strict: UTF-8, one value, no duplicate keys, no U+0000, no number beyond a double
  * (1e400), no NaN or Infinity, nested at most 2,048 deep (Jansson's own limit). A whole number beyond
  * int64 is the double nearest to it: Hugging Face writes 10^30 where it means "no limit". What is
- * read is Jansson's json_t, to be given back with json_decref. Errors name the file and the place. */
+ * read is Jansson's json_t, to be given back with json_decref. Errors name the file and the place.
+ *
+ * Where memory runs out inside Jansson 2.14, the error may be another one: it drops letters of a text
+ * for which it had no memory. */
 #ifndef FORMAT_JSON_H
 #define FORMAT_JSON_H
 
@@ -64,15 +67,20 @@ typedef struct json_members {
 	const char *file, *text;
 	size_t size, at;
 	char *key;     /* of the current member; valid until the next call */
-	json_t *value; /* of the current member, at most `most` bytes of text */
-	size_t begin;  /* where the value begins in text */
-	bool begun;
+	json_t *value; /* of the current member, once it was asked for */
+	bool begun, inside;
 } json_members;
 
 void json_members_begin(json_members *m, const char *file, const char *text, size_t size);
-/* *more false: the object has ended, and nothing but white space follows it. */
-hec_status json_members_next(json_members *m, size_t most, bool *more);
-void json_members_end(json_members *m); /* also after a failure */
+/* On to the next member's key; its value must then be taken in one of two ways. *more false: the
+ * object has ended (and with the outermost one, the text). */
+hec_status json_members_next(json_members *m, bool *more);
+/* As a tree of at most `most` bytes of text; a text alone may be longer. */
+hec_status json_members_value(json_members *m, size_t most);
+/* As members again: walk inner to its end, then leave. */
+void json_members_enter(const json_members *m, json_members *inner);
+void json_members_leave(json_members *m, json_members *inner);
+void json_members_end(json_members *m); /* also after a failure; inner ones as well */
 
 /* ---- writing ---- */
 
