@@ -41,7 +41,8 @@ HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* 
  *   STACK.final_norm
  *   head.dense, head.norm, head.labels, head.output.w [V, C] where separate, head.output.b [V] */
 typedef struct hec_model_param {
-	const char *name; /* e.g. "encoder.layers.0.attention.q.w", "decoder.layers.0.cross.out.b" */
+	const char
+		*name; /* e.g. "encoder.layers.0.attention.q.w", "decoder.layers.0.cross.out.b" */
 	int rank;
 	int64_t shape[HEC_MAX_RANK];
 	int64_t offset; /* in elements, from the start of the block; a multiple of 16 */
@@ -96,6 +97,33 @@ HEC_API HEC_MUST_USE hec_status hec_model_bwd(hec_ctx *ctx, hec_arena *arena,
                                               const hec_dropout_key *key,
                                               const hec_model_kept *kept, hec_tensor *dlogits,
                                               hec_model *grad /* added to */);
+
+/* What a model is to say. */
+typedef struct hec_model_loss {
+	size_t size;        /* sizeof(hec_model_loss) */
+	hec_tensor targets; /* i32 [B, T] for LM, MASKED and TOKENS, [B] for CLASSIFY, [B, 2] (begin
+	                       and end of the answer) for ANSWER */
+	int32_t ignore;     /* targets of this value do not count */
+	double smoothing;   /* of the labels, 0 ≤ ε < 1; 0 for ANSWER */
+	double scale; /* gradient of each loss that counts: 1/count for the mean; 0: 1 (divide later,
+	                 e.g. by hec_adamw.grad_scale) */
+} hec_model_loss;
+
+/* clang-format off */
+#define HEC_MODEL_LOSS_INIT {sizeof(hec_model_loss), HEC_TENSOR_NONE, -100, 0, 0}
+/* clang-format on */
+
+/* Forward, cross-entropy, and where grad is given backward, in one call: logits are made and used
+ * piece by piece, only where a target counts, so that [B·T, V] never exists whole. The arena is left
+ * as it was. */
+HEC_API HEC_MUST_USE hec_status hec_model_learn(hec_ctx *ctx, hec_arena *arena,
+                                                const hec_model *model,
+                                                const hec_model_input *input,
+                                                const hec_model_loss *loss,
+                                                const hec_dropout_key *key, /* NULL: none */
+                                                hec_model *grad, /* added to; NULL: only the loss */
+                                                double *sum,     /* of the losses that count */
+                                                int64_t *count /* how many do */);
 
 HEC_END
 

@@ -69,6 +69,7 @@ SCENARIO(positions)
 SCENARIO(attention)
 SCENARIO(encoder_layer)
 SCENARIO(decoder_layer)
+SCENARIO(models)
 
 /* A repeated call asks the system for nothing. */
 static void a_second_step_allocates_nothing(void **state)
@@ -146,6 +147,7 @@ int main(void)
 		cmocka_unit_test(attention_when_memory_is_refused),
 		cmocka_unit_test(encoder_layer_when_memory_is_refused),
 		cmocka_unit_test(decoder_layer_when_memory_is_refused),
+		cmocka_unit_test(models_when_memory_is_refused),
 		cmocka_unit_test(a_second_step_allocates_nothing),
 		cmocka_unit_test(an_arena_of_any_size_is_enough_or_an_error),
 	};
