@@ -31,6 +31,9 @@ HEC_API HEC_MUST_USE hec_status hec_session_create(hec_ctx *ctx, const hec_model
                                                    hec_session **out);
 HEC_API void hec_session_destroy(hec_session *session); /* takes NULL */
 HEC_API const hec_model *hec_session_model(const hec_session *session);
+HEC_API hec_ctx *hec_session_ctx(const hec_session *session);
+/* What it was made with, the zeros filled in. */
+HEC_API const hec_session_options *hec_session_options_of(const hec_session *session);
 /* Bytes it holds: cache, work space. */
 HEC_API size_t hec_session_bytes(const hec_session *session);
 
@@ -39,6 +42,11 @@ HEC_API size_t hec_session_bytes(const hec_session *session);
 HEC_API HEC_MUST_USE hec_status hec_session_start(hec_session *session, int64_t n,
                                                   const hec_tensor *ids, /* [n, S] i32, or NULL */
                                                   const int32_t *length /* [n]; NULL: all S */);
+
+/* The same for n more sources behind the live ones, which go on as they are: how the next sentences
+ * take the places of those that are done. start is keep of none, then add. */
+HEC_API HEC_MUST_USE hec_status hec_session_add(hec_session *session, int64_t n,
+                                                const hec_tensor *ids, const int32_t *length);
 
 /* Feeds tokens to every live row (rows = sources · beams) and gives the logits after the last one of
  * each. Rows grow by their own count: a prompt is fed many at once, then one at a time. */
