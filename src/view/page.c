@@ -1,0 +1,139 @@
+/* page.c — a buffer before the caller's write, and escapes.
+ *
+ * One list of characters is dangerous for both escapes: controls, which XML 1.0 cannot hold at all,
+ * and bytes that are no UTF-8. Both become U+FFFD in markup; JSON can say controls by number. In JSON
+ * also <, >, & and the two line separators are said by number, so that neither the end of a script
+ * element nor the end of a line can be forged. */
+#include "view/page.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/width.h"
+
+#define UNKNOWN "\xEF\xBF\xBD"
+
+static void flush(page *p)
+{
+	if (p->status == HEC_OK && p->used > 0) {
+		if (p->write(p->user, p->data, p->used) != 0)
+			p->status = fail(HEC_ERR_CANCELLED,
+			                 "view: stopped by the caller after %zu bytes", p->written);
+		p->written += p->used;
+	}
+	p->used = 0;
+}
+
+static void put_bytes(page *p, const char *text, size_t length)
+{
+	while (length > 0 && p->status == HEC_OK) {
+		size_t room = PAGE_BUFFER - p->used, n = length < room ? length : room;
+		memcpy(p->data + p->used, text, n);
+		p->used += n;
+		text += n;
+		length -= n;
+		if (p->used == PAGE_BUFFER)
+			flush(p);
+	}
+}
+
+void page_put(page *p, const char *text, size_t length)
+{
+	if (length == 0)
+		return;
+	for (; p->spaces > 0; p->spaces--)
+		if (text[0] != '\n')
+			put_bytes(p, " ", 1);
+	put_bytes(p, text, length);
+}
+
+void page_text(page *p, const char *text)
+{
+	page_put(p, text, strlen(text));
+}
+
+void page_add(page *p, const char *format, ...)
+{
+	char text[PAGE_ADD];
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (n > 0)
+		page_put(p, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+void page_spaces(page *p, int64_t count)
+{
+	p->spaces += count > 0 ? count : 0;
+}
+
+void page_number(page *p, double value, int digits)
+{
+	char text[48];
+	int n = snprintf(text, sizeof text, "%.*g", digits, value);
+	if (n <= 0 || (size_t)n >= sizeof text)
+		return;
+	/* The program's locale may have another point, of any length. */
+	size_t before = strspn(text, "-0123456789e");
+	size_t after = before + strcspn(text + before, "0123456789");
+	page_put(p, text, before);
+	if (text[before] != '\0') {
+		page_put(p, ".", 1);
+		page_text(p, text + after);
+	}
+}
+
+static bool is_control(uint32_t rune)
+{
+	return rune < 0x20 || (rune >= 0x7F && rune < 0xA0);
+}
+
+void page_markup(page *p, const char *text)
+{
+	size_t length = strlen(text);
+	for (size_t i = 0, bytes; i < length; i += bytes) {
+		uint32_t rune = rune_decode(text + i, length - i, &bytes);
+		if (rune == NOT_A_RUNE || is_control(rune) || rune == 0xFFFE || rune == 0xFFFF)
+			page_text(p, UNKNOWN);
+		else if (rune == '&')
+			page_text(p, "&amp;");
+		else if (rune == '<')
+			page_text(p, "&lt;");
+		else if (rune == '>')
+			page_text(p, "&gt;");
+		else if (rune == '"')
+			page_text(p, "&quot;");
+		else if (rune == '\'')
+			page_text(p, "&#39;");
+		else
+			page_put(p, text + i, bytes);
+	}
+}
+
+void page_json(page *p, const char *text)
+{
+	size_t length = strlen(text);
+	page_put(p, "\"", 1);
+	for (size_t i = 0, bytes; i < length; i += bytes) {
+		uint32_t rune = rune_decode(text + i, length - i, &bytes);
+		if (rune == NOT_A_RUNE)
+			page_text(p, UNKNOWN);
+		else if (rune == '"' || rune == '\\')
+			page_add(p, "\\%c", (int)rune);
+		else if (is_control(rune) || rune == '<' || rune == '>' || rune == '&' ||
+		         rune == 0x2028 || rune == 0x2029)
+			page_add(p, "\\u%04x", (unsigned)rune);
+		else
+			page_put(p, text + i, bytes);
+	}
+	page_put(p, "\"", 1);
+}
+
+hec_status page_end(page *p)
+{
+	flush(p);
+	return p->status;
+}

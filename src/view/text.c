@@ -1,0 +1,494 @@
+/* text.c — heads as heat maps in a terminal.
+ *
+ * One head alone is drawn large: a column as wide as its token, the weight in every cell. Several are
+ * drawn as blocks of cells two columns wide, as many side by side as fit, with the keys written
+ * downwards above them. What is wider than the terminal is cut into panels. Everything that has a
+ * place is placed by display width. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/width.h"
+#include "view/look.h"
+
+#define COLUMNS_DEFAULT 80
+#define COLUMNS_LEAST 40
+#define COLUMNS_MOST 1000
+#define INDENT 2
+#define GAP 3            /* between blocks */
+#define CELL 2           /* columns of a cell in a block */
+#define QUERY_COLUMNS 14 /* of a label on the left */
+#define KEY_COLUMNS 10   /* of a label above a column of a large head */
+#define KEY_ROWS 8       /* of a label above a block */
+#define NUMBER_COLUMNS 5 /* of a cell in a large head */
+#define QUERIES_MOST 60  /* in a panel: above them the keys are repeated */
+
+typedef enum ink { INK_PLAIN, INK_TITLE, INK_HEAD, INK_FAINT } ink;
+
+static void put_ink(page *p, const look *l, ink which)
+{
+	static const char *const inks[] = {"\x1b[0m", "\x1b[1m", "\x1b[38;5;110m",
+	                                   "\x1b[38;5;245m"};
+	if (l->options.colour != HEC_VIEW_PLAIN)
+		page_text(p, inks[which]);
+}
+
+static void put_inked(page *p, const look *l, ink which, const char *text)
+{
+	put_ink(p, l, which);
+	page_text(p, text);
+	put_ink(p, l, INK_PLAIN);
+}
+
+/* ---- colours ---- */
+
+typedef struct rgb {
+	double r, g, b;
+} rgb;
+
+static rgb mix(const rgb *stops, int count, double at)
+{
+	double place = at * (count - 1);
+	int i = place >= count - 1 ? count - 2 : (int)place;
+	double f = place - i;
+	return (rgb){stops[i].r + f * (stops[i + 1].r - stops[i].r),
+	             stops[i].g + f * (stops[i + 1].g - stops[i].g),
+	             stops[i].b + f * (stops[i + 1].b - stops[i].b)};
+}
+
+/* The 256 colours have few dark ones, so theirs are chosen by hand. */
+static void put_background(page *p, const look *l, double heat, bool sink)
+{
+	static const rgb stops[] = {{28, 30, 46},    {52, 60, 108},   {62, 116, 140},
+	                            {108, 170, 128}, {226, 196, 104}, {250, 236, 180}};
+	static const rgb greys[] = {{34, 34, 36}, {190, 190, 194}};
+	static const unsigned char indices[] = {234, 17,  18,  24,  30,  66, 72,
+	                                        108, 144, 180, 186, 222, 229};
+	if (l->options.colour == HEC_VIEW_24BIT) {
+		rgb c = sink ? mix(greys, 2, heat) : mix(stops, 6, heat);
+		page_add(p, "\x1b[48;2;%d;%d;%dm", (int)c.r, (int)c.g, (int)c.b);
+	} else {
+		int index = sink ? 234 + (int)(heat * 16 + 0.5) : indices[(int)(heat * 12 + 0.5)];
+		page_add(p, "\x1b[48;5;%dm", index);
+	}
+}
+
+/* Exactly nothing, and four equal parts of the rest. */
+static const char *shade(double heat)
+{
+	static const char *const shades[] = {"·", "░", "▒", "▓", "█"};
+	int part = (int)(heat * 4);
+	return shades[heat == 0 ? 0 : 1 + (part < 3 ? part : 3)];
+}
+
+static void put_cell(page *p, const look *l, double heat, bool sink)
+{
+	if (l->options.colour != HEC_VIEW_PLAIN) {
+		put_background(p, l, heat, sink);
+		page_text(p, "  \x1b[0m");
+	} else if (heat == 0) {
+		page_text(p, "·");
+		page_spaces(p, 1);
+	} else if (sink) { /* in tenths */
+		int tenths = (int)(heat * 10 + 0.5);
+		page_add(p, "%d", tenths);
+		page_spaces(p, tenths < 10);
+	} else {
+		page_text(p, shade(heat));
+		page_text(p, shade(heat));
+	}
+}
+
+/* ---- panels ---- */
+
+typedef struct panel {
+	int64_t query, queries; /* the first one, and how many */
+	int64_t key, keys;
+	int label;     /* columns of the labels on the left */
+	int64_t cells; /* columns of all cells of one block */
+} panel;
+
+static int64_t terminal_columns(const look *l)
+{
+	int64_t columns = l->options.columns ? l->options.columns : COLUMNS_DEFAULT;
+	return min_i64(max_i64(columns, COLUMNS_LEAST), COLUMNS_MOST);
+}
+
+static int label_columns(const look *l)
+{
+	int widest = 0;
+	char label[LABEL_BYTES];
+	for (int64_t t = 0; t < l->view.queries; t++) {
+		int width = label_of(l->view.query[t], QUERY_COLUMNS, label);
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}
+
+static int64_t room_for_cells(const look *l, const panel *a)
+{
+	return terminal_columns(l) - INDENT - a->label - 1;
+}
+
+static void put_panel_title(page *p, const look *l, const panel *a)
+{
+	if (a->keys == l->view.keys && a->queries == l->view.queries)
+		return;
+	put_ink(p, l, INK_FAINT);
+	page_add(p,
+	         "%*stokens %" PRId64 " to %" PRId64 " of %" PRId64 ", looking at %" PRId64
+	         " to %" PRId64 " of %" PRId64,
+	         INDENT, "", a->query, a->query + a->queries - 1, l->view.queries, a->key,
+	         a->key + a->keys - 1, l->view.keys);
+	put_ink(p, l, INK_PLAIN);
+	page_text(p, "\n");
+}
+
+static void put_query(page *p, const look *l, const panel *a, int64_t query)
+{
+	char label[LABEL_BYTES];
+	int width = label_of(l->view.query[query], QUERY_COLUMNS, label);
+	page_spaces(p, INDENT + a->label - width);
+	page_text(p, label);
+	page_spaces(p, 1);
+}
+
+/* ---- several heads: blocks ---- */
+
+/* Piece `row` of a token written downwards: a character and the marks that join it. Returns its
+ * width; 0 where the token has no such piece. */
+static int piece_of(const char *token, int row, char out[LABEL_BYTES])
+{
+	char label[LABEL_BYTES];
+	label_of(token, (KEY_ROWS + 1) * 2, label); /* each piece is at most two wide */
+	size_t length = strlen(label), i = 0, bytes;
+	for (int at = -1; i < length; i += bytes) {
+		uint32_t rune = rune_decode(label + i, length - i, &bytes);
+		at += rune_width(rune) > 0 || at < 0;
+		if (at == row)
+			break;
+	}
+	if (i >= length)
+		return 0;
+	size_t begin = i, end = i + bytes;
+	while (end < length && rune_width(rune_decode(label + end, length - end, &bytes)) == 0)
+		end += bytes;
+	memcpy(out, label + begin, end - begin);
+	out[end - begin] = '\0';
+	return hec_display_width(out, end - begin);
+}
+
+static int pieces_of(const char *token)
+{
+	char piece[LABEL_BYTES];
+	int count = 0;
+	while (count < KEY_ROWS && piece_of(token, count, piece) > 0)
+		count++;
+	return count;
+}
+
+static bool has_piece(const char *token, int row)
+{
+	char piece[LABEL_BYTES];
+	return piece_of(token, row, piece) > 0;
+}
+
+/* One line of the keys above a block; they end where the cells begin. */
+static void put_key_row(page *p, const look *l, const panel *a, int row, int rows)
+{
+	for (int64_t s = a->key; s < a->key + a->keys; s++) {
+		const char *token = l->view.key[s];
+		char piece[LABEL_BYTES];
+		int at = row - (rows - pieces_of(token)), width = 0;
+		if (at == KEY_ROWS - 1 && has_piece(token, KEY_ROWS)) {
+			page_text(p, "⋮");
+			width = 1;
+		} else if (at >= 0) {
+			width = piece_of(token, at, piece);
+			page_text(p, width > 0 ? piece : "");
+		}
+		page_spaces(p, CELL - width);
+	}
+}
+
+static void put_keys_downwards(page *p, const look *l, const panel *a, int64_t blocks)
+{
+	int rows = 0;
+	for (int64_t s = a->key; s < a->key + a->keys; s++) {
+		int n = pieces_of(l->view.key[s]);
+		rows = n > rows ? n : rows;
+	}
+	for (int row = 0; row < rows; row++) {
+		page_spaces(p, INDENT + a->label + 1);
+		put_ink(p, l, INK_FAINT);
+		for (int64_t b = 0; b < blocks; b++) {
+			page_spaces(p, b > 0 ? GAP : 0);
+			put_key_row(p, l, a, row, rows);
+		}
+		put_ink(p, l, INK_PLAIN);
+		page_text(p, "\n");
+	}
+}
+
+/* A row of blocks: heads side by side, with their tokens on the left once. */
+static void put_block_row(page *p, const look *l, const panel *a, int64_t layer, int64_t head,
+                          int64_t blocks)
+{
+	page_spaces(p, INDENT + a->label + 1);
+	for (int64_t b = 0; b < blocks; b++) {
+		char title[32];
+		int width = snprintf(title, sizeof title,
+		                     a->cells < 8 ? "%" PRId64 : "head %" PRId64, head + b);
+		page_spaces(p, b > 0 ? GAP : 0);
+		put_inked(p, l, INK_HEAD, title);
+		page_spaces(p, b + 1 < blocks ? a->cells - width : 0);
+	}
+	page_text(p, "\n");
+	for (int64_t t = a->query; t < a->query + a->queries; t++) {
+		put_query(p, l, a, t);
+		for (int64_t b = 0; b < blocks; b++) {
+			page_spaces(p, b > 0 ? GAP : 0);
+			for (int64_t s = a->key; s < a->key + a->keys; s++)
+				put_cell(p, l, look_heat(l, layer, head + b, t, s),
+				         look_is_sink(l, s));
+		}
+		page_text(p, "\n");
+	}
+}
+
+static void put_layer(page *p, const look *l, const panel *a, int64_t layer)
+{
+	int64_t fit = (room_for_cells(l, a) + GAP) / (a->cells + GAP);
+	/* Rows of equal length rather than one full and one nearly empty. */
+	fit = div_up(l->heads, div_up(l->heads, max_i64(1, fit)));
+	for (int64_t head = 0; head < l->heads; head += fit) {
+		int64_t blocks = min_i64(fit, l->heads - head);
+		put_keys_downwards(p, l, a, blocks);
+		put_block_row(p, l, a, layer, l->head + head, blocks);
+		page_text(p, "\n");
+	}
+}
+
+/* ---- one head: large ---- */
+
+static int key_columns(const look *l, int64_t key)
+{
+	char label[LABEL_BYTES];
+	int width = label_of(l->view.key[key], KEY_COLUMNS, label) + 1;
+	return width > NUMBER_COLUMNS ? width : NUMBER_COLUMNS;
+}
+
+static void put_number(page *p, double weight)
+{
+	int hundredths = (int)(weight * 100 + 0.5);
+	if (weight == 0)
+		page_text(p, "  ·");
+	else if (hundredths >= 100)
+		page_text(p, "1.0");
+	else
+		page_add(p, ".%02d", hundredths);
+}
+
+static void put_large_cell(page *p, const look *l, int64_t t, int64_t s)
+{
+	double heat = look_heat(l, l->layer, l->head, t, s);
+	bool sink = look_is_sink(l, s), colour = l->options.colour != HEC_VIEW_PLAIN;
+	int width = key_columns(l, s);
+	if (colour) {
+		put_background(p, l, heat, sink);
+		page_text(p, heat > 0.55 ? "\x1b[38;5;232m" : "\x1b[38;5;252m");
+		page_spaces(p, width - 4);
+	} else {
+		page_spaces(p, width - 5);
+		page_text(p, sink || heat == 0 ? " " : shade(heat));
+	}
+	put_number(p, look_weight(l, l->layer, l->head, t, s));
+	if (colour)
+		page_text(p, " \x1b[0m");
+	else
+		page_spaces(p, 1);
+}
+
+static void put_large(page *p, const look *l, const panel *a)
+{
+	char label[LABEL_BYTES];
+	page_spaces(p, INDENT + a->label + 1);
+	put_ink(p, l, INK_FAINT);
+	for (int64_t s = a->key; s < a->key + a->keys; s++) {
+		int width = label_of(l->view.key[s], KEY_COLUMNS, label);
+		page_spaces(p, key_columns(l, s) - 1 - width);
+		page_text(p, label);
+		page_spaces(p, 1);
+	}
+	put_ink(p, l, INK_PLAIN);
+	page_text(p, "\n");
+	for (int64_t t = a->query; t < a->query + a->queries; t++) {
+		put_query(p, l, a, t);
+		for (int64_t s = a->key; s < a->key + a->keys; s++)
+			put_large_cell(p, l, t, s);
+		page_text(p, "\n");
+	}
+	page_text(p, "\n");
+}
+
+/* Keys from a->key on that fit beside each other. */
+static void take_keys(const look *l, panel *a)
+{
+	int64_t room = room_for_cells(l, a);
+	a->keys = a->cells = 0;
+	while (a->key + a->keys < l->view.keys) {
+		int64_t next = look_is_large(l) ? key_columns(l, a->key + a->keys) : CELL;
+		if (a->keys > 0 && a->cells + next > room)
+			break;
+		a->cells += next;
+		a->keys++;
+	}
+}
+
+static void put_panels(page *p, const look *l, int64_t layer)
+{
+	panel a = {.label = label_columns(l)};
+	for (a.query = 0; a.query < l->view.queries; a.query += a.queries) {
+		a.queries = min_i64(QUERIES_MOST, l->view.queries - a.query);
+		for (a.key = 0; a.key < l->view.keys; a.key += a.keys) {
+			take_keys(l, &a);
+			put_panel_title(p, l, &a);
+			if (look_is_large(l))
+				put_large(p, l, &a);
+			else
+				put_layer(p, l, &a, layer);
+		}
+	}
+}
+
+/* ---- around them ---- */
+
+static void put_title(page *p, const look *l)
+{
+	char words[LABEL_BYTES], selection[128];
+	label_of(look_title(l), (int)terminal_columns(l), words);
+	look_selection(l, selection, sizeof selection);
+	put_inked(p, l, INK_TITLE, words);
+	page_text(p, "  ");
+	put_inked(p, l, INK_FAINT, selection);
+	page_text(p, "\n");
+	put_ink(p, l, INK_FAINT);
+	page_add(p, "down: %s; across: %s\n\n", look_down(l), look_across(l));
+	put_ink(p, l, INK_PLAIN);
+}
+
+/* Their names, as many as fit after the words. */
+static void put_sinks(page *p, const look *l, const char *words)
+{
+	int64_t room = terminal_columns(l) - 14, used, more = 0; /* " and 99999 more" */
+	page_text(p, words);
+	used = hec_display_width(words, strlen(words));
+	for (int64_t s = 0; s < l->view.keys; s++) {
+		char label[LABEL_BYTES];
+		if (!look_is_sink(l, s))
+			continue;
+		int width = label_of(l->view.key[s], KEY_COLUMNS, label) + 1;
+		if (more > 0 || used + width > room) {
+			more++;
+			continue;
+		}
+		page_text(p, " ");
+		page_text(p, label);
+		used += width;
+	}
+	if (more > 0)
+		page_add(p, " and %" PRId64 " more", more);
+	page_text(p, "\n");
+}
+
+static void put_ramp(page *p, const look *l, bool sink)
+{
+	page_spaces(p, INDENT);
+	page_text(p, "0 ");
+	for (int i = 0; i <= 10; i++) {
+		put_background(p, l, i / 10.0, sink);
+		page_text(p, "  \x1b[0m");
+	}
+	put_ink(p, l, INK_FAINT);
+}
+
+static void put_legend(page *p, const look *l)
+{
+	bool plain = l->options.colour == HEC_VIEW_PLAIN;
+	int hundredths = (int)ceil(l->scale * 100 - 1e-9);
+	put_ink(p, l, INK_FAINT);
+	if (plain)
+		page_add(p, "  · is 0; ░ ▒ ▓ █ are equal parts of 0 to");
+	else
+		put_ramp(p, l, false);
+	page_add(p, " %d.%02d\n", hundredths / 100, hundredths % 100);
+	if (l->sinks && !plain)
+		put_ramp(p, l, true);
+	if (l->sinks)
+		put_sinks(p, l,
+		          !plain ? " 1     left out of the scale, as heads rest there:"
+		          : look_is_large(l)
+		                  ? "  left out of the shades, as heads rest there:"
+		                  : "  in tenths, left out of the shades, as heads rest there:");
+	put_ink(p, l, INK_PLAIN);
+}
+
+/* Columns of the longest label among the keys. */
+static int top_columns(const look *l)
+{
+	int widest = 0;
+	char label[LABEL_BYTES];
+	for (int64_t s = 0; s < l->view.keys; s++) {
+		int width = label_of(l->view.key[s], KEY_COLUMNS, label);
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}
+
+static void put_top(page *p, const look *l)
+{
+	top_key keys[HEC_VIEW_TOP_MOST];
+	panel a = {.label = label_columns(l)};
+	int64_t widest = top_columns(l), one = widest + 7;
+	int64_t in_a_line = max_i64(1, (room_for_cells(l, &a) - 1) / one);
+	page_text(p, "\n");
+	put_inked(p, l, INK_TITLE, "Most looked at");
+	put_inked(p, l, INK_FAINT, look_is_large(l) ? "" : "  mean over the heads shown");
+	page_text(p, "\n");
+	for (int64_t t = 0; t < l->view.queries; t++) {
+		int count = look_top(l, t, keys, (int)l->options.top);
+		put_query(p, l, &a, t);
+		for (int i = 0; i < count; i++) {
+			char label[LABEL_BYTES];
+			int width = label_of(l->view.key[keys[i].key], KEY_COLUMNS, label);
+			if (i > 0 && i % in_a_line == 0) {
+				page_text(p, "\n");
+				page_spaces(p, INDENT + a.label + 1);
+			}
+			page_spaces(p, 1);
+			put_number(p, keys[i].weight);
+			page_spaces(p, 1);
+			put_inked(p, l, look_is_sink(l, keys[i].key) ? INK_FAINT : INK_HEAD, label);
+			page_spaces(p, widest - width + 2);
+		}
+		page_text(p, "\n");
+	}
+}
+
+void draw_text(page *p, const look *l)
+{
+	put_title(p, l);
+	for (int64_t i = l->layer; i < l->layer + l->layers; i++) {
+		if (l->layers > 1) {
+			char title[48];
+			snprintf(title, sizeof title, "layer %" PRId64 "\n", i);
+			put_inked(p, l, INK_TITLE, title);
+		}
+		put_panels(p, l, i);
+	}
+	put_legend(p, l);
+	if (l->options.top > 0)
+		put_top(p, l);
+}
