@@ -199,7 +199,7 @@ const char html_script[] =
 "function legend() {\n"
 "  const bar = (id, sink) => { const n = document.createElement('span'); n.id = id;\n"
 "    n.style.background = 'linear-gradient(to right,' + Array.from({ length: 11 }, (_, i) => colour(i / 10, sink)).join(',') + ')'; return n; };\n"
-"  const parts = ['0', bar('ramp', false), (end / 10000).toFixed(2)];\n"
+"  const parts = ['0', bar('ramp', false), String(Number((end / 10000).toPrecision(2)))];\n"
 "  if (hasSinks && !el('rest').checked) {\n"
 "    const names = d.key.filter((_, s) => d.sink[s]).slice(0, 6).map(short).join(' ');\n"
 "    parts.push('\\u00a0', '0', bar('greys', true), '1', 'left out of the scale, as heads rest there: ' + names);\n"

@@ -70,20 +70,22 @@ void page_spaces(page *p, int64_t count)
 	p->spaces += count > 0 ? count : 0;
 }
 
-void page_number(page *p, double value, int digits)
+void number_text(double value, int digits, char out[NUMBER_BYTES])
 {
-	char text[48];
-	int n = snprintf(text, sizeof text, "%.*g", digits, value);
-	if (n <= 0 || (size_t)n >= sizeof text)
-		return;
+	char text[NUMBER_BYTES];
+	snprintf(text, sizeof text, "%.*g", digits, value);
 	/* The program's locale may have another point, of any length. */
 	size_t before = strspn(text, "-0123456789e");
 	size_t after = before + strcspn(text + before, "0123456789");
-	page_put(p, text, before);
-	if (text[before] != '\0') {
-		page_put(p, ".", 1);
-		page_text(p, text + after);
-	}
+	snprintf(out, NUMBER_BYTES, "%.*s%s%s", (int)before, text, text[before] ? "." : "",
+	         text + after);
+}
+
+void page_number(page *p, double value, int digits)
+{
+	char text[NUMBER_BYTES];
+	number_text(value, digits, text);
+	page_text(p, text);
 }
 
 static bool is_control(uint32_t rune)

@@ -21,6 +21,8 @@ void page_text(page *p, const char *text);
 #define PAGE_ADD 512
 void page_add(page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A number of at most 17 digits with a point, whatever the locale. */
+#define NUMBER_BYTES 64
+void number_text(double value, int digits, char out[NUMBER_BYTES]);
 void page_number(page *p, double value, int digits);
 /* Those at the end of a line are left away. */
 void page_spaces(page *p, int64_t count);

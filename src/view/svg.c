@@ -225,7 +225,7 @@ static void put_ramp(page *p, int64_t x, int64_t y, bool sink, double end)
 	         x + 12, y, (SHADES + 1) * 5);
 	page_add(p, "<text class=\"h\" x=\"%" PRId64 "\" y=\"%" PRId64 "\">",
 	         x + 18 + (SHADES + 1) * 5, y + 11);
-	put_hundredths(p, end);
+	page_number(p, end, 2);
 }
 
 static void put_sink_names(page *p, const look *l)

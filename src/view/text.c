@@ -5,7 +5,6 @@
  * downwards above them. What is wider than the terminal is cut into panels. Everything that has a
  * place is placed by display width. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +22,9 @@
 #define KEY_COLUMNS 10   /* of a label above a column of a large head */
 #define KEY_ROWS 8       /* of a label above a block */
 #define NUMBER_COLUMNS 5 /* of a cell in a large head */
-#define QUERIES_MOST 60  /* in a panel: above them the keys are repeated */
+#define RAMP_CELLS 11
+#define SINKS_MOST 12   /* named in the legend */
+#define QUERIES_MOST 60 /* in a panel: above them the keys are repeated */
 
 typedef enum ink { INK_PLAIN, INK_TITLE, INK_HEAD, INK_FAINT } ink;
 
@@ -101,6 +102,44 @@ static void put_cell(page *p, const look *l, double heat, bool sink)
 	}
 }
 
+/* ---- words ---- */
+
+static int64_t terminal_columns(const look *l)
+{
+	int64_t columns = l->options.columns ? l->options.columns : COLUMNS_DEFAULT;
+	return min_i64(max_i64(columns, COLUMNS_LEAST), COLUMNS_MOST);
+}
+
+/* Words that go on in the next line where the terminal ends. */
+typedef struct flow {
+	page *p;
+	int64_t room, used;
+} flow;
+
+static void flow_word(flow *f, const char *word, int64_t width)
+{
+	if (f->used > INDENT && f->used + 1 + width > f->room) {
+		page_text(f->p, "\n");
+		page_spaces(f->p, f->used = INDENT);
+	} else if (f->used > INDENT) {
+		page_spaces(f->p, 1);
+		f->used++;
+	}
+	page_text(f->p, word);
+	f->used += width;
+}
+
+static void flow_words(flow *f, const char *words)
+{
+	while (*words) {
+		char word[64];
+		size_t n = strcspn(words, " ");
+		snprintf(word, sizeof word, "%.*s", (int)n, words);
+		flow_word(f, word, hec_display_width(word, strlen(word)));
+		words += n + (words[n] == ' ');
+	}
+}
+
 /* ---- panels ---- */
 
 typedef struct panel {
@@ -109,12 +148,6 @@ typedef struct panel {
 	int label;     /* columns of the labels on the left */
 	int64_t cells; /* columns of all cells of one block */
 } panel;
-
-static int64_t terminal_columns(const look *l)
-{
-	int64_t columns = l->options.columns ? l->options.columns : COLUMNS_DEFAULT;
-	return min_i64(max_i64(columns, COLUMNS_LEAST), COLUMNS_MOST);
-}
 
 static int label_columns(const look *l)
 {
@@ -136,12 +169,16 @@ static void put_panel_title(page *p, const look *l, const panel *a)
 {
 	if (a->keys == l->view.keys && a->queries == l->view.queries)
 		return;
-	put_ink(p, l, INK_FAINT);
-	page_add(p,
-	         "%*stokens %" PRId64 " to %" PRId64 " of %" PRId64 ", looking at %" PRId64
+	char words[160];
+	snprintf(words, sizeof words,
+	         "tokens %" PRId64 " to %" PRId64 " of %" PRId64 ", looking at %" PRId64
 	         " to %" PRId64 " of %" PRId64,
-	         INDENT, "", a->query, a->query + a->queries - 1, l->view.queries, a->key,
-	         a->key + a->keys - 1, l->view.keys);
+	         a->query, a->query + a->queries - 1, l->view.queries, a->key, a->key + a->keys - 1,
+	         l->view.keys);
+	flow f = {p, terminal_columns(l), INDENT};
+	put_ink(p, l, INK_FAINT);
+	page_spaces(p, INDENT);
+	flow_words(&f, words);
 	put_ink(p, l, INK_PLAIN);
 	page_text(p, "\n");
 }
@@ -207,7 +244,10 @@ static void put_key_row(page *p, const look *l, const panel *a, int row, int row
 			width = 1;
 		} else if (at >= 0) {
 			width = piece_of(token, at, piece);
-			page_text(p, width > 0 ? piece : "");
+			if (width > 0 && strcmp(piece, " ") != 0)
+				page_text(p, piece);
+			else
+				width = 0;
 		}
 		page_spaces(p, CELL - width);
 	}
@@ -367,48 +407,48 @@ static void put_panels(page *p, const look *l, int64_t layer)
 
 static void put_title(page *p, const look *l)
 {
+	int64_t columns = terminal_columns(l);
 	char words[LABEL_BYTES], selection[128];
-	label_of(look_title(l), (int)terminal_columns(l), words);
+	int width = label_of(look_title(l), (int)columns, words);
 	look_selection(l, selection, sizeof selection);
 	put_inked(p, l, INK_TITLE, words);
-	page_text(p, "  ");
+	page_text(p, width + 2 + (int64_t)strlen(selection) > columns ? "\n" : "  ");
 	put_inked(p, l, INK_FAINT, selection);
 	page_text(p, "\n");
 	put_ink(p, l, INK_FAINT);
-	page_add(p, "down: %s; across: %s\n\n", look_down(l), look_across(l));
+	flow f = {p, columns, 0};
+	flow_words(&f, "down:");
+	flow_words(&f, look_down(l));
+	page_text(p, ";");
+	f.used++;
+	flow_words(&f, "across:");
+	flow_words(&f, look_across(l));
 	put_ink(p, l, INK_PLAIN);
+	page_text(p, "\n\n");
 }
 
-/* Their names, as many as fit after the words. */
-static void put_sinks(page *p, const look *l, const char *words)
+static void flow_sinks(flow *f, const look *l)
 {
-	int64_t room = terminal_columns(l) - 14, used, more = 0; /* " and 99999 more" */
-	page_text(p, words);
-	used = hec_display_width(words, strlen(words));
+	int shown = 0;
+	char label[LABEL_BYTES];
 	for (int64_t s = 0; s < l->view.keys; s++) {
-		char label[LABEL_BYTES];
 		if (!look_is_sink(l, s))
 			continue;
-		int width = label_of(l->view.key[s], KEY_COLUMNS, label) + 1;
-		if (more > 0 || used + width > room) {
-			more++;
-			continue;
+		if (++shown > SINKS_MOST) {
+			flow_words(f, "…");
+			return;
 		}
-		page_text(p, " ");
-		page_text(p, label);
-		used += width;
+		int width = label_of(l->view.key[s], KEY_COLUMNS, label);
+		flow_word(f, label, width);
 	}
-	if (more > 0)
-		page_add(p, " and %" PRId64 " more", more);
-	page_text(p, "\n");
 }
 
 static void put_ramp(page *p, const look *l, bool sink)
 {
 	page_spaces(p, INDENT);
 	page_text(p, "0 ");
-	for (int i = 0; i <= 10; i++) {
-		put_background(p, l, i / 10.0, sink);
+	for (int i = 0; i < RAMP_CELLS; i++) {
+		put_background(p, l, (double)i / (RAMP_CELLS - 1), sink);
 		page_text(p, "  \x1b[0m");
 	}
 	put_ink(p, l, INK_FAINT);
@@ -417,21 +457,33 @@ static void put_ramp(page *p, const look *l, bool sink)
 static void put_legend(page *p, const look *l)
 {
 	bool plain = l->options.colour == HEC_VIEW_PLAIN;
-	int hundredths = (int)ceil(l->scale * 100 - 1e-9);
+	flow f = {p, terminal_columns(l), INDENT};
+	char end[NUMBER_BYTES];
+	number_text(l->scale, 2, end);
 	put_ink(p, l, INK_FAINT);
-	if (plain)
-		page_add(p, "  · is 0; ░ ▒ ▓ █ are equal parts of 0 to");
-	else
+	if (plain) {
+		page_spaces(p, INDENT);
+		flow_words(&f, "· is 0; ░ ▒ ▓ █ are equal parts of 0 to");
+	} else {
 		put_ramp(p, l, false);
-	page_add(p, " %d.%02d\n", hundredths / 100, hundredths % 100);
-	if (l->sinks && !plain)
+		f.used = INDENT + 2 + CELL * RAMP_CELLS;
+	}
+	flow_words(&f, end);
+	page_text(p, "\n");
+	f.used = INDENT;
+	if (l->sinks && plain) {
+		page_spaces(p, INDENT);
+		flow_words(&f, look_is_large(l) ? "left" : "in tenths, left");
+		flow_words(&f, "out of the shades, as heads rest there:");
+	} else if (l->sinks) {
 		put_ramp(p, l, true);
-	if (l->sinks)
-		put_sinks(p, l,
-		          !plain ? " 1     left out of the scale, as heads rest there:"
-		          : look_is_large(l)
-		                  ? "  left out of the shades, as heads rest there:"
-		                  : "  in tenths, left out of the shades, as heads rest there:");
+		f.used = INDENT + 2 + CELL * RAMP_CELLS;
+		flow_words(&f, "1  left out of the scale, as heads rest there:");
+	}
+	if (l->sinks) {
+		flow_sinks(&f, l);
+		page_text(p, "\n");
+	}
 	put_ink(p, l, INK_PLAIN);
 }
 
@@ -455,7 +507,7 @@ static void put_top(page *p, const look *l)
 	int64_t in_a_line = max_i64(1, (room_for_cells(l, &a) - 1) / one);
 	page_text(p, "\n");
 	put_inked(p, l, INK_TITLE, "Most looked at");
-	put_inked(p, l, INK_FAINT, look_is_large(l) ? "" : "  mean over the heads shown");
+	put_inked(p, l, INK_FAINT, look_is_large(l) ? "" : "  mean over these heads");
 	page_text(p, "\n");
 	for (int64_t t = 0; t < l->view.queries; t++) {
 		int count = look_top(l, t, keys, (int)l->options.top);

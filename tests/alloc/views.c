@@ -1,0 +1,48 @@
+/* views.c — pictures of attention: drawing asks the system for nothing, saving for the file's bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "world.h"
+
+#include <cmocka.h>
+
+static int count_bytes(void *user, const char *text, size_t length)
+{
+	world *w = user;
+	for (size_t i = 0; i < length; i++)
+		w->bits = (w->bits ^ (unsigned char)text[i]) * 0x100000001b3u;
+	return 0;
+}
+
+void views(world *w)
+{
+	static const char *const words[] = {"<s>", "the", "猫"};
+	static const bool sink[] = {true, false, false};
+	static const float weights[] = {0.5f, 0.5f, 0, 0.25f, 0.25f, 0.5f, 1, 0, 0,
+	                                0.5f, 0.5f, 0, 0.25f, 0.25f, 0.5f, 1, 0, 0};
+	hec_view view = {sizeof view, HEC_VIEW_SELF, words, 3, words, 3, sink, 2, 1, weights};
+	for (int format = 0; format < HEC_VIEW_FORMATS; format++) {
+		char path[] = "/tmp/hecate-alloc-view-XXXXXX";
+		int file = mkstemp(path);
+		assert_true(file >= 0);
+		close(file);
+		long before = refuse_requests();
+		hec_status status =
+			hec_view_draw(&view, (hec_view_format)format, NULL, count_bytes, w);
+		assert_int_equal(status, HEC_OK);
+		assert_int_equal(refuse_requests(), before);
+		status = hec_view_save(&view, (hec_view_format)format, NULL, path);
+		if (status != HEC_OK) {
+			saw_failure(w, status, "hec_view_save");
+			if (!w->forever &&
+			    hec_view_save(&view, (hec_view_format)format, NULL, path) != HEC_OK)
+				call_again_failed("hec_view_save");
+		}
+		unlink(path);
+		if (status != HEC_OK && w->forever)
+			return;
+	}
+}
