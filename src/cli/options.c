@@ -35,6 +35,22 @@ static bool set_whole(const option *o, const char *text, char error[OPTION_ERROR
 	return true;
 }
 
+static bool set_real(const option *o, const char *text, char error[OPTION_ERROR])
+{
+	char *end;
+	double value = strtod(text, &end);
+	/* Only digits, not "inf", "nan" or a hexadecimal number. */
+	bool plain = *text && strspn(text, "0123456789.eE+-") == strlen(text) && *end == '\0';
+	if (!plain || value < (double)o->low || value > (double)o->high) {
+		snprintf(error, OPTION_ERROR,
+		         "%s wants a number from %" PRId64 " to %" PRId64 ", not '%.40s'", o->name,
+		         o->low, o->high, text);
+		return false;
+	}
+	*(double *)o->value = value;
+	return true;
+}
+
 static bool set_seed(const option *o, const char *text, char error[OPTION_ERROR])
 {
 	errno = 0;
@@ -49,6 +65,18 @@ static bool set_seed(const option *o, const char *text, char error[OPTION_ERROR]
 	return true;
 }
 
+static bool add_to_list(const option *o, const char *text, char error[OPTION_ERROR])
+{
+	option_list *list = o->value;
+	if (list->count == OPTION_LIST_MOST) {
+		snprintf(error, OPTION_ERROR, "%s takes at most %d words", o->name,
+		         OPTION_LIST_MOST);
+		return false;
+	}
+	list->items[list->count++] = text;
+	return true;
+}
+
 static bool set(const option *o, const char *text, char error[OPTION_ERROR])
 {
 	switch (o->kind) {
@@ -60,12 +88,21 @@ static bool set(const option *o, const char *text, char error[OPTION_ERROR])
 		return true;
 	case OPTION_WHOLE:
 		return set_whole(o, text, error);
+	case OPTION_REAL:
+		return set_real(o, text, error);
 	case OPTION_SEED:
 		return set_seed(o, text, error);
+	case OPTION_LIST:
+		return add_to_list(o, text, error);
 	case OPTION_END:
 		break;
 	}
 	return false;
+}
+
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] != '\0';
 }
 
 bool options_parse(const option *table, int argc, char **argv, int *operands,
@@ -75,7 +112,7 @@ bool options_parse(const option *table, int argc, char **argv, int *operands,
 	bool options_ended = false;
 	for (int i = 0; i < argc; i++) {
 		char *word = argv[i];
-		if (options_ended || word[0] != '-' || word[1] == '\0') {
+		if (options_ended || !is_option(word)) {
 			argv[(*operands)++] = word;
 			continue;
 		}
@@ -102,6 +139,9 @@ bool options_parse(const option *table, int argc, char **argv, int *operands,
 		}
 		if (!set(o, text, error))
 			return false;
+		while (o->kind == OPTION_LIST && i + 1 < argc && !is_option(argv[i + 1]))
+			if (!set(o, argv[++i], error))
+				return false;
 	}
 	return true;
 }

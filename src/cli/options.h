@@ -12,13 +12,22 @@ typedef enum option_kind {
 	OPTION_FLAG,  /* bool: set to true */
 	OPTION_TEXT,  /* const char *: points into argv */
 	OPTION_WHOLE, /* int64_t in low … high */
-	OPTION_SEED   /* option_seed: all of uint64_t */
+	OPTION_REAL,  /* double in low … high */
+	OPTION_SEED,  /* option_seed: all of uint64_t */
+	OPTION_LIST   /* option_list: every word up to the next option; given again, it adds */
 } option_kind;
 
 typedef struct option_seed {
 	uint64_t value;
 	bool given;
 } option_seed;
+
+#define OPTION_LIST_MOST 256
+
+typedef struct option_list {
+	const char *items[OPTION_LIST_MOST]; /* point into argv */
+	size_t count;
+} option_list;
 
 /* `--name VALUE` and `--name=VALUE` both work; the last one given counts. */
 typedef struct option {
@@ -27,7 +36,7 @@ typedef struct option {
 	const char *word; /* what help calls the value, e.g. "N"; NULL for a flag */
 	const char *help;
 	void *value;       /* where it goes; unchanged where the option is not given */
-	int64_t low, high; /* of OPTION_WHOLE */
+	int64_t low, high; /* of OPTION_WHOLE and OPTION_REAL */
 } option;
 
 #define OPTION_ERROR 160
