@@ -218,6 +218,16 @@ static void small_operations_have_the_same_bits_at_any_number_of_threads(void **
 	kit_close(&k);
 }
 
+/* NaN where the arena is free: nothing may be read before it was written. */
+static void spoil_arena(kit *k)
+{
+	size_t mark = hec_arena_used(k->arena), bytes = KIT_ARENA / 8;
+	void *p;
+	OK(k, hec_arena_alloc(k->arena, bytes, &p));
+	memset(p, 0xFF, bytes);
+	hec_arena_rewind(k->arena, mark);
+}
+
 /* Runs a layer forward and backward in a context; the parameter gradients are copied out. */
 static void run_layer(layer *l, hec_ctx *ctx, layer_io *io, hec_tensor *grads)
 {
@@ -228,6 +238,7 @@ static void run_layer(layer *l, hec_ctx *ctx, layer_io *io, hec_tensor *grads)
 	if (io->dmemory.rank)
 		fill_with(&io->dmemory, 0);
 	layer_zero_grads(l);
+	spoil_arena(k);
 	size_t mark = hec_arena_used(k->arena);
 	OK(k, layer_fwd(l, ctx, k->arena, io, &kept));
 	OK(k, layer_bwd(l, ctx, k->arena, io, kept));
@@ -257,6 +268,8 @@ static void layers_have_the_same_bits_at_any_number_of_threads(void **state)
 				dx = make_copy(&k, &io.dx);
 				memcpy(first, grads, sizeof first);
 			}
+			check_all_finite(&k, layer_name(l.kind), &io.y);
+			check_all_finite(&k, layer_name(l.kind), &io.dx);
 			check_same_bits(&k, layer_name(l.kind), &io.y, &y);
 			check_same_bits(&k, layer_name(l.kind), &io.dx, &dx);
 			for (int g = 0; g < l.grads.count; g++)

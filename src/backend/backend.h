@@ -68,7 +68,8 @@ typedef struct norm_args {
 	const hec_tensor *y;              /* fwd: [N, C] written, may be x */
 	const hec_tensor *mean, *rstd;    /* [N]: fwd writes where not NULL, bwd reads */
 	const hec_tensor *dy;             /* bwd: [N, C] */
-	const hec_tensor *dx;             /* bwd: [N, C] added to */
+	const hec_tensor *dx;             /* bwd: [N, C] */
+	bool accumulate;                  /* bwd: dx is added to, else written */
 	const hec_tensor *dgamma, *dbeta; /* bwd: [C] added to, or NULL */
 } norm_args;
 

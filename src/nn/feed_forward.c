@@ -126,7 +126,7 @@ hec_status hec_feed_forward_fwd(hec_ctx *ctx, hec_arena *arena, const hec_feed_f
 
 static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer,
                            const hec_tensor *dy, const hec_tensor *x, const hec_dropout_key *key,
-                           const hec_feed_forward_kept *kept, hec_tensor *dx,
+                           const hec_feed_forward_kept *kept, bool add, hec_tensor *dx,
                            hec_feed_forward *grad)
 {
 	const hec_feed_forward_config *c = &layer->config;
@@ -148,12 +148,12 @@ static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_feed_forwar
 		HEC_TRY(dropout_residual(ctx, &inner, &dh, NULL, &dh));
 	if (!c->gated) {
 		HEC_TRY(hec_activation_bwd(ctx, c->act, &dh, &kept->up, &dh));
-		return hec_linear_bwd(ctx, &layer->up, &dh, x, dx, &grad->up);
+		return linear_bwd(ctx, &layer->up, &dh, x, add, dx, &grad->up);
 	}
 	hec_tensor dup;
 	HEC_TRY(hec_arena_tensor(arena, x->dtype, 2, kept->h.shape, &dup));
 	HEC_TRY(hec_gated_bwd(ctx, c->act, &dh, &kept->gate, &kept->up, &dh, &dup));
-	HEC_TRY(hec_linear_bwd(ctx, &layer->gate, &dh, x, dx, &grad->gate));
+	HEC_TRY(linear_bwd(ctx, &layer->gate, &dh, x, add, dx, &grad->gate));
 	return hec_linear_bwd(ctx, &layer->up, &dup, x, dx, &grad->up);
 }
 
@@ -162,11 +162,19 @@ hec_status hec_feed_forward_bwd(hec_ctx *ctx, hec_arena *arena, const hec_feed_f
                                 const hec_dropout_key *key, const hec_feed_forward_kept *kept,
                                 hec_tensor *dx, hec_feed_forward *grad)
 {
+	return feed_forward_bwd(ctx, arena, layer, dy, x, key, kept, true, dx, grad);
+}
+
+hec_status feed_forward_bwd(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer,
+                            const hec_tensor *dy, const hec_tensor *x, const hec_dropout_key *key,
+                            const hec_feed_forward_kept *kept, bool add, hec_tensor *dx,
+                            hec_feed_forward *grad)
+{
 	HEC_TRY(check(ctx, arena, layer));
 	HEC_TRY(CHECK_GIVEN("feed-forward", kept));
 	HEC_TRY(CHECK_GIVEN("feed-forward", grad));
 	size_t mark = hec_arena_used(arena);
-	hec_status status = backward(ctx, arena, layer, dy, x, key, kept, dx, grad);
+	hec_status status = backward(ctx, arena, layer, dy, x, key, kept, add, dx, grad);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

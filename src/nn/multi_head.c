@@ -331,6 +331,14 @@ hec_status hec_multi_head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_he
                               hec_tensor *weights, hec_multi_head_kept **kept)
 {
 	HEC_TRY(multi_head_check(ctx, arena, layer, x, memory, mask, NULL));
+	return multi_head_fwd(ctx, arena, layer, x, memory, mask, key, residual, y, weights, kept);
+}
+
+hec_status multi_head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                          const hec_tensor *x, const hec_tensor *memory, const hec_mask *mask,
+                          const hec_dropout_key *key, const hec_tensor *residual, hec_tensor *y,
+                          hec_tensor *weights, hec_multi_head_kept **kept)
+{
 	size_t mark = hec_arena_used(arena);
 	hec_status status =
 		forward(ctx, arena, layer, x, memory, mask, key, residual, y, weights, kept);
@@ -339,9 +347,10 @@ hec_status hec_multi_head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_he
 	return status;
 }
 
-/* dx and dmemory += what comes back through the projections; their gradients += . */
+/* dx (+)= and dmemory += what comes back through the projections; their gradients += . The first
+ * projection is always one of x. */
 static hec_status project_bwd(hec_ctx *ctx, const hec_multi_head *layer, const hec_tensor *x,
-                              const hec_tensor *memory, const heads *d, hec_tensor *dx,
+                              const hec_tensor *memory, const heads *d, bool add, hec_tensor *dx,
                               hec_tensor *dmemory, hec_multi_head *grad)
 {
 	projection list[3], grads[3];
@@ -356,7 +365,8 @@ static hec_status project_bwd(hec_ctx *ctx, const hec_multi_head *layer, const h
 		                  &din));
 		HEC_TRY(hec_tensor_slice(list[i].to_kv ? &d->kv_rows : &d->q_rows, 1,
 		                         list[i].column, list[i].width, &dout));
-		HEC_TRY(hec_linear_bwd(ctx, &list[i].linear, &dout, &in, &din, &grads[i].linear));
+		HEC_TRY(linear_bwd(ctx, &list[i].linear, &dout, &in, add || i > 0, &din,
+		                   &grads[i].linear));
 	}
 	return HEC_OK;
 }
@@ -387,8 +397,8 @@ static hec_status project_out_bwd(hec_ctx *ctx, hec_arena *arena, const hec_mult
 static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
                            const hec_tensor *dy, const hec_tensor *x, const hec_tensor *memory,
                            const hec_mask *mask, const hec_dropout_key *key,
-                           const hec_multi_head_kept *kept, hec_tensor *dx, hec_tensor *dmemory,
-                           hec_tensor *dbias, hec_multi_head *grad)
+                           const hec_multi_head_kept *kept, bool add, hec_tensor *dx,
+                           hec_tensor *dmemory, hec_tensor *dbias, hec_multi_head *grad)
 {
 	const hec_multi_head_config *c = &layer->config;
 	int64_t B = x->shape[0], T = x->shape[1], S = memory ? memory->shape[1] : T;
@@ -406,7 +416,7 @@ static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_multi_head 
 	                          &kept->joined, &kept->lse, &djoined, &d.q, &d.k, &d.v, dbias));
 	HEC_TRY(turn_heads(ctx, layer->rotary, true, &d));
 	HEC_TRY(dropout_heads(ctx, c, key, &d));
-	return project_bwd(ctx, layer, x, memory, &d, dx, dmemory, grad);
+	return project_bwd(ctx, layer, x, memory, &d, add, dx, dmemory, grad);
 }
 
 hec_status hec_multi_head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
@@ -416,11 +426,21 @@ hec_status hec_multi_head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_he
                               hec_tensor *dbias, hec_multi_head *grad)
 {
 	HEC_TRY(multi_head_check(ctx, arena, layer, x, memory, mask, dbias));
+	return multi_head_bwd(ctx, arena, layer, dy, x, memory, mask, key, kept, true, dx, dmemory,
+	                      dbias, grad);
+}
+
+hec_status multi_head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                          const hec_tensor *dy, const hec_tensor *x, const hec_tensor *memory,
+                          const hec_mask *mask, const hec_dropout_key *key,
+                          const hec_multi_head_kept *kept, bool add, hec_tensor *dx,
+                          hec_tensor *dmemory, hec_tensor *dbias, hec_multi_head *grad)
+{
 	HEC_TRY(CHECK_GIVEN("multi-head", kept));
 	HEC_TRY(CHECK_GIVEN("multi-head", grad));
 	size_t mark = hec_arena_used(arena);
-	hec_status status = backward(ctx, arena, layer, dy, x, memory, mask, key, kept, dx, dmemory,
-	                             dbias, grad);
+	hec_status status = backward(ctx, arena, layer, dy, x, memory, mask, key, kept, add, dx,
+	                             dmemory, dbias, grad);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

@@ -1,6 +1,6 @@
 /* norm.c — layer norm and RMS norm. Forward keeps mean and rstd (two numbers a row); backward needs
  * those and its input, nothing else. */
-#include <hecate/norm.h>
+#include "nn/norm.h"
 
 #include "backend/backend.h"
 #include "base/status.h"
@@ -59,6 +59,12 @@ hec_status hec_norm_bwd(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *dy
                         const hec_tensor *x, const hec_norm_kept *kept, hec_tensor *dx,
                         hec_norm *grad)
 {
+	return norm_bwd(ctx, norm, dy, x, kept, true, dx, grad);
+}
+
+hec_status norm_bwd(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *dy, const hec_tensor *x,
+                    const hec_norm_kept *kept, bool add, hec_tensor *dx, hec_norm *grad)
+{
 	HEC_TRY(check(ctx, norm, x));
 	HEC_TRY(CHECK_GIVEN("norm", kept));
 	HEC_TRY(check_kept(norm, kept, x));
@@ -67,6 +73,7 @@ hec_status hec_norm_bwd(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *dy
 	norm_args args = common(norm, x, kept);
 	args.dy = dy;
 	args.dx = dx;
+	args.accumulate = add;
 	if (grad && is_present(&grad->gamma)) {
 		HEC_TRY(CHECK_1D("norm: gradient of gamma", &grad->gamma, x->dtype, x->shape[1]));
 		args.dgamma = &grad->gamma;

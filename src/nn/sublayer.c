@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "nn/feed_forward.h"
 #include "nn/multi_head.h"
+#include "nn/norm.h"
 #include "tensor/check.h"
 #include "tensor/view.h"
 
@@ -14,14 +15,8 @@ static hec_status like(hec_arena *arena, const hec_tensor *x, hec_tensor *out)
 	return hec_arena_tensor(arena, x->dtype, x->rank, x->shape, out);
 }
 
-static hec_status zeros_like(hec_ctx *ctx, hec_arena *arena, const hec_tensor *x, hec_tensor *out)
-{
-	HEC_TRY(like(arena, x, out));
-	return hec_fill(ctx, 0, out);
-}
-
-static hec_status norm_fwd(hec_ctx *ctx, const sublayer *s, const hec_tensor *x,
-                           const hec_tensor *y, hec_norm_kept *kept)
+static hec_status rows_norm_fwd(hec_ctx *ctx, const sublayer *s, const hec_tensor *x,
+                                const hec_tensor *y, hec_norm_kept *kept)
 {
 	hec_tensor xr, yr;
 	HEC_TRY(view_rows("layer: x", x, &xr));
@@ -29,15 +24,15 @@ static hec_status norm_fwd(hec_ctx *ctx, const sublayer *s, const hec_tensor *x,
 	return hec_norm_fwd(ctx, s->norm, &xr, &yr, kept);
 }
 
-static hec_status norm_bwd(hec_ctx *ctx, const sublayer *s, const hec_norm_kept *kept,
-                           const hec_tensor *dy, const hec_tensor *x, const hec_tensor *dx,
-                           hec_norm *grad)
+static hec_status rows_norm_bwd(hec_ctx *ctx, const sublayer *s, const hec_norm_kept *kept,
+                                const hec_tensor *dy, const hec_tensor *x, bool add,
+                                const hec_tensor *dx, hec_norm *grad)
 {
 	hec_tensor dyr, xr, dxr;
 	HEC_TRY(view_rows("layer: dy", dy, &dyr));
 	HEC_TRY(view_rows("layer: x", x, &xr));
 	HEC_TRY(view_rows("layer: dx", dx, &dxr));
-	return hec_norm_bwd(ctx, s->norm, &dyr, &xr, kept, &dxr, grad);
+	return norm_bwd(ctx, s->norm, &dyr, &xr, kept, add, &dxr, grad);
 }
 
 /* R(x): x itself, or a linear of it in the arena. */
@@ -72,8 +67,8 @@ static hec_status part_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *s, co
                            sublayer_kept *kept)
 {
 	if (s->attention)
-		return hec_multi_head_fwd(ctx, arena, s->attention, in, s->memory, s->mask, key, r,
-		                          sum, s->weights, kept ? &kept->attention : NULL);
+		return multi_head_fwd(ctx, arena, s->attention, in, s->memory, s->mask, key, r, sum,
+		                      s->weights, kept ? &kept->attention : NULL);
 	hec_tensor in_rows, r_rows, sum_rows;
 	HEC_TRY(view_rows("layer: x", in, &in_rows));
 	HEC_TRY(view_rows("layer: residual", r, &r_rows));
@@ -84,18 +79,19 @@ static hec_status part_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *s, co
 
 static hec_status part_bwd(hec_ctx *ctx, hec_arena *arena, const sublayer *s,
                            const hec_tensor *dsum, const hec_dropout_key *key,
-                           const sublayer_kept *kept, hec_tensor *din, const sublayer_grad *g)
+                           const sublayer_kept *kept, bool add, hec_tensor *din,
+                           const sublayer_grad *g)
 {
 	if (s->attention)
-		return hec_multi_head_bwd(ctx, arena, s->attention, dsum, &kept->in, s->memory,
-		                          s->mask, key, kept->attention, din, g->dmemory, g->dbias,
-		                          g->attention);
+		return multi_head_bwd(ctx, arena, s->attention, dsum, &kept->in, s->memory, s->mask,
+		                      key, kept->attention, add, din, g->dmemory, g->dbias,
+		                      g->attention);
 	hec_tensor dsum_rows, in_rows, din_rows;
 	HEC_TRY(view_rows("layer: dsum", dsum, &dsum_rows));
 	HEC_TRY(view_rows("layer: x", &kept->in, &in_rows));
 	HEC_TRY(view_rows("layer: dx", din, &din_rows));
-	return hec_feed_forward_bwd(ctx, arena, s->feed_forward, &dsum_rows, &in_rows, key,
-	                            kept->feed_forward, &din_rows, g->feed_forward);
+	return feed_forward_bwd(ctx, arena, s->feed_forward, &dsum_rows, &in_rows, key,
+	                        kept->feed_forward, add, &din_rows, g->feed_forward);
 }
 
 static hec_status forward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, const hec_tensor *x,
@@ -111,14 +107,14 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, con
 	}
 	if (s->norm_first) {
 		HEC_TRY(like(arena, x, &in));
-		HEC_TRY(norm_fwd(ctx, s, x, &in, norm));
+		HEC_TRY(rows_norm_fwd(ctx, s, x, &in, norm));
 	} else if (kept) {
 		HEC_TRY(like(arena, x, &sum)); /* backward needs what the norm was given */
 	}
 	HEC_TRY(residual_fwd(ctx, arena, s, x, &r));
 	HEC_TRY(part_fwd(ctx, arena, s, &in, &r, key, &sum, kept));
 	if (!s->norm_first)
-		HEC_TRY(norm_fwd(ctx, s, &sum, y, norm));
+		HEC_TRY(rows_norm_fwd(ctx, s, &sum, y, norm));
 	if (kept) {
 		kept->x = *x;
 		kept->in = in;
@@ -128,18 +124,18 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, con
 }
 
 static hec_status backward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, const hec_tensor *dy,
-                           const hec_dropout_key *key, const sublayer_kept *kept, hec_tensor *dx,
-                           const sublayer_grad *g)
+                           const hec_dropout_key *key, const sublayer_kept *kept, bool add,
+                           hec_tensor *dx, const sublayer_grad *g)
 {
 	hec_tensor dsum = *dy, din;
 	if (s->norm_first) {
-		HEC_TRY(zeros_like(ctx, arena, dy, &din));
-		HEC_TRY(part_bwd(ctx, arena, s, &dsum, key, kept, &din, g));
-		HEC_TRY(norm_bwd(ctx, s, &kept->norm, &din, &kept->x, dx, g->norm));
+		HEC_TRY(like(arena, dy, &din));
+		HEC_TRY(part_bwd(ctx, arena, s, &dsum, key, kept, false, &din, g));
+		HEC_TRY(rows_norm_bwd(ctx, s, &kept->norm, &din, &kept->x, add, dx, g->norm));
 	} else {
-		HEC_TRY(zeros_like(ctx, arena, dy, &dsum));
-		HEC_TRY(norm_bwd(ctx, s, &kept->norm, dy, &kept->sum, &dsum, g->norm));
-		HEC_TRY(part_bwd(ctx, arena, s, &dsum, key, kept, dx, g));
+		HEC_TRY(like(arena, dy, &dsum));
+		HEC_TRY(rows_norm_bwd(ctx, s, &kept->norm, dy, &kept->sum, false, &dsum, g->norm));
+		HEC_TRY(part_bwd(ctx, arena, s, &dsum, key, kept, add, dx, g));
 	}
 	return residual_bwd(ctx, s, &dsum, &kept->x, dx, g->residual);
 }
@@ -203,13 +199,13 @@ hec_status sublayers_bwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, i
 	for (int i = n - 1; i >= 0; i--) {
 		hec_tensor din = *dx;
 		if (i > 0)
-			HEC_TRY(zeros_like(ctx, arena, dy, &din));
+			HEC_TRY(like(arena, dy, &din));
 		sublayer_kept k = kept[i];
 		if (i == 0) { /* the caller's x need not lie where it lay */
 			k.x = *x;
 			k.in = list[i].norm_first ? k.in : *x;
 		}
-		HEC_TRY(backward(ctx, arena, &list[i], &dout, key, &k, &din, &grads[i]));
+		HEC_TRY(backward(ctx, arena, &list[i], &dout, key, &k, i == 0, &din, &grads[i]));
 		dout = din;
 	}
 	return HEC_OK;

@@ -143,8 +143,9 @@ static void scale_norm_bwd(trial *t, const norm_args *a)
 			double g = fabs(dy->value[at(dy, n, c, 0, 0)]) *
 			           fabs(gamma->value[at(gamma, c, 0, 0, 0)]);
 			int64_t where = at(dx, n, c, 0, 0);
-			dx->scale[where] = fabs(dx->value[where]) + r * (g + g_mean + h * gx_mean +
-			                                                 fabs(v - m) * r * gh_mean);
+			dx->scale[where] =
+				(a->accumulate ? fabs(dx->value[where]) : 0) +
+				r * (g + g_mean + h * gx_mean + fabs(v - m) * r * gh_mean);
 		}
 	}
 }
@@ -165,7 +166,12 @@ static void make_norm_bwd(trial *t)
 	add_parameters(t, C, false);
 	add_moments(t, trial_find(t, "x"), a);
 	operand_normal(t, trial_add_2d(t, "dy", IN, N, C), 0, 1);
-	operand_normal(t, trial_add_2d(t, "dx", INOUT, N, C), 0, 1);
+	a->accumulate = t->plain || rng_chance(&t->r, 0.5);
+	operand *dx = trial_add_2d(t, "dx", a->accumulate ? INOUT : OUT, N, C);
+	if (a->accumulate)
+		operand_normal(t, dx, 0, 1);
+	else
+		trial_note(t, " written");
 	if (t->plain || rng_chance(&t->r, 0.8)) {
 		operand *dgamma = trial_add_1d(t, "dgamma", INOUT, C);
 		operand_normal(t, dgamma, 0, 1);

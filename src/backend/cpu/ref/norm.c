@@ -2,7 +2,7 @@
  *   layer: y = (x − mean) · rstd · gamma + beta,  rstd = 1/√(var + eps)
  *   rms:   the same with mean = 0
  * The variance takes a second pass over the row: the shortcut E[x²] − mean² cancels. Backward, with
- * x̂ = (x − mean)·rstd and g = dy·gamma: dx += rstd · (g − mean(g) − x̂ · mean(g·x̂)); rms has no
+ * x̂ = (x − mean)·rstd and g = dy·gamma: dx (+)= rstd · (g − mean(g) − x̂ · mean(g·x̂)); rms has no
  * mean(g). */
 #include "backend/cpu/ref/real.h"
 #include "backend/cpu/ref/slots.h"
@@ -69,7 +69,8 @@ static void dx_rows(const void *args, int64_t begin, int64_t end, void *scratch)
 		for (int64_t c = 0; c < C; c++) {
 			real g = *at_2d(a->dy, n, c) * *at_1d(a->gamma, c);
 			real xhat = (*at_2d(a->x, n, c) - mean) * rstd;
-			*at_2d(a->dx, n, c) += rstd * (g - mean_g - xhat * mean_gx);
+			real *dx = at_2d(a->dx, n, c);
+			*dx = (a->accumulate ? *dx : 0) + rstd * (g - mean_g - xhat * mean_gx);
 		}
 	}
 }

@@ -106,7 +106,8 @@ static void dx_row(const norm_args *a, int64_t n)
 			_mm512_fmsub_ps(load_ps(lanes, dy + c), load_ps(lanes, gamma + c), mean_g);
 		__m512 xhat = _mm512_mul_ps(_mm512_sub_ps(load_ps(lanes, x + c), mean), rstd);
 		g = _mm512_fnmadd_ps(xhat, mean_gx, g);
-		store_ps(dx + c, lanes, _mm512_fmadd_ps(rstd, g, load_ps(lanes, dx + c)));
+		__m512 old = a->accumulate ? load_ps(lanes, dx + c) : _mm512_setzero_ps();
+		store_ps(dx + c, lanes, _mm512_fmadd_ps(rstd, g, old));
 	}
 }
 
