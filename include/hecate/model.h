@@ -56,6 +56,8 @@ HEC_API const hec_model_param *hec_model_param_at(const hec_model *model,
 /* The block as one tensor [elements]; gaps between parameters are zero. */
 HEC_API hec_tensor hec_model_block(const hec_model *model);
 HEC_API hec_tensor hec_model_tensor(const hec_model *model, size_t i); /* parameter i, shaped */
+/* Bytes that it holds: parameters, tables, and what hec_model_pack laid out. */
+HEC_API size_t hec_model_bytes(const hec_model *model);
 
 /* A second model of the same shape, all zeros, to hold gradients (or moments, or an average). */
 HEC_API HEC_MUST_USE hec_status hec_model_like(const hec_model *model, hec_model **out);

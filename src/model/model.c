@@ -446,6 +446,16 @@ hec_status hec_model_pack(hec_ctx *ctx, hec_model *m, bool with_bwd)
 
 /* ---- looking at it ---- */
 
+static size_t arena_bytes(const hec_arena *arena)
+{
+	return arena ? hec_arena_peak(arena) : 0;
+}
+
+size_t hec_model_bytes(const hec_model *m)
+{
+	return m ? arena_bytes(m->memory) + arena_bytes(m->tables) + arena_bytes(m->packs) : 0;
+}
+
 const hec_model_config *hec_model_config_of(const hec_model *m)
 {
 	return &m->config;
