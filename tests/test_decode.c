@@ -11,100 +11,27 @@
 #include "decode/topk.h"
 #include "decode/warp.h"
 #include "support/formula.h"
-
-#define GOLDEN TESTS_DIR "/golden/decode.txt"
-
-/* ---- the golden file: words and numbers ---- */
-
-static long long number(const kit *k, FILE *f)
-{
-	long long n;
-	CHECK(k, fscanf(f, "%lld", &n) == 1, "%s ends early", GOLDEN);
-	return n;
-}
-
-static double real(const kit *k, FILE *f)
-{
-	double x;
-	CHECK(k, fscanf(f, "%lf", &x) == 1, "%s ends early", GOLDEN);
-	return x;
-}
-
-static size_t list(const kit *k, FILE *f, int32_t *ids)
-{
-	size_t n = (size_t)number(k, f);
-	for (size_t i = 0; i < n; i++)
-		ids[i] = (int32_t)number(k, f);
-	return n;
-}
-
-typedef struct search_case {
-	hec_decode_options o;
-	int64_t vocab, prompt;
-	int32_t ends[8], suppress[8], ids[16];
-} search_case;
-
-static void read_case(const kit *k, FILE *f, search_case *c)
-{
-	c->o = (hec_decode_options)HEC_DECODE_OPTIONS_INIT;
-	c->vocab = number(k, f);
-	c->o.ends = c->ends;
-	c->o.end_count = list(k, f, c->ends);
-	c->o.beams = number(k, f);
-	c->o.nbest = number(k, f);
-	c->o.length_penalty = real(k, f);
-	c->o.early = (hec_early_stopping)number(k, f);
-	c->o.min_tokens = number(k, f);
-	c->o.max_tokens = number(k, f);
-	c->o.no_repeat_ngram = number(k, f);
-	c->o.repetition_penalty = real(k, f);
-	c->o.suppress = c->suppress;
-	c->o.suppressed = list(k, f, c->suppress);
-	c->o.forced_bos = (int32_t)number(k, f);
-	c->o.forced_eos = (int32_t)number(k, f);
-	c->prompt = (int64_t)list(k, f, c->ids);
-}
-
-static void check_hypothesis(const kit *k, FILE *f, int which, double penalty,
-                             const hec_hypothesis *h)
-{
-	char word[16];
-	CHECK(k, fscanf(f, "%15s", word) == 1 && strcmp(word, "result") == 0, "no result");
-	double score = real(k, f);
-	int32_t ids[64];
-	int64_t n = (int64_t)list(k, f, ids);
-	/* Where the search found fewer, Transformers returns what it had no score for. */
-	if (score * pow((double)n, penalty) < -5e8)
-		n = 0;
-	CHECK(k, n == h->n, "search %d: %lld tokens, Transformers has %lld", which, (long long)h->n,
-	      (long long)n);
-	for (int64_t i = 0; i < n; i++)
-		CHECK(k, ids[i] == h->ids[i], "search %d: token %lld is %d, Transformers has %d",
-		      which, (long long)i, h->ids[i], ids[i]);
-	/* Sums of up to 24 floats of magnitude 10, each rounded twice. */
-	CHECK(k, n == 0 || fabs(score - h->score) <= 1e-5 * (1 + fabs(score)),
-	      "search %d: score %.9g, Transformers has %.9g", which, h->score, score);
-}
+#include "support/searches.h"
 
 static void searches_are_those_of_transformers(void **state)
 {
 	(void)state;
 	kit k = kit_open(1);
-	FILE *f = fopen(GOLDEN, "r");
-	CHECK(&k, f, "%s is missing", GOLDEN);
+	FILE *f = searches_open(&k, "decode.txt");
 	char word[16];
 	int searches = 0;
 	while (fscanf(f, "%15s", word) == 1 && strcmp(word, "search") == 0) {
 		search_case c;
-		read_case(&k, f, &c);
+		search_read(&k, f, &c);
 		formula m;
-		formula_open(&m, &k, c.vocab, 1, c.o.beams, c.prompt + c.o.max_tokens, c.ends[0]);
+		formula_open(&m, &k, c.vocab, 1, c.o.beams, c.n + c.o.max_tokens, c.ends[0]);
 		const int32_t *ids = c.ids;
 		hec_decoded out;
-		OK(&k, decode_run(&m.engine, 1, &ids, &c.prompt, &c.o, &out));
+		OK(&k, decode_run(&m.engine, 1, &ids, &c.n, &c.o, &out));
 		assert_int_equal(m.live, 0);
 		for (int64_t i = 0; i < c.o.nbest; i++)
-			check_hypothesis(&k, f, searches, c.o.length_penalty, &out.hypotheses[i]);
+			/* Sums of up to 24 floats of magnitude 10, each rounded twice. */
+			search_check(&k, f, searches, &c, 1e-5, &out.hypotheses[i]);
 		hec_decoded_free(&out);
 		formula_close(&m);
 		searches++;
@@ -118,23 +45,23 @@ static void what_is_left_to_draw_is_what_transformers_leaves(void **state)
 {
 	(void)state;
 	kit k = kit_open(2);
-	FILE *f = fopen(GOLDEN, "r");
-	CHECK(&k, f, "%s is missing", GOLDEN);
+	FILE *f = searches_open(&k, "decode.txt");
 	char word[64];
 	int warps = 0;
 	while (fscanf(f, "%63s", word) == 1) {
 		if (strcmp(word, "warp") != 0)
 			continue;
 		plan p = {.o = HEC_DECODE_OPTIONS_INIT};
-		p.o.temperature = real(&k, f);
-		p.o.top_k = number(&k, f);
-		p.o.top_p = real(&k, f);
-		p.o.min_p = real(&k, f);
+		p.o.temperature = search_real(&k, f);
+		p.o.top_k = search_number(&k, f);
+		p.o.top_p = search_real(&k, f);
+		p.o.min_p = search_real(&k, f);
 		if (p.o.top_p == 0)
 			p.o.top_p = 1;
-		int32_t ids[2] = {(int32_t)number(&k, f), (int32_t)number(&k, f)}, want[512];
-		p.vocab = number(&k, f);
-		int64_t n = (int64_t)list(&k, f, want);
+		int32_t ids[2] = {(int32_t)search_number(&k, f), (int32_t)search_number(&k, f)},
+			want[512];
+		p.vocab = search_number(&k, f);
+		int64_t n = (int64_t)search_list(&k, f, want);
 		float x[512];
 		scored best[512];
 		chance left[512];

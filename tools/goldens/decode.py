@@ -1,17 +1,28 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/decode.txt: greedy and beam search of Hugging Face Transformers, with many options,
-over a model that is one formula (tests/support/formula.c has the same one), and what its warpers leave
-of a row of logits. Needs the pinned packages: tools/venv DIR torch transformers; then
-DIR/bin/python tools/goldens/decode.py.
+"""Makes what tests/test_decode.c and tests/test_decode_model.c compare with: greedy and beam search of
+Hugging Face Transformers, with many options.
 
-A line `search` holds one call: vocab, ends (a count, then ids), beams, nbest, length penalty, early
-(0 false, 1 true, 2 never), min_tokens, max_tokens, no_repeat_ngram, repetition_penalty, suppressed (a
-count, then ids), forced_bos, forced_eos, prompt (a count, then ids). nbest lines `result` follow: score,
-count, ids. A line `warp`: temperature, top_k, top_p, min_p, prompt, vocab, then how many ids are left and
-the ids."""
+    tools/goldens/decode.py FOLDER [--seed N] [--live]
+
+Needs the torch, transformers and safetensors pinned in tools/peers.txt. Without --live: the committed
+files of tests/golden. With --live: other models and cases from the seed, more of them; tools/parity uses
+it.
+
+decode.txt is of a model that is one formula (tests/support/formula.c has the same one).
+decode_models.txt is of small random models, saved beside it as decode_NAME/. Lines:
+  model NAME       the searches that follow are of decode_NAME
+  search …         one call: vocab, ends (a count, then ids), beams, nbest, length penalty, early (0
+                   false, 1 true, 2 never), min_tokens, max_tokens, no_repeat_ngram,
+                   repetition_penalty, suppressed (a count, then ids), forced_bos, forced_eos, the
+                   source or prompt (a count, then ids)
+  result …         nbest of them follow: score, count, ids
+  warp …           temperature, top_k, top_p, min_p, two ids of a prompt, vocab, then the ids that
+                   Transformers' warpers leave (a count, then ids)"""
+import argparse
 import os
 import random
 import sys
+import warnings
 
 import numpy as np
 import torch
@@ -61,20 +72,26 @@ class Formula(PreTrainedModel, GenerationMixin):
         self.dummy = torch.nn.Parameter(torch.zeros(1))
         self.post_init()
 
-    def prepare_inputs_for_generation(self, input_ids, **rest):
+    def prepare_inputs_for_generation(self, input_ids, attention_mask=None, **rest):
         return {"input_ids": input_ids}
 
-    def forward(self, input_ids, **rest):
+    def forward(self, input_ids, attention_mask=None, **rest):
         rows = [formula(row.tolist(), self.config.vocab_size, self.config.end) for row in input_ids]
         return CausalLMOutput(logits=torch.from_numpy(np.stack(rows))[:, None, :])
 
 
 class Margin:
-    """The least gap between scores that beam search put in an order, while it is entered."""
+    """The least gap between scores that were put in an order, while it is entered."""
 
     def __enter__(self):
-        self.topk, self.least = torch.topk, float("inf")
+        self.topk, self.argmax, self.least = torch.topk, torch.argmax, float("inf")
 
+        def watched_argmax(x, **rest):
+            torch.topk(x, 1, dim=-1)
+            return self.argmax(x, **rest)
+        torch.argmax = watched_argmax
+
+        # What is greater than all others by little may be another one in another order of sums.
         def watched(x, k, **rest):
             values = self.topk(x, min(k + 1, x.shape[-1]), **rest)[0]
             gaps = values[..., :-1] - values[..., 1:]
@@ -86,24 +103,27 @@ class Margin:
         return self
 
     def __exit__(self, *error):
-        torch.topk = self.topk
+        torch.topk, torch.argmax = self.topk, self.argmax
 
 
 def search(model, o, prompt):
     """One call of generate; [(score, ids written)]."""
     config = GenerationConfig(
+        decoder_start_token_id=getattr(model.config, "decoder_start_token_id", None),
         num_beams=o["beams"], num_return_sequences=o["nbest"], length_penalty=o["penalty"],
         early_stopping=[False, True, "never"][o["early"]], min_new_tokens=o["min"] or None,
         max_new_tokens=o["max"], no_repeat_ngram_size=o["ngram"], repetition_penalty=o["repetition"],
         suppress_tokens=o["suppress"] or None,
         forced_bos_token_id=None if o["bos"] < 0 else o["bos"],
         forced_eos_token_id=None if o["eos"] < 0 else o["eos"],
-        eos_token_id=o["ends"], pad_token_id=o["ends"][0], use_cache=False, do_sample=False,
+        eos_token_id=o["ends"], pad_token_id=o["ends"][0], use_cache=not isinstance(model, Formula), do_sample=False,
         return_dict_in_generate=True, output_scores=True, output_logits=True)
-    out = model.generate(torch.tensor([prompt]), generation_config=config)
+    out = model.generate(torch.tensor([prompt]), generation_config=config,
+                         attention_mask=torch.ones(1, len(prompt), dtype=torch.long))
+    begun = 1 if model.config.is_encoder_decoder else len(prompt)
     results = []
     for k in range(o["nbest"]):
-        ids = out.sequences[k].tolist()[len(prompt):]
+        ids = out.sequences[k].tolist()[begun:]
         for i, token in enumerate(ids):
             if token in o["ends"]:
                 ids = ids[:i + 1]
@@ -113,7 +133,7 @@ def search(model, o, prompt):
         else:
             score = 0.0
             for i, token in enumerate(ids):
-                forced = (o["bos"] >= 0 and len(prompt) + i == 1) or (o["eos"] >= 0 and i == o["max"] - 1)
+                forced = (o["bos"] >= 0 and begun + i == 1) or (o["eos"] >= 0 and i == o["max"] - 1)
                 score += 0 if forced else float(torch.log_softmax(out.logits[i][0], -1)[token])
             score /= len(ids) ** o["penalty"]
         results.append((score, ids))
@@ -140,23 +160,82 @@ def draw_options(rng, vocab):
     return o
 
 
-def write_searches(out, rng):
-    for _ in range(700):
+def write_search(out, model, o, prompt):
+    """False where rounding may decide: nothing is written."""
+    with Margin() as margin:
+        results = search(model, o, prompt)
+    if margin.least < model.margin:
+        return False
+    out.write("search %d %d %s %d %d %g %d %d %d %d %g %d %s%d %d %d %s\n" % (
+        model.config.vocab_size, len(o["ends"]), " ".join(map(str, o["ends"])), o["beams"], o["nbest"],
+        o["penalty"], o["early"], o["min"], o["max"], o["ngram"], o["repetition"], len(o["suppress"]),
+        "".join("%d " % i for i in o["suppress"]), o["bos"], o["eos"], len(prompt),
+        " ".join(map(str, prompt))))
+    for score, ids in results:
+        out.write("result %.7g %d %s\n" % (score, len(ids), " ".join(map(str, ids))))
+    return True
+
+
+def write_searches(out, rng, count):
+    for _ in range(count):
         vocab = rng.choice([23, 37, 64, 131, 200])
         o = draw_options(rng, vocab)
         prompt = [rng.randrange(vocab) for _ in range(rng.choice([1, 1, 1, 2, 5]))]
         model = Formula(FormulaConfig(vocab_size=vocab, end=o["ends"][0]))
-        with Margin() as margin:
-            results = search(model, o, prompt)
-        if margin.least < 1e-5:  # rounding may decide
-            continue
-        out.write("search %d %d %s %d %d %g %d %d %d %d %g %d %s%d %d %d %s\n" % (
-            vocab, len(o["ends"]), " ".join(map(str, o["ends"])), o["beams"], o["nbest"], o["penalty"],
-            o["early"], o["min"], o["max"], o["ngram"], o["repetition"], len(o["suppress"]),
-            "".join("%d " % i for i in o["suppress"]), o["bos"], o["eos"], len(prompt),
-            " ".join(map(str, prompt))))
-        for score, ids in results:
-            out.write("result %.7g %d %s\n" % (score, len(ids), " ".join(map(str, ids))))
+        model.margin = 1e-5
+        write_search(out, model, o, prompt)
+
+
+def make_marian(rng):
+    """Odd sizes; weights large enough that words differ; the end likelier than chance has it."""
+    heads = rng.choice([1, 2, 3])
+    width, vocab = heads * rng.choice([5, 8, 11]), rng.choice([47, 61, 83])
+    model = transformers.MarianMTModel(transformers.MarianConfig(
+        vocab_size=vocab, d_model=width, encoder_layers=rng.choice([1, 2]), decoder_layers=rng.choice([1, 2]),
+        encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_ffn_dim=rng.choice([17, 24]),
+        decoder_ffn_dim=rng.choice([17, 24]), max_position_embeddings=40, init_std=0.5, scale_embedding=True,
+        activation_function=rng.choice(["relu", "swish"]), pad_token_id=vocab - 1, eos_token_id=0,
+        decoder_start_token_id=vocab - 1, forced_eos_token_id=None, static_position_embeddings=True,
+        share_encoder_decoder_embeddings=True, tie_word_embeddings=True))
+    with torch.no_grad():
+        model.model.shared.weight[vocab - 1] = 0
+        model.final_logits_bias.normal_()
+        model.final_logits_bias[0, 0] = 3.0
+    return model
+
+
+def make_gpt2(rng):
+    heads = rng.choice([1, 2, 3])
+    vocab = rng.choice([47, 61, 83])
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        vocab_size=vocab, n_embd=heads * rng.choice([5, 8]), n_layer=rng.choice([1, 2]), n_head=heads,
+        n_inner=rng.choice([17, 24]), n_positions=48, initializer_range=0.6, bos_token_id=0, eos_token_id=0,
+        pad_token_id=None))
+
+
+def write_models(folder, rng, models, cases):
+    skipped = written = 0
+    with open(os.path.join(folder, "decode_models.txt"), "w") as out:
+        for make, count in ((make_marian, models), (make_gpt2, models)):
+            for i in range(count):
+                torch.manual_seed(rng.getrandbits(32))
+                model = make(rng).eval()
+                model.margin = 1e-4
+                name = f"{make.__name__[5:]}_{i}"
+                model.save_pretrained(os.path.join(folder, "decode_" + name))
+                out.write(f"model {name}\n")
+                vocab = model.config.vocab_size
+                for _ in range(cases):
+                    o = draw_options(rng, vocab)
+                    end = model.config.eos_token_id
+                    o["ends"] = [end] + [e for e in o["ends"][1:] if e != end]
+                    o["suppress"] = [s for s in o["suppress"] if s not in o["ends"]]
+                    o["eos"] = end if o["eos"] >= 0 else -1
+                    o["bos"] = -1 if o["bos"] in o["suppress"] + o["ends"] else o["bos"]
+                    prompt = [rng.randrange(1, vocab - 1) for _ in range(rng.choice([1, 2, 5, 13]))]
+                    good = write_search(out, model, o, prompt)
+                    written, skipped = written + good, skipped + (not good)
+    print(f"{written} searches of {2 * models} models; {skipped} left out, where the margin is under 1e-4")
 
 
 def write_warps(out, rng):
@@ -182,14 +261,22 @@ def write_warps(out, rng):
 
 
 def main():
+    words = argparse.ArgumentParser()
+    words.add_argument("folder")
+    words.add_argument("--seed", type=int, default=4)
+    words.add_argument("--live", action="store_true")
+    words = words.parse_args()
     if transformers.__version__ != PINNED:
         sys.exit(f"transformers {transformers.__version__} is not the pinned {PINNED}")
     transformers.logging.set_verbosity_error()
-    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "../../tests/golden")
-    rng = random.Random(4)
-    with open(os.path.join(folder, "decode.txt"), "w") as out:
-        write_searches(out, rng)
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    os.makedirs(words.folder, exist_ok=True)
+    rng = random.Random(words.seed)
+    with open(os.path.join(words.folder, "decode.txt"), "w") as out:
+        write_searches(out, rng, 700)
         write_warps(out, rng)
+    write_models(words.folder, rng, 4 if words.live else 1, 100)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,184 @@
+/* generation_config.c — Hugging Face's names for hec_decode_options. */
+#include "task/generation_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/size.h"
+#include "format/json.h"
+
+#define FILE_NAME "generation_config.json"
+#define PATH_MOST 4096
+
+/* Adds an id to a list that is large enough. */
+static hec_status take_id(const json_scope *s, const char *key, const json_t *value, int64_t vocab,
+                          int32_t *list, size_t *count)
+{
+	int64_t id;
+	if (!json_whole(value, &id) || id < 0 || id >= vocab) {
+		char needed[64];
+		snprintf(needed, sizeof needed, "an id from 0 to %lld", (long long)vocab - 1);
+		return json_wrong(s, key, value, needed);
+	}
+	list[(*count)++] = (int32_t)id;
+	return HEC_OK;
+}
+
+static hec_status new_list(size_t n, int32_t **out)
+{
+	*out = calloc(n + 1, sizeof **out);
+	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, FILE_NAME ": no memory for %zu ids", n);
+}
+
+/* A number or an array of them. */
+static hec_status read_ends(const json_scope *s, int64_t vocab, generation_config *g)
+{
+	const char *key = "eos_token_id";
+	json_t *value = json_object_get(s->object, key);
+	if (!value || json_is_null(value))
+		return HEC_OK;
+	size_t n = json_is_array(value) ? json_array_size(value) : 1;
+	HEC_TRY(new_list(n, &g->ends));
+	g->options.ends = g->ends;
+	for (size_t i = 0; i < n; i++)
+		HEC_TRY(take_id(s, key, json_is_array(value) ? json_array_get(value, i) : value,
+		                vocab, g->ends, &g->options.end_count));
+	return HEC_OK;
+}
+
+static bool is_end(const generation_config *g, int32_t id)
+{
+	for (size_t i = 0; i < g->options.end_count; i++) {
+		if (g->ends[i] == id)
+			return true;
+	}
+	return false;
+}
+
+/* bad_words_ids holds sequences; those of one token are suppressed tokens, except for an end. */
+static hec_status read_bad_words(const json_scope *s, const json_t *words, int64_t vocab,
+                                 generation_config *g)
+{
+	size_t i;
+	json_t *word;
+	json_array_foreach(words, i, word)
+	{
+		if (!json_is_array(word) || json_array_size(word) != 1)
+			return fail(HEC_ERR_UNSUPPORTED,
+			            "%s: bad_words_ids[%zu] is no array of one id; longer ones are "
+			            "not supported",
+			            s->file, i);
+		size_t *n = &g->options.suppressed;
+		HEC_TRY(take_id(s, "bad_words_ids", json_array_get(word, 0), vocab, g->suppress,
+		                n));
+		if (is_end(g, g->suppress[*n - 1]))
+			--*n;
+	}
+	return HEC_OK;
+}
+
+static hec_status read_suppressed(const json_scope *s, int64_t vocab, generation_config *g)
+{
+	json_t *ids = NULL, *words = NULL;
+	HEC_TRY(json_want_array(s, "suppress_tokens", &ids));
+	HEC_TRY(json_want_array(s, "bad_words_ids", &words));
+	size_t n;
+	if (!size_add(json_array_size(ids), json_array_size(words), &n) || n == 0)
+		return HEC_OK;
+	HEC_TRY(new_list(n, &g->suppress));
+	g->options.suppress = g->suppress;
+	size_t i;
+	json_t *id;
+	json_array_foreach(ids, i, id) HEC_TRY(
+		take_id(s, "suppress_tokens", id, vocab, g->suppress, &g->options.suppressed));
+	return read_bad_words(s, words, vocab, g);
+}
+
+static hec_status read_early(const json_scope *s, generation_config *g)
+{
+	json_t *early = json_object_get(s->object, "early_stopping");
+	if (!early || json_is_null(early) || json_is_false(early))
+		g->options.early = HEC_EARLY_FALSE;
+	else if (json_is_true(early))
+		g->options.early = HEC_EARLY_TRUE;
+	else if (json_is_string(early) && strcmp(json_string_value(early), "never") == 0)
+		g->options.early = HEC_EARLY_NEVER;
+	else
+		return json_wrong(s, "early_stopping", early, "true, false or \"never\"");
+	return HEC_OK;
+}
+
+static hec_status read_forced(const json_scope *s, const char *key, int64_t vocab, int32_t *out)
+{
+	int64_t id = -1;
+	HEC_TRY(json_want_int(s, key, 0, vocab - 1, &id));
+	*out = (int32_t)id;
+	return HEC_OK;
+}
+
+static hec_status read_lengths(const json_scope *s, int64_t start, hec_decode_options *o)
+{
+	const int64_t most = (int64_t)1 << 40;
+	int64_t max_length = 0, min_length = 0;
+	HEC_TRY(json_want_int(s, "max_length", 1, most, &max_length));
+	HEC_TRY(json_want_int(s, "min_length", 0, most, &min_length));
+	if (max_length > 0)
+		o->max_tokens = max_i64(1, max_length - start);
+	o->min_tokens = max_i64(0, min_length - start);
+	/* Where both are given, new tokens win, as with Transformers. */
+	HEC_TRY(json_want_int(s, "max_new_tokens", 1, most, &o->max_tokens));
+	int64_t min_new = 0;
+	HEC_TRY(json_want_int(s, "min_new_tokens", 0, most, &min_new));
+	o->min_tokens = max_i64(o->min_tokens, min_new);
+	return HEC_OK;
+}
+
+static hec_status read_all(const json_scope *s, int64_t vocab, int64_t start, generation_config *g)
+{
+	hec_decode_options *o = &g->options;
+	HEC_TRY(json_want_int(s, "num_beams", 1, 1024, &o->beams));
+	HEC_TRY(json_want_double(s, "length_penalty", -8, 8, &o->length_penalty));
+	HEC_TRY(json_want_double(s, "repetition_penalty", 1e-3, 1e3, &o->repetition_penalty));
+	HEC_TRY(json_want_int(s, "no_repeat_ngram_size", 0, 1 << 20, &o->no_repeat_ngram));
+	HEC_TRY(read_early(s, g));
+	HEC_TRY(read_lengths(s, start, o));
+	HEC_TRY(read_forced(s, "forced_bos_token_id", vocab, &o->forced_bos));
+	HEC_TRY(read_forced(s, "forced_eos_token_id", vocab, &o->forced_eos));
+	HEC_TRY(read_ends(s, vocab, g));
+	return read_suppressed(s, vocab, g);
+}
+
+hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start,
+                                  generation_config *out)
+{
+	generation_config g = {.options = HEC_DECODE_OPTIONS_INIT};
+	*out = g;
+	char path[PATH_MOST];
+	int n = snprintf(path, sizeof path, "%s/" FILE_NAME, dir);
+	if (n < 0 || n >= PATH_MOST)
+		return fail(HEC_ERR_ARGUMENT, "a path of more than %d bytes", PATH_MOST - 1);
+	struct stat info;
+	if (stat(path, &info) != 0)
+		return HEC_OK;
+	json_t *root = NULL;
+	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, &root));
+	json_scope scope;
+	hec_status status = json_scope_root(path, root, &scope);
+	if (status == HEC_OK)
+		status = read_all(&scope, vocab, start, &g);
+	json_decref(root);
+	if (status != HEC_OK)
+		generation_config_free(&g);
+	else
+		*out = g;
+	return status;
+}
+
+void generation_config_free(generation_config *g)
+{
+	free(g->suppress);
+	free(g->ends);
+	*g = (generation_config){.options = HEC_DECODE_OPTIONS_INIT};
+}

@@ -1,0 +1,127 @@
+/* test_generation_config.c — Hugging Face's generation_config.json as options of decoding. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/test.h"
+#include "task/generation_config.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof folder, "/tmp/hecate-generation-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	char path[128];
+	snprintf(path, sizeof path, "%s/generation_config.json", folder);
+	unlink(path);
+	return rmdir(folder);
+}
+
+static hec_status read_text(const kit *k, const char *text, generation_config *out)
+{
+	char path[128];
+	snprintf(path, sizeof path, "%s/generation_config.json", folder);
+	FILE *f = fopen(path, "w");
+	CHECK(k, f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
+	return generation_config_read(folder, 100, 1, out);
+}
+
+static void a_missing_file_gives_the_defaults(void **state)
+{
+	(void)state;
+	kit k = kit_open(1);
+	generation_config g;
+	OK(&k, generation_config_read("/nowhere", 100, 1, &g));
+	assert_int_equal(g.options.beams, 1);
+	assert_int_equal(g.options.forced_eos, -1);
+	assert_null(g.options.ends);
+	generation_config_free(&g);
+	kit_close(&k);
+}
+
+static void every_key_becomes_its_option(void **state)
+{
+	(void)state;
+	kit k = kit_open(2);
+	generation_config g;
+	OK(&k,
+	   read_text(&k,
+	             "{\"num_beams\": 6, \"length_penalty\": 0.6, \"early_stopping\": \"never\","
+	             "\"max_length\": 50, \"min_length\": 5, \"no_repeat_ngram_size\": 3,"
+	             "\"repetition_penalty\": 1.2, \"bad_words_ids\": [[99], [0], [7]],"
+	             "\"suppress_tokens\": [3, 4], \"forced_bos_token_id\": 8,"
+	             "\"forced_eos_token_id\": 0, \"eos_token_id\": [0, 2],"
+	             "\"transformers_version\": \"5.22.2\", \"unheard_of\": {}}",
+	             &g));
+	const hec_decode_options *o = &g.options;
+	assert_int_equal(o->beams, 6);
+	assert_true(o->length_penalty == 0.6 && o->repetition_penalty == 1.2);
+	assert_int_equal(o->early, HEC_EARLY_NEVER);
+	assert_int_equal(o->max_tokens, 49); /* the start counts as one */
+	assert_int_equal(o->min_tokens, 4);
+	assert_int_equal(o->no_repeat_ngram, 3);
+	assert_int_equal(o->forced_bos, 8);
+	assert_int_equal(o->forced_eos, 0);
+	assert_int_equal(o->end_count, 2);
+	assert_int_equal(o->ends[1], 2);
+	/* A bad word that is an end is none. */
+	const int32_t suppress[] = {3, 4, 99, 7};
+	assert_int_equal(o->suppressed, 4);
+	assert_memory_equal(o->suppress, suppress, sizeof suppress);
+	generation_config_free(&g);
+	OK(&k, read_text(&k,
+	                 "{\"max_length\": 50, \"max_new_tokens\": 7, \"min_new_tokens\": 2,"
+	                 "\"eos_token_id\": 5, \"early_stopping\": true, \"num_beams\": null}",
+	                 &g));
+	assert_int_equal(o->max_tokens, 7);
+	assert_int_equal(o->min_tokens, 2);
+	assert_int_equal(o->early, HEC_EARLY_TRUE);
+	assert_int_equal(o->beams, 1);
+	assert_int_equal(o->end_count, 1);
+	generation_config_free(&g);
+	kit_close(&k);
+}
+
+static void wrong_values_are_named(void **state)
+{
+	(void)state;
+	kit k = kit_open(3);
+	generation_config g;
+	const struct {
+		const char *text, *word;
+		hec_status status;
+	} wrong[] = {
+		{"[]", "generation_config.json", HEC_ERR_FORMAT},
+		{"{\"num_beams\": 0}", "num_beams", HEC_ERR_FORMAT},
+		{"{\"num_beams\": \"four\"}", "num_beams", HEC_ERR_FORMAT},
+		{"{\"early_stopping\": \"often\"}", "early_stopping", HEC_ERR_FORMAT},
+		{"{\"eos_token_id\": 100}", "eos_token_id", HEC_ERR_FORMAT},
+		{"{\"eos_token_id\": [1, -2]}", "eos_token_id", HEC_ERR_FORMAT},
+		{"{\"suppress_tokens\": [1, \"a\"]}", "suppress_tokens", HEC_ERR_FORMAT},
+		{"{\"bad_words_ids\": [[1], [2, 3]]}", "bad_words_ids[1]", HEC_ERR_UNSUPPORTED},
+		{"{\"forced_eos_token_id\": 100}", "forced_eos_token_id", HEC_ERR_FORMAT},
+		{"{\"length_penalty\": 1e9}", "length_penalty", HEC_ERR_FORMAT},
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		FAILS(&k, wrong[i].status, read_text(&k, wrong[i].text, &g), wrong[i].word,
+		      "generation_config.json");
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_missing_file_gives_the_defaults),
+		cmocka_unit_test(every_key_becomes_its_option),
+		cmocka_unit_test(wrong_values_are_named),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
