@@ -1,0 +1,100 @@
+/* trainer.h — learning, one step at a time: forward, loss, backward, clipping, AdamW.
+ *
+ * A step is one or more batches whose gradients are summed, then one update by the mean over all the
+ * targets that counted. train.h is the loop around it: data, validation, checkpoints. A trainer
+ * belongs to one thread; a step allocates nothing. */
+#ifndef HECATE_TRAINER_H
+#define HECATE_TRAINER_H
+
+#include <hecate/model.h>
+
+HEC_BEGIN
+
+/* How the learning rate goes, with s the step (from 1) and w the steps of warm-up. */
+typedef enum hec_schedule {
+	HEC_SCHEDULE_INVERSE_SQRT = 0, /* lr · min(s/w, √(w/s)) */
+	HEC_SCHEDULE_NOAM, /* lr · C^−½ · min(s^−½, s · w^−3/2): the 2017 paper, lr 1 */
+	HEC_SCHEDULE_COSINE,  /* up to lr in w steps, then half a cosine down to lr_end */
+	HEC_SCHEDULE_LINEAR,  /* up to lr in w steps, then straight down to lr_end */
+	HEC_SCHEDULE_CONSTANT /* up to lr in w steps, then lr */
+} hec_schedule;
+
+typedef struct hec_trainer_options {
+	size_t size; /* sizeof(hec_trainer_options) */
+	hec_schedule schedule;
+	double lr, lr_end; /* lr_end: of cosine and linear, where they arrive at step `steps` */
+	int64_t warmup, steps;
+	double beta1, beta2, eps, weight_decay;
+	double clip;      /* gradients longer than this are cut to it; 0: never */
+	double smoothing; /* of the labels */
+	uint64_t seed;    /* of dropout */
+	/* The largest batch: rows · longest sequence ≤ max_tokens on each side. */
+	int64_t max_rows, max_tokens, max_source, max_target;
+} hec_trainer_options;
+
+/* clang-format off */
+#define HEC_TRAINER_OPTIONS_INIT \
+	{sizeof(hec_trainer_options), HEC_SCHEDULE_INVERSE_SQRT, 1e-3, 0, 1000, 0, \
+	 0.9, 0.98, 1e-9, 0, 1.0, 0.1, 1, 0, 2048, 128, 128}
+/* clang-format on */
+
+/* What is read and what is to come out. targets: [B, T] for every position of the decoder, [B, S] of
+ * the encoder, or [B] for a label each; −100 where nothing is asked. */
+typedef struct hec_batch {
+	size_t size; /* sizeof(hec_batch) */
+	hec_model_input input;
+	hec_tensor targets; /* i32 */
+} hec_batch;
+
+typedef struct hec_step_report {
+	size_t size;     /* sizeof(hec_step_report) */
+	int64_t step;    /* this one, from 1 */
+	double loss;     /* mean over the targets, in nats, with label smoothing */
+	int64_t targets; /* how many counted */
+	double lr;
+	double grad_norm; /* of the mean, before clipping */
+	bool skipped;     /* loss or gradient was not finite: nothing was changed */
+	int64_t skips;    /* so far */
+} hec_step_report;
+
+typedef struct hec_trainer hec_trainer;
+
+/* Learns in place: the model (f32) changes with each step and must outlive the trainer. */
+HEC_API HEC_MUST_USE hec_status hec_trainer_create(hec_ctx *ctx, hec_model *model,
+                                                   const hec_trainer_options *options,
+                                                   hec_trainer **out);
+HEC_API void hec_trainer_destroy(hec_trainer *trainer); /* takes NULL */
+
+/* Bytes that learning takes by the options: weights, gradients and moments (16 for each parameter),
+ * and what the passes over the largest batch keep. Found by a dry run: nothing is computed. */
+typedef struct hec_trainer_memory {
+	size_t size; /* sizeof(hec_trainer_memory) */
+	size_t parameters, activations;
+} hec_trainer_memory;
+HEC_API HEC_MUST_USE hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *model,
+                                                 const hec_trainer_options *options,
+                                                 hec_trainer_memory *out);
+
+/* Adds the gradient of a batch to the step that is under way. */
+HEC_API HEC_MUST_USE hec_status hec_trainer_add(hec_trainer *trainer, const hec_batch *batch);
+/* Ends the step: updates the model, unless something was not finite. */
+HEC_API HEC_MUST_USE hec_status hec_trainer_apply(hec_trainer *trainer, hec_step_report *report);
+/* Both: a step of n batches. */
+HEC_API HEC_MUST_USE hec_status hec_trainer_step(hec_trainer *trainer, const hec_batch *batches,
+                                                 size_t n, hec_step_report *report);
+/* Adds the loss of a batch, without dropout and smoothing, and the number of its targets. */
+HEC_API HEC_MUST_USE hec_status hec_trainer_loss(hec_trainer *trainer, const hec_batch *batch,
+                                                 double *sum, int64_t *targets);
+
+HEC_API int64_t hec_trainer_steps(const hec_trainer *trainer); /* taken so far, skipped ones too */
+HEC_API hec_model *hec_trainer_model(const hec_trainer *trainer);
+
+/* A folder that holds the model (f32) and optimizer.safetensors: moments and counts. Loading
+ * continues with the same bits; a file that is cut short or belongs to another model is refused and
+ * the trainer stays as it was. Between steps only. */
+HEC_API HEC_MUST_USE hec_status hec_trainer_save(hec_trainer *trainer, const char *dir);
+HEC_API HEC_MUST_USE hec_status hec_trainer_load(hec_trainer *trainer, const char *dir);
+
+HEC_END
+
+#endif

@@ -1,0 +1,127 @@
+/* plan.c — what learning will take, found by passes in a dry context.
+ *
+ * Memory grows with rows and with lengths, so of all batches that the options allow only those count
+ * that could not have one more row: for each number of rows, the longest sequences. */
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "tensor/check.h"
+#include "train/trainer.h"
+
+#define IGNORE (-100)
+#define BYTES_PER_PARAMETER 16 /* weight, gradient, two moments */
+
+typedef struct planner {
+	hec_ctx *dry;
+	hec_arena *arena;
+	const hec_model *model;
+	const hec_trainer_options *o;
+	int32_t *zeros, *targets, *lengths[2];
+} planner;
+
+static hec_status try_shape(planner *p, int64_t rows, int64_t S, int64_t T)
+{
+	const hec_model_config *c = hec_model_config_of(p->model);
+	hec_batch batch = {.size = sizeof batch, .input = {.size = sizeof batch.input}};
+	for (int64_t i = 0; i < rows; i++) {
+		p->lengths[0][i] = (int32_t)S;
+		p->lengths[1][i] = (int32_t)T;
+	}
+	if (c->encoder.layers > 0) {
+		batch.input.ids = hec_tensor_2d(p->zeros, HEC_I32, rows, S);
+		batch.input.length = p->lengths[0];
+		batch.targets = batch.input.ids;
+	}
+	if (c->decoder.layers > 0) {
+		batch.input.decoder_ids = hec_tensor_2d(p->zeros, HEC_I32, rows, T);
+		batch.input.decoder_length = p->lengths[1];
+		batch.targets = batch.input.decoder_ids;
+	}
+	if (c->head == HEC_HEAD_CLASSIFY)
+		batch.targets = hec_tensor_1d(p->zeros, HEC_I32, rows);
+	const hec_dropout_key key = {.seed = 1};
+	double sum = 0;
+	int64_t targets = 0;
+	/* Nothing is written: the model can stand in for its own gradient. Rows without a target are
+	 * left out of the loss, which takes memory as well: once with all of them, once without one. */
+	for (int32_t first = 0; first >= IGNORE; first += IGNORE) {
+		batch.targets.data = p->targets;
+		p->targets[0] = first;
+		HEC_TRY(trainer_pass(p->dry, p->arena, p->model, &batch, &key, p->o->smoothing,
+		                     (hec_model *)(uintptr_t)p->model, &sum, &targets));
+	}
+	return HEC_OK;
+}
+
+static int64_t rows_at(const hec_trainer_options *o, int64_t length)
+{
+	int64_t rows = max_i64(o->max_tokens / length, 1);
+	return o->max_rows > 0 ? min_i64(rows, o->max_rows) : rows;
+}
+
+static hec_status try_all(planner *p)
+{
+	const hec_model_config *c = hec_model_config_of(p->model);
+	int64_t S = c->encoder.layers > 0 ? p->o->max_source : 1;
+	int64_t T = c->decoder.layers > 0 ? p->o->max_target : 1;
+	int64_t longest = min_i64(max_i64(S, T), p->o->max_tokens);
+	for (int64_t length = 1; length <= longest;) {
+		int64_t rows = rows_at(p->o, length);
+		int64_t last = min_i64(p->o->max_tokens / rows, longest); /* with as many rows */
+		HEC_TRY(try_shape(p, rows, min_i64(last, S), min_i64(last, T)));
+		length = last + 1;
+	}
+	return HEC_OK;
+}
+
+/* Addresses alone; where the system limits those too, as many as it gives. */
+static hec_status reserve(hec_arena **out)
+{
+	hec_status status = HEC_ERR_MEMORY;
+	for (size_t bytes = (size_t)1 << 40; status != HEC_OK && bytes >= (size_t)1 << 28;
+	     bytes /= 2)
+		status = hec_arena_create_reserved(bytes, out);
+	return status;
+}
+
+static hec_status run(planner *p, hec_ctx *ctx)
+{
+	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
+	options.threads = 1; /* what a pass takes does not depend on the threads */
+	options.isa = hec_ctx_isa(ctx);
+	size_t n = (size_t)p->o->max_tokens;
+	p->zeros = calloc(n, sizeof *p->zeros);
+	p->targets = calloc(n, sizeof *p->targets);
+	p->lengths[0] = malloc(n * sizeof **p->lengths);
+	p->lengths[1] = malloc(n * sizeof **p->lengths);
+	if (!p->zeros || !p->targets || !p->lengths[0] || !p->lengths[1])
+		return fail(HEC_ERR_MEMORY, "trainer: no memory for a batch of %zu tokens", n);
+	HEC_TRY(hec_ctx_create_dry(&options, &p->dry));
+	HEC_TRY(reserve(&p->arena));
+	return try_all(p);
+}
+
+hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *model, const hec_trainer_options *given,
+                            hec_trainer_memory *out)
+{
+	HEC_TRY(CHECK_GIVEN("trainer", ctx));
+	HEC_TRY(CHECK_GIVEN("trainer", model));
+	HEC_TRY(CHECK_GIVEN("trainer", out));
+	hec_trainer_options o;
+	HEC_TRY(trainer_take_options(given, &o));
+	planner p = {.model = model, .o = &o};
+	hec_status status = run(&p, ctx);
+	if (status == HEC_OK)
+		*out = (hec_trainer_memory){
+			.size = sizeof *out,
+			.parameters = (size_t)hec_model_block(model).shape[0] * BYTES_PER_PARAMETER,
+			.activations = hec_arena_peak(p.arena),
+		};
+	hec_arena_destroy(p.arena);
+	hec_ctx_destroy(p.dry);
+	free(p.zeros);
+	free(p.targets);
+	free(p.lengths[0]);
+	free(p.lengths[1]);
+	return status;
+}

@@ -1,0 +1,337 @@
+/* test_trainer.c — a step of learning: it learns, it can be cut into batches, it never applies what is
+ * not finite, and it takes no memory but what was planned. */
+#include "support/models.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <hecate/trainer.h>
+
+enum { ROWS = 8, LENGTH = 6, WORDS = 11 };
+
+/* Sequences of 1 … WORDS − 2 and, as targets, the same backwards. */
+typedef struct toy {
+	int32_t source[ROWS * LENGTH], input[ROWS * LENGTH], target[ROWS * LENGTH];
+	int32_t length[ROWS];
+	hec_batch batch;
+} toy;
+
+static void make_toy(kit *k, int64_t rows, toy *t)
+{
+	memset(t, 0, sizeof *t);
+	for (int64_t r = 0; r < rows; r++) {
+		int32_t n = (int32_t)draw_in(k, 2, LENGTH);
+		t->length[r] = n;
+		for (int32_t i = 0; i < LENGTH; i++) {
+			t->source[r * LENGTH + i] = 1 + (int32_t)(draw(k) % (WORDS - 2));
+			t->target[r * LENGTH + i] = -100;
+		}
+		for (int32_t i = 0; i < n; i++) {
+			t->target[r * LENGTH + i] = t->source[r * LENGTH + n - 1 - i];
+			if (i + 1 < n)
+				t->input[r * LENGTH + i + 1] = t->target[r * LENGTH + i];
+		}
+	}
+	t->batch = (hec_batch){.size = sizeof t->batch, .input = {.size = sizeof t->batch.input}};
+	t->batch.input.ids = hec_tensor_2d(t->source, HEC_I32, rows, LENGTH);
+	t->batch.input.length = t->length;
+	t->batch.input.decoder_ids = hec_tensor_2d(t->input, HEC_I32, rows, LENGTH);
+	t->batch.input.decoder_length = t->length;
+	t->batch.targets = hec_tensor_2d(t->target, HEC_I32, rows, LENGTH);
+}
+
+static hec_model_config toy_config(double dropout)
+{
+	hec_stack_config stack = {
+		.layers = 1,
+		.attention = {.size = sizeof stack.attention, .heads = 2, .dropout_out = dropout},
+		.feed_forward = {.size = sizeof stack.feed_forward,
+	                         .hidden = 64,
+	                         .act = HEC_ACT_RELU,
+	                         .dropout_out = dropout},
+		.dropout = dropout,
+		.embedding_scale = sqrt(32),
+		.position = {.kind = HEC_POSITION_SINUSOIDAL, .max = 16},
+	};
+	return (hec_model_config){.size = sizeof(hec_model_config),
+	                          .vocab = WORDS,
+	                          .width = 32,
+	                          .encoder = stack,
+	                          .decoder = stack,
+	                          .output_bias = true,
+	                          .head = HEC_HEAD_LM,
+	                          .pad_id = WORDS - 1,
+	                          .bos_id = -1,
+	                          .eos_id = 0,
+	                          .start_id = WORDS - 1};
+}
+
+static hec_trainer_options toy_options(void)
+{
+	hec_trainer_options o = HEC_TRAINER_OPTIONS_INIT;
+	o.lr = 5e-3;
+	o.warmup = 20;
+	o.max_tokens = ROWS * LENGTH;
+	o.max_source = o.max_target = LENGTH;
+	o.max_rows = ROWS;
+	return o;
+}
+
+typedef struct world {
+	kit k;
+	hec_model *model;
+	hec_trainer *trainer;
+} world;
+
+static world world_open(uint64_t seed, double dropout, const hec_trainer_options *o)
+{
+	world w = {.k = kit_open(seed)};
+	hec_model_config config = toy_config(dropout);
+	OK(&w.k, hec_model_create(w.k.ctx, &config, HEC_F32, 7, &w.model));
+	OK(&w.k, hec_trainer_create(w.k.ctx, w.model, o, &w.trainer));
+	return w;
+}
+
+static void world_close(world *w)
+{
+	hec_trainer_destroy(w->trainer);
+	hec_model_destroy(w->model);
+	kit_close(&w->k);
+}
+
+static void it_learns_to_write_words_backwards(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	world w = world_open(7000, 0.1, &o);
+	double first = 0, last = 0;
+	for (int step = 1; step <= 300; step++) {
+		toy t;
+		hec_step_report r = {.size = sizeof r};
+		make_toy(&w.k, ROWS, &t);
+		OK(&w.k, hec_trainer_step(w.trainer, &t.batch, 1, &r));
+		CHECK(&w.k, r.step == step && !r.skipped && r.skips == 0, "step %d", step);
+		first = step == 1 ? r.loss : first;
+		last = 0.9 * (step == 1 ? r.loss : last) + 0.1 * r.loss;
+	}
+	CHECK(&w.k, first > 2 && last < 0.5 * first, "the loss went from %g to %g", first, last);
+	/* Without dropout and smoothing it is lower still. */
+	toy t;
+	double sum = 0;
+	int64_t count = 0;
+	make_toy(&w.k, ROWS, &t);
+	OK(&w.k, hec_trainer_loss(w.trainer, &t.batch, &sum, &count));
+	CHECK(&w.k, sum / (double)count < last, "%g after %g", sum / (double)count, last);
+	assert_int_equal(hec_trainer_steps(w.trainer), 300);
+	world_close(&w);
+}
+
+/* ‖a − b‖ / ‖a‖ of two blocks. */
+static double distance(const hec_model *a, const hec_model *b)
+{
+	hec_tensor x = hec_model_block(a), y = hec_model_block(b);
+	double difference = 0, whole = 0;
+	for (int64_t i = 0; i < x.shape[0]; i++) {
+		double d = get(&x, i) - get(&y, i);
+		difference += d * d;
+		whole += get(&x, i) * get(&x, i);
+	}
+	return sqrt(difference / whole);
+}
+
+static void batches_of_a_step_count_as_one(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	world whole = world_open(7010, 0, &o), parts = world_open(7010, 0, &o);
+	for (int step = 0; step < 5; step++) {
+		toy t;
+		hec_step_report a = {.size = sizeof a}, b = a;
+		make_toy(&whole.k, ROWS, &t);
+		OK(&whole.k, hec_trainer_step(whole.trainer, &t.batch, 1, &a));
+		hec_batch pieces[2] = {t.batch, t.batch};
+		for (int i = 0; i < 2; i++) {
+			int64_t begin = i ? 3 : 0, n = i ? ROWS - 3 : 3;
+			hec_model_input *in = &pieces[i].input;
+			OK(&whole.k, hec_tensor_slice(&in->ids, 0, begin, n, &in->ids));
+			OK(&whole.k,
+			   hec_tensor_slice(&in->decoder_ids, 0, begin, n, &in->decoder_ids));
+			OK(&whole.k,
+			   hec_tensor_slice(&pieces[i].targets, 0, begin, n, &pieces[i].targets));
+			in->length += begin;
+			in->decoder_length += begin;
+		}
+		OK(&parts.k, hec_trainer_step(parts.trainer, pieces, 2, &b));
+		assert_int_equal(a.targets, b.targets);
+		CHECK(&whole.k, fabs(a.loss - b.loss) < 1e-5 * a.loss, "loss %g and %g", a.loss,
+		      b.loss);
+		CHECK(&whole.k, fabs(a.grad_norm - b.grad_norm) < 1e-4 * a.grad_norm,
+		      "norm %g and %g", a.grad_norm, b.grad_norm);
+	}
+	CHECK(&whole.k, distance(whole.model, parts.model) < 1e-3, "%g apart",
+	      distance(whole.model, parts.model));
+	world_close(&whole);
+	world_close(&parts);
+}
+
+static void a_step_that_is_not_finite_changes_nothing(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	world w = world_open(7020, 0, &o);
+	kit *k = &w.k;
+	toy t;
+	hec_step_report r = {.size = sizeof r};
+	make_toy(k, ROWS, &t);
+	OK(k, hec_trainer_step(w.trainer, &t.batch, 1, &r));
+	/* A weight that overflows makes the loss, or the gradient alone, not finite. */
+	hec_tensor block = hec_model_block(w.model);
+	for (int which = 0; which < 2; which++) {
+		float *weight = (float *)block.data + (which ? 40 : block.shape[0] - 16),
+		      old = *weight;
+		*weight = which ? 1e38f : NAN;
+		OK(k, hec_model_pack(k->ctx, w.model, true));
+		hec_tensor before = make_copy(k, &block);
+		for (int i = 0; i < 2; i++) {
+			OK(k, hec_trainer_step(w.trainer, &t.batch, 1, &r));
+			if (which == 0)
+				CHECK(k, r.skipped, "a loss of %g was applied", r.loss);
+			if (r.skipped)
+				check_same_bits(k, "weights after a skipped step", &before, &block);
+		}
+		if (which == 0)
+			assert_int_equal(r.skips, 2);
+		*weight = old;
+		OK(k, hec_model_pack(k->ctx, w.model, true));
+		if (which == 0) {
+			OK(k, hec_trainer_step(w.trainer, &t.batch, 1, &r));
+			CHECK(k, !r.skipped && isfinite(r.loss) && r.step == 4,
+			      "it does not go on: step %lld, loss %g", (long long)r.step, r.loss);
+		}
+	}
+	check_all_finite(k, "weights", &block);
+	world_close(&w);
+}
+
+static void gradients_are_cut_to_their_length(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	o.clip = 1e-6;
+	o.lr = 1;
+	o.eps = 0.9; /* so large that the step is in proportion to the gradient */
+	o.beta1 = 0;
+	o.warmup = 0;
+	o.schedule = HEC_SCHEDULE_CONSTANT;
+	world w = world_open(7030, 0, &o);
+	hec_tensor block = hec_model_block(w.model), before = make_copy(&w.k, &block);
+	toy t;
+	hec_step_report r = {.size = sizeof r};
+	make_toy(&w.k, ROWS, &t);
+	OK(&w.k, hec_trainer_step(w.trainer, &t.batch, 1, &r));
+	double square = 0;
+	for (int64_t i = 0; i < block.shape[0]; i++) {
+		double d = get(&block, i) - get(&before, i);
+		square += d * d;
+	}
+	CHECK(&w.k, r.grad_norm > 0.01 && sqrt(square) < 2e-6, "norm %g moved the weights by %g",
+	      r.grad_norm, sqrt(square));
+	world_close(&w);
+}
+
+static void the_same_steps_give_the_same_bits_at_any_number_of_threads(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	hec_model_config config = toy_config(0.2);
+	hec_model *models[3];
+	kit first = kit_open(7040);
+	for (int i = 0; i < 3; i++) {
+		kit k = kit_open_at(7040, NULL, i + 1);
+		hec_trainer *trainer;
+		OK(&k, hec_model_create(k.ctx, &config, HEC_F32, 7, &models[i]));
+		OK(&k, hec_trainer_create(k.ctx, models[i], &o, &trainer));
+		for (int step = 0; step < 5; step++) {
+			toy t;
+			make_toy(&k, ROWS, &t);
+			OK(&k, hec_trainer_step(trainer, &t.batch, 1, NULL));
+		}
+		hec_trainer_destroy(trainer);
+		hec_tensor a = hec_model_block(models[0]), b = hec_model_block(models[i]);
+		check_same_bits(&first, "weights", &a, &b);
+		kit_close(&k);
+	}
+	for (int i = 0; i < 3; i++)
+		hec_model_destroy(models[i]);
+	kit_close(&first);
+}
+
+static void wrong_options_are_named(void **state)
+{
+	(void)state;
+	kit k = kit_open(7050);
+	hec_model_config config = toy_config(0);
+	hec_model *model;
+	hec_trainer *t = NULL;
+	OK(&k, hec_model_create(k.ctx, &config, HEC_F32, 7, &model));
+	hec_trainer_options o = toy_options();
+	o.beta2 = 1;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "beta2", "1");
+	o = toy_options();
+	o.lr = NAN;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "lr");
+	o = toy_options();
+	o.max_tokens = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "max_tokens", "0");
+	assert_null(t);
+	o = toy_options();
+	OK(&k, hec_trainer_create(k.ctx, model, &o, &t));
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_apply(t, NULL), "without a batch");
+	hec_trainer_destroy(t);
+	hec_model_destroy(model);
+	kit_close(&k);
+}
+
+static void schedules_rise_and_fall(void **state)
+{
+	(void)state;
+	double schedule_rate(const hec_trainer_options *o, int64_t width, int64_t step);
+	hec_trainer_options o = HEC_TRAINER_OPTIONS_INIT;
+	o.lr = 2;
+	o.lr_end = 0.5;
+	o.warmup = 10;
+	o.steps = 110;
+	const struct {
+		hec_schedule kind;
+		double at[5]; /* steps 1, 10, 40, 60, 110 */
+	} rows[] = {
+		{HEC_SCHEDULE_INVERSE_SQRT,
+	         {0.2, 2, 2 * sqrt(10.0 / 40), 2 * sqrt(10.0 / 60), 2 * sqrt(10.0 / 110)}},
+		{HEC_SCHEDULE_NOAM,
+	         {2.0 / 4 * pow(10, -1.5), 2.0 / 4 * pow(10, -0.5), 2.0 / 4 * pow(40, -0.5),
+	          2.0 / 4 * pow(60, -0.5), 2.0 / 4 * pow(110, -0.5)}},
+		{HEC_SCHEDULE_COSINE, {0.2, 2, 0.5 + 0.75 * (1 + cos(acos(-1) * 0.3)), 1.25, 0.5}},
+		{HEC_SCHEDULE_LINEAR, {0.2, 2, 1.55, 1.25, 0.5}},
+		{HEC_SCHEDULE_CONSTANT, {0.2, 2, 2, 2, 2}},
+	};
+	const int64_t steps[5] = {1, 10, 40, 60, 110};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		o.schedule = rows[i].kind;
+		for (int j = 0; j < 5; j++)
+			assert_true(fabs(schedule_rate(&o, 16, steps[j]) - rows[i].at[j]) < 1e-12);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_learns_to_write_words_backwards),
+		cmocka_unit_test(batches_of_a_step_count_as_one),
+		cmocka_unit_test(a_step_that_is_not_finite_changes_nothing),
+		cmocka_unit_test(gradients_are_cut_to_their_length),
+		cmocka_unit_test(the_same_steps_give_the_same_bits_at_any_number_of_threads),
+		cmocka_unit_test(wrong_options_are_named),
+		cmocka_unit_test(schedules_rise_and_fall),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
