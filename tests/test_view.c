@@ -97,7 +97,7 @@ static void blocks_without_colour_look_like_this(void **state)
 	drawn d = draw_view(&small_view, HEC_VIEW_TEXT, &o);
 	assert_string_equal(
 		d.text, "Cross-attention  layer 0 of 1, heads 0 to 1\n"
-			"down: each token of the target; across: what it looks at in the source\n"
+			"down: each token as it is written; across: what it looks at in the source\n"
 			"\n"
 			"     <          <\n"
 			"     s     é    s     é\n"
@@ -127,7 +127,7 @@ static void one_head_is_large_and_shows_its_numbers(void **state)
 	drawn d = draw_view(&small_view, HEC_VIEW_TEXT, &o);
 	assert_string_equal(
 		d.text, "Mine\xEF\xBF\xBD[31m  layer 0 of 1, head 0 of 2\n"
-			"down: each token of the target; across: what it looks at in the source\n"
+			"down: each token as it is written; across: what it looks at in the source\n"
 			"\n"
 			"      <s>    x   猫   ée\n"
 			"   a  .50 █.50    ·    ·\n"

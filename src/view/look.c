@@ -172,8 +172,8 @@ const char *look_title(const look *l)
 
 const char *look_down(const look *l)
 {
-	static const char *const words[HEC_VIEW_KINDS] = {"each token", "each token of the target",
-	                                                  "each token of the target"};
+	static const char *const words[HEC_VIEW_KINDS] = {
+		"each token", "each token as it is written", "each token of the target"};
 	return words[l->view.kind];
 }
 
