@@ -27,6 +27,7 @@
 #include <hecate/session.h>
 #include <hecate/status.h>
 #include <hecate/tensor.h>
+#include <hecate/tokenizer.h>
 #include <hecate/trainer.h>
 #include <hecate/version.h>
 #include <hecate/view.h>

@@ -33,5 +33,6 @@ int command_failed(const command *self, const char *format, ...)
 
 extern const command command_explain;
 extern const command command_bench;
+extern const command command_tokenize;
 
 #endif

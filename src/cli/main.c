@@ -17,6 +17,7 @@
 static const command *const commands[] = {
 	&command_explain,
 	&command_bench,
+	&command_tokenize,
 };
 #define MESSAGE_MOST 2048 /* bytes */
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -1,0 +1,141 @@
+/* tokenizer.h — text to token ids and back, by a Hugging Face tokenizer.json; and learning one.
+ *
+ * A tokenizer is immutable once made and may be shared by threads. It needs no model and no context.
+ * Text is UTF-8; invalid UTF-8 is HEC_ERR_FORMAT with the position of its first bad byte, unless the
+ * caller asks for U+FFFD in its place. Offsets count bytes of the text that was given; a token that is
+ * a part of a character spans the character. */
+#ifndef HECATE_TOKENIZER_H
+#define HECATE_TOKENIZER_H
+
+#include <hecate/status.h>
+
+HEC_BEGIN
+
+typedef struct hec_tokenizer hec_tokenizer;
+
+/* Reads tokenizer.json, and tokenizer_config.json beside it where there is one (it says which token
+ * is the padding, the end and so on). The path is that of the folder or of tokenizer.json itself. A
+ * part of a kind that is not known is HEC_ERR_UNSUPPORTED with its name. */
+HEC_API HEC_MUST_USE hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out);
+/* The same from memory. config is the text of a tokenizer_config.json; NULL: none. */
+HEC_API HEC_MUST_USE hec_status hec_tokenizer_parse(const char *json, size_t bytes,
+                                                    const char *config, size_t config_bytes,
+                                                    hec_tokenizer **out);
+HEC_API void hec_tokenizer_destroy(hec_tokenizer *tokenizer); /* takes NULL */
+
+/* Writes tokenizer.json and tokenizer_config.json into the folder, which is made where it is missing.
+ * What was loaded is written back byte for byte. */
+HEC_API HEC_MUST_USE hec_status hec_tokenizer_save(const hec_tokenizer *tokenizer,
+                                                   const char *folder);
+
+/* The number of ids: one more than the largest. */
+HEC_API int64_t hec_tokenizer_vocab(const hec_tokenizer *tokenizer);
+/* The token as the vocabulary writes it, e.g. "Ġthe", a string; NULL where there is no such id. */
+HEC_API const char *hec_tokenizer_token(const hec_tokenizer *tokenizer, int32_t id);
+/* The id of a token as the vocabulary writes it; −1 where there is none. */
+HEC_API int32_t hec_tokenizer_id(const hec_tokenizer *tokenizer, const char *token);
+/* The id of the token with a role: "pad", "eos", "bos", "unk", "cls", "sep", "mask", as
+ * tokenizer_config.json says; −1 where there is none. */
+HEC_API int32_t hec_tokenizer_role(const hec_tokenizer *tokenizer, const char *role);
+/* Whether the id is a special token, which decoding can skip. */
+HEC_API bool hec_tokenizer_is_special(const hec_tokenizer *tokenizer, int32_t id);
+
+/* ---- encoding ---- */
+
+typedef struct hec_span {
+	size_t begin, end; /* bytes begin … end − 1 of the text */
+} hec_span;
+
+/* What a text became. Starts as HEC_ENCODING_INIT; belongs to one thread; used again and again it
+ * allocates nothing once it is large enough. */
+typedef struct hec_encoding {
+	size_t n;     /* tokens */
+	int32_t *ids; /* [n] */
+	hec_span *
+		offsets; /* [n] into the text of the token's sequence; 0, 0 for those that were added */
+	int32_t *type_ids; /* [n] as the post-processor says; 0 for a single text */
+	int8_t *sequence;  /* [n] 0: of the text, 1: of the pair, −1: added */
+	size_t capacity;
+	struct hec_encoding_work *work;
+} hec_encoding;
+
+/* clang-format off */
+#define HEC_ENCODING_INIT {0, NULL, NULL, NULL, NULL, 0, NULL}
+/* clang-format on */
+
+HEC_API void hec_encoding_free(hec_encoding *encoding); /* leaves it as HEC_ENCODING_INIT */
+
+typedef struct hec_encode_options {
+	size_t size;      /* sizeof(hec_encode_options) */
+	bool no_special;  /* leave out what the post-processor adds ([CLS], </s>, …) */
+	bool lossy;       /* invalid UTF-8 counts as U+FFFD, one for each ill-formed sequence */
+	const char *pair; /* a second text; NULL: none */
+	size_t pair_bytes;
+} hec_encode_options;
+
+/* clang-format off */
+#define HEC_ENCODE_OPTIONS_INIT {sizeof(hec_encode_options), false, false, NULL, 0}
+/* clang-format on */
+
+/* On failure the encoding holds no tokens and can be used again. */
+HEC_API HEC_MUST_USE hec_status
+hec_tokenizer_encode(const hec_tokenizer *tokenizer, const char *text, size_t bytes,
+                     const hec_encode_options *options, /* or NULL */
+                     hec_encoding *out);
+
+/* The text of ids, for the caller to free(); a zero byte that is not counted in *bytes follows it.
+ * An id that is not in the vocabulary is HEC_ERR_ARGUMENT. Bytes that are no UTF-8 come as U+FFFD. */
+HEC_API HEC_MUST_USE hec_status hec_tokenizer_decode(const hec_tokenizer *tokenizer,
+                                                     const int32_t *ids, size_t n,
+                                                     bool skip_special, char **text,
+                                                     size_t *bytes /* or NULL */);
+
+/* ---- learning a vocabulary ---- */
+
+/* Gives the next line of text (without its line end), *bytes 0 for an empty one; the memory stays
+ * the callback's and valid until its next call. *line NULL: no more lines. */
+typedef hec_status hec_line_fn(void *user, const char **line, size_t *bytes);
+/* How far it is; anything but HEC_OK cancels with that status. */
+typedef hec_status hec_progress_fn(void *user, const char *phase, int64_t done, int64_t total);
+
+/* A token that is never split or learned. */
+typedef struct hec_special {
+	const char *text; /* "</s>" */
+	const char *role; /* "eos" and so on, for tokenizer_config.json; NULL: none */
+	bool last;        /* among the last ids, not the first (Marian's <pad>) */
+} hec_special;
+
+typedef struct hec_bpe_train_options {
+	size_t size;   /* sizeof(hec_bpe_train_options) */
+	int64_t vocab; /* ids altogether, special tokens counted in */
+	/* false: the alphabet is the 256 bytes; every text has ids and comes back from them as it was.
+	 * true: the alphabet is the characters of the text and "▁" marks the spaces, as SentencePiece
+	 * does; a rare character becomes its bytes, <0x41>. */
+	bool unicode;
+	int64_t min_frequency;      /* a pair seen less often is not joined; 0: 2 */
+	int64_t limit_alphabet;     /* unicode: the most frequent characters kept; 0: 1000 */
+	int64_t max_token_length;   /* characters (bytes where not unicode); 0: no limit */
+	const hec_special *special; /* NULL: </s> (eos), <unk> (unk) first, <pad> (pad) last */
+	size_t specials;
+	const char *begin, *end; /* special tokens put around each text; special NULL: none, </s> */
+	int threads;             /* 0: $HECATE_THREADS, else the cores available */
+	hec_progress_fn *progress; /* or NULL */
+	void *progress_user;
+} hec_bpe_train_options;
+
+/* clang-format off */
+#define HEC_BPE_TRAIN_OPTIONS_INIT \
+	{sizeof(hec_bpe_train_options), 8000, false, 0, 0, 0, NULL, 0, NULL, NULL, 0, NULL, NULL}
+/* clang-format on */
+
+/* Learns byte-pair encoding from lines. Only the counts of distinct words are kept in memory, not the
+ * text. The result is a function of the lines and the options alone: of pairs that are equally
+ * frequent the one with the smaller left id is joined first, then the one with the smaller right id.
+ * Fewer ids than asked for come out where the text has no more pairs to join. */
+HEC_API HEC_MUST_USE hec_status hec_bpe_train(const hec_bpe_train_options *options, /* or NULL */
+                                              hec_line_fn *next_line, void *user,
+                                              hec_tokenizer **out);
+
+HEC_END
+
+#endif

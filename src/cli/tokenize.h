@@ -1,0 +1,19 @@
+/* tokenize.h — the parts of `hecate tokenize`. */
+#ifndef CLI_TOKENIZE_H
+#define CLI_TOKENIZE_H
+
+#include <hecate/tokenizer.h>
+
+#include "command.h"
+
+/* What --train and its options ask for. */
+typedef struct tokenize_training {
+	option_list files;
+	const char *out;
+	int64_t vocab, min_frequency, threads;
+	bool unicode;
+} tokenize_training;
+
+int tokenize_train(const command *self, const tokenize_training *t);
+
+#endif

@@ -1,0 +1,256 @@
+/* added.c — finding added tokens: at each place the longest, from left to right.
+ *
+ * A tree over the bytes of all tokens is walked from each place where one can begin; its depth is the
+ * longest token, which is limited so that a file cannot make this slow. */
+#include "text/added.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "text/classes.h"
+#include "text/grow.h"
+#include "text/hash.h"
+#include "text/utf8.h"
+
+#define TOKEN_MOST 1024              /* bytes of an added token */
+#define NODES_MOST ((size_t)1 << 24) /* a node's number and a byte fit a key */
+
+/* ---- the tree ---- */
+
+static struct added_node *find(const added_tree *t, uint32_t parent, unsigned char byte)
+{
+	uint32_t key = parent << 8 | byte;
+	size_t mask = t->slot_count - 1, at = hash_word(hash_seed(), key) & mask;
+	while (t->slots[at].child && t->slots[at].key != key)
+		at = (at + 1) & mask;
+	return &t->slots[at];
+}
+
+static hec_status tree_init(added_tree *t, size_t bytes)
+{
+	if (bytes >= NODES_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            "tokenizer.json: added tokens of %zu bytes together, at "
+		            "most %zu are taken",
+		            bytes, NODES_MOST);
+	t->slot_count = 16;
+	while (t->slot_count < 2 * (bytes + 1))
+		t->slot_count *= 2;
+	t->slots = calloc(t->slot_count, sizeof *t->slots);
+	t->capacity = bytes + 1;
+	t->token = malloc(t->capacity * sizeof *t->token);
+	if (!t->slots || !t->token)
+		return fail(HEC_ERR_MEMORY, "tokenizer.json: no memory for its added tokens");
+	t->token[0] = -1;
+	t->nodes = 1;
+	return HEC_OK;
+}
+
+static void tree_add(added_tree *t, const char *name, size_t n, int32_t token)
+{
+	uint32_t node = 0;
+	t->begins[(unsigned char)name[0]] = true;
+	for (size_t i = 0; i < n; i++) {
+		struct added_node *next = find(t, node, (unsigned char)name[i]);
+		if (!next->child) {
+			*next = (struct added_node){node << 8 | (unsigned char)name[i],
+			                            (uint32_t)t->nodes};
+			t->token[t->nodes++] = -1;
+		}
+		node = next->child;
+	}
+	t->token[node] = token;
+}
+
+/* The longest token at a place; its end in *stop. −1: none. */
+static int32_t longest(const added_tree *t, const char *text, size_t at, size_t end, size_t *stop)
+{
+	int32_t best = -1;
+	uint32_t node = 0;
+	while (at < end) {
+		node = find(t, node, (unsigned char)text[at])->child;
+		if (!node)
+			break;
+		at++;
+		if (t->token[node] >= 0) {
+			best = t->token[node];
+			*stop = at;
+		}
+	}
+	return best;
+}
+
+/* ---- reading ---- */
+
+static hec_status load_token(const json_scope *s, const vocab *model, added *a)
+{
+	added_token t = {.normalized = true};
+	const char *content;
+	int64_t id;
+	HEC_TRY(json_need_string(s, "content", &content));
+	HEC_TRY(json_need_int(s, "id", 0, INT32_MAX, &id));
+	HEC_TRY(json_want_bool(s, "single_word", &t.single_word));
+	HEC_TRY(json_want_bool(s, "lstrip", &t.left_strip));
+	HEC_TRY(json_want_bool(s, "rstrip", &t.right_strip));
+	HEC_TRY(json_want_bool(s, "special", &t.special));
+	t.normalized = !t.special;
+	HEC_TRY(json_want_bool(s, "normalized", &t.normalized));
+	size_t bytes = strlen(content);
+	if (bytes == 0)
+		return HEC_OK;
+	if (bytes > TOKEN_MOST)
+		return fail(HEC_ERR_FORMAT, "%s: '%scontent' has %zu bytes, at most %d are taken",
+		            s->file, s->path, bytes, TOKEN_MOST);
+	int32_t known = vocab_find(model, content, bytes);
+	t.id = known != VOCAB_NONE ? known : (int32_t)id;
+	HEC_TRY(vocab_add(&a->names, content, bytes, t.id));
+	HEC_TRY(GROW(&a->at, &a->capacity, a->n + 1));
+	a->at[a->n++] = t;
+	return HEC_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	int32_t x = ((const added_token *)a)->id, y = ((const added_token *)b)->id;
+	return (x > y) - (x < y);
+}
+
+hec_status added_load(const json_scope *root, const vocab *model, added *a)
+{
+	json_t *list = NULL, *item;
+	size_t i;
+	HEC_TRY(json_want_array(root, "added_tokens", &list));
+	HEC_TRY(vocab_init(&a->names, model->ids + json_array_size(list)));
+	json_array_foreach(list, i, item)
+	{
+		json_scope s = {.file = root->file, .object = item};
+		snprintf(s.path, sizeof s.path, "added_tokens[%zu].", i);
+		if (!json_is_object(item))
+			return json_wrong(root, "added_tokens", item, "a list of objects");
+		HEC_TRY(load_token(&s, model, a));
+	}
+	/* Of two with the same id the later one counts. */
+	qsort(a->at, a->n, sizeof *a->at, by_id);
+	size_t n = 0;
+	for (i = 0; i < a->n; i++) {
+		if (n > 0 && a->at[n - 1].id == a->at[i].id)
+			n--;
+		a->at[n++] = a->at[i];
+	}
+	a->n = n;
+	return HEC_OK;
+}
+
+/* The name as the normalizers make it, where it is searched in normalized text. */
+static hec_status add_normalized(added *a, const stages *normalizers, flow *f, int32_t token)
+{
+	size_t bytes;
+	const char *name = vocab_token(&a->names, a->at[token].id, &bytes);
+	HEC_TRY(flow_begin(f, name, bytes));
+	HEC_TRY(stages_run(normalizers, f));
+	if (a->normal.nodes + f->bytes > a->normal.capacity)
+		return fail(HEC_ERR_FORMAT,
+		            "tokenizer.json: an added token of %zu bytes has %zu when normalized",
+		            bytes, f->bytes);
+	if (f->bytes > 0)
+		tree_add(&a->normal, f->text, f->bytes, token);
+	return HEC_OK;
+}
+
+hec_status added_prepare(added *a, const stages *normalizers)
+{
+	size_t given = 0, normal = 0;
+	for (size_t i = 0; i < a->n; i++) {
+		size_t bytes;
+		vocab_token(&a->names, a->at[i].id, &bytes);
+		*(a->at[i].normalized ? &normal : &given) += bytes;
+	}
+	HEC_TRY(tree_init(&a->given, given));
+	HEC_TRY(tree_init(&a->normal, normal ? 4 * normal + 64 * a->n : 0));
+	flow f = {0};
+	hec_status status = HEC_OK;
+	for (size_t i = 0; i < a->n && status == HEC_OK; i++) {
+		size_t bytes;
+		const char *name = vocab_token(&a->names, a->at[i].id, &bytes);
+		if (a->at[i].normalized)
+			status = add_normalized(a, normalizers, &f, (int32_t)i);
+		else
+			tree_add(&a->given, name, bytes, (int32_t)i);
+	}
+	flow_free(&f);
+	return status;
+}
+
+void added_free(added *a)
+{
+	free(a->at);
+	vocab_free(&a->names);
+	free(a->given.slots);
+	free(a->given.token);
+	free(a->normal.slots);
+	free(a->normal.token);
+	memset(a, 0, sizeof *a);
+}
+
+const added_token *added_by_id(const added *a, int32_t id)
+{
+	added_token key = {.id = id};
+	return a->n ? bsearch(&key, a->at, a->n, sizeof *a->at, by_id) : NULL;
+}
+
+/* ---- cutting ---- */
+
+typedef struct cutter {
+	const added *a;
+	const added_tree *tree;
+} cutter;
+
+static bool has_class(const char *text, size_t at, unsigned classes)
+{
+	size_t length;
+	return class_of(utf8_get(text + at, &length)) & classes;
+}
+
+static bool is_single_word(const char *text, piece p, size_t at, size_t stop)
+{
+	return (at == p.begin || !has_class(text, utf8_before(text, at), CLASS_JOINS)) &&
+	       (stop == p.end || !has_class(text, stop, CLASS_JOINS));
+}
+
+static hec_status cut(const void *state, flow *f, piece p)
+{
+	const cutter *c = state;
+	const char *text = f->text;
+	size_t done = p.begin; /* where the piece being made begins */
+	for (size_t at = p.begin, stop; at < p.end;) {
+		int32_t found = c->tree->begins[(unsigned char)text[at]]
+		                        ? longest(c->tree, text, at, p.end, &stop)
+		                        : -1;
+		if (found < 0) {
+			at++;
+			continue;
+		}
+		const added_token *t = &c->a->at[found];
+		size_t begin = at, end = stop;
+		at = stop;
+		if (begin < done || (t->single_word && !is_single_word(text, p, begin, end)))
+			continue;
+		while (t->left_strip && begin > done &&
+		       has_class(text, utf8_before(text, begin), CLASS_SPACE))
+			begin = utf8_before(text, begin);
+		while (t->right_strip && end < p.end && has_class(text, end, CLASS_SPACE))
+			end += utf8_length(text[end]);
+		HEC_TRY(flow_add(f, done, begin, -1));
+		HEC_TRY(flow_add(f, begin, end, t->id));
+		done = end;
+	}
+	return flow_add(f, done, p.end, -1);
+}
+
+hec_status added_cut(const added *a, const added_tree *tree, flow *f)
+{
+	cutter c = {a, tree};
+	return tree->nodes <= 1 ? HEC_OK : flow_cut(f, cut, &c);
+}

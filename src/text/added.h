@@ -1,0 +1,45 @@
+/* added.h — tokens that are found in the text itself, before any model sees it: "</s>", "<pad>". */
+#ifndef TEXT_ADDED_H
+#define TEXT_ADDED_H
+
+#include "format/json.h"
+#include "text/flow.h"
+#include "text/stage.h"
+#include "text/vocab.h"
+
+typedef struct added_token {
+	int32_t id;
+	bool single_word, left_strip, right_strip, normalized, special;
+} added_token;
+
+/* The tokens that are searched together: a tree over their bytes. */
+typedef struct added_tree {
+	struct added_node {
+		uint32_t key;   /* parent << 8 | byte, by hash */
+		uint32_t child; /* 0: a free slot */
+	} * slots;
+	size_t slot_count;
+	int32_t *token; /* [nodes] the token that ends here, or −1 */
+	size_t nodes, capacity;
+	bool begins[256]; /* whether a token begins with this byte */
+} added_tree;
+
+typedef struct added {
+	added_token *at;
+	size_t n, capacity;
+	vocab names;
+	added_tree given, normal; /* searched in the text as given, and as normalized */
+} added;
+
+/* Reads "added_tokens". A token that the model has keeps the model's id. */
+hec_status added_load(const json_scope *root, const vocab *model, added *a);
+/* After the normalizers are read: builds the trees. */
+hec_status added_prepare(added *a, const stages *normalizers);
+void added_free(added *a);
+
+const added_token *added_by_id(const added *a, int32_t id); /* or NULL */
+
+/* Cuts the tokens of the tree out of the pieces. */
+hec_status added_cut(const added *a, const added_tree *tree, flow *f);
+
+#endif

@@ -1,0 +1,167 @@
+/* normalizers.c — those that need no table of Unicode: Prepend, Replace, Strip. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/classes.h"
+#include "text/pattern.h"
+#include "text/stage.h"
+#include "text/utf8.h"
+
+typedef struct text_state {
+	pattern pattern;
+	char *text;
+	size_t bytes;
+} text_state;
+
+static void free_text(void *state)
+{
+	text_state *t = state;
+	if (t) {
+		pattern_free(&t->pattern);
+		free(t->text);
+	}
+	free(t);
+}
+
+static hec_status load_text(const json_scope *s, const char *key, void **state)
+{
+	HEC_TRY(stage_state(sizeof(text_state), state));
+	text_state *t = *state;
+	const char *text;
+	HEC_TRY(json_need_string(s, key, &text));
+	t->bytes = strlen(text);
+	t->text = malloc(t->bytes + 1);
+	if (!t->text)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for '%s%s'", s->file, s->path, key);
+	memcpy(t->text, text, t->bytes + 1);
+	return HEC_OK;
+}
+
+/* ---- Prepend ---- */
+
+static hec_status load_prepend(const json_scope *s, void **state)
+{
+	return load_text(s, "prepend", state);
+}
+
+static hec_status write_prepend(const void *state, flow *f, piece p)
+{
+	const text_state *t = state;
+	HEC_TRY(flow_put(f, t->text, t->bytes, flow_first(f, p)));
+	return flow_keep(f, p.begin, p.end);
+}
+
+static hec_status run_prepend(const void *state, flow *f)
+{
+	return flow_write(f, write_prepend, state);
+}
+
+const stage_kind prepend = {"Prepend", load_prepend, run_prepend, NULL, free_text};
+
+/* ---- Replace ---- */
+
+static hec_status load_replace(const json_scope *s, void **state)
+{
+	HEC_TRY(load_text(s, "content", state));
+	return pattern_load(s, "pattern", &((text_state *)*state)->pattern);
+}
+
+static hec_status write_replace(const void *state, flow *f, piece p)
+{
+	const text_state *t = state;
+	size_t done = p.begin;
+	for (size_t from = p.begin, start, stop; from <= p.end;) {
+		HEC_TRY(pattern_find(&t->pattern, &f->pattern, f->text, p.begin, p.end, from,
+		                     &start, &stop));
+		if (stop == 0)
+			break;
+		HEC_TRY(flow_keep(f, done, start));
+		if (stop > start)
+			HEC_TRY(flow_put(f, t->text, t->bytes, flow_origin(f, start, stop)));
+		done = from = stop;
+		if (stop == start) { /* an empty match: on by a character */
+			if (from >= p.end)
+				break;
+			from += utf8_length(f->text[from]);
+		}
+	}
+	return flow_keep(f, done, p.end);
+}
+
+static hec_status run_replace(const void *state, flow *f)
+{
+	return flow_write(f, write_replace, state);
+}
+
+const stage_kind replace = {"Replace", load_replace, run_replace, NULL, free_text};
+
+/* The same on each token. */
+static hec_status replace_in_tokens(const void *state, strings *s)
+{
+	const text_state *t = state;
+	pattern_work *work = NULL;
+	hec_status status = HEC_OK;
+	strings_start(s);
+	for (size_t i = 0; i < s->now.n && status == HEC_OK; i++) {
+		size_t begin = string_begin(&s->now, i), end = s->now.end[i], done = begin;
+		for (size_t from = begin, start, stop; from < end && status == HEC_OK;) {
+			status = pattern_find(&t->pattern, &work, s->now.bytes, begin, end, from,
+			                      &start, &stop);
+			if (status != HEC_OK || stop == 0)
+				break;
+			status = string_put(&s->next, s->now.bytes + done, start - done);
+			if (status == HEC_OK && stop > start)
+				status = string_put(&s->next, t->text, t->bytes);
+			done = stop;
+			from = stop > start ? stop : stop + utf8_length(s->now.bytes[stop]);
+		}
+		if (status == HEC_OK)
+			status = string_put(&s->next, s->now.bytes + done, end - done);
+		if (status == HEC_OK)
+			status = string_close(&s->next);
+	}
+	pattern_work_free(work);
+	strings_swap(s);
+	return status;
+}
+
+const stage_kind replace_decoder = {"Replace", load_replace, NULL, replace_in_tokens, free_text};
+
+/* ---- Strip ---- */
+
+typedef struct strip_state {
+	bool left, right;
+} strip_state;
+
+static hec_status load_strip(const json_scope *s, void **state)
+{
+	HEC_TRY(stage_state(sizeof(strip_state), state));
+	strip_state *t = *state;
+	t->left = t->right = true;
+	HEC_TRY(json_want_bool(s, "strip_left", &t->left));
+	return json_want_bool(s, "strip_right", &t->right);
+}
+
+static bool is_space(const char *text, size_t at)
+{
+	size_t length;
+	return class_of(utf8_get(text + at, &length)) & CLASS_SPACE;
+}
+
+static hec_status write_strip(const void *state, flow *f, piece p)
+{
+	const strip_state *s = state;
+	size_t begin = p.begin, end = p.end;
+	while (s->left && begin < end && is_space(f->text, begin))
+		begin += utf8_length(f->text[begin]);
+	while (s->right && end > begin && is_space(f->text, utf8_before(f->text, end)))
+		end = utf8_before(f->text, end);
+	return flow_keep(f, begin, end);
+}
+
+static hec_status run_strip(const void *state, flow *f)
+{
+	return flow_write(f, write_strip, state);
+}
+
+const stage_kind strip = {"Strip", load_strip, run_strip, NULL, NULL};

@@ -1,0 +1,247 @@
+/* pattern.c — see pattern.h. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "text/pattern.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "base/size.h"
+#include "text/utf8.h"
+
+#define MATCH_LIMIT 10000000 /* steps of one match */
+#define DEPTH_LIMIT 100000
+#define HEAP_LIMIT (64 * 1024) /* KiB */
+#define EXPRESSION_MOST 65536  /* bytes */
+#define WORD "\\p{L}\\p{M}\\p{N}\\p{Pc}"
+
+struct pattern_work {
+	pcre2_match_data *data;
+	pcre2_match_context *context;
+};
+
+void pattern_work_free(pattern_work *w)
+{
+	if (!w)
+		return;
+	pcre2_match_data_free(w->data);
+	pcre2_match_context_free(w->context);
+	free(w);
+}
+
+static hec_status work_make(pattern_work **out)
+{
+	if (*out)
+		return HEC_OK;
+	pattern_work *w = calloc(1, sizeof *w);
+	if (w) {
+		w->data = pcre2_match_data_create(1, NULL);
+		w->context = pcre2_match_context_create(NULL);
+	}
+	if (!w || !w->data || !w->context) {
+		pattern_work_free(w);
+		return fail(HEC_ERR_MEMORY, "no memory to match patterns with");
+	}
+	pcre2_set_match_limit(w->context, MATCH_LIMIT);
+	pcre2_set_depth_limit(w->context, DEPTH_LIMIT);
+	pcre2_set_heap_limit(w->context, HEAP_LIMIT);
+	*out = w;
+	return HEC_OK;
+}
+
+/* ---- what the two dialects write differently ---- */
+
+/* \w of PCRE2 10.42 has no marks; \h is a hexadecimal digit in Ruby's dialect. */
+static const char *other_name(char escape, bool in_class)
+{
+	if (escape == 'w')
+		return in_class ? WORD : "[" WORD "]";
+	if (escape == 'W' && !in_class)
+		return "[^" WORD "]";
+	if (escape == 'h')
+		return in_class ? "0-9a-fA-F" : "[0-9a-fA-F]";
+	return NULL;
+}
+
+/* Rewrites into `to`, which has room. False: something that PCRE2 cannot say. */
+static bool translate(const char *from, char *to)
+{
+	int depth = 0;
+	for (const char *p = from; *p; p++) {
+		if (*p == '\\' && p[1]) {
+			const char *name = other_name(p[1], depth > 0);
+			if (depth > 0 && p[1] == 'W')
+				return false;
+			if (name) {
+				strcpy(to, name);
+				to += strlen(name);
+			} else {
+				*to++ = p[0];
+				*to++ = p[1];
+			}
+			p++;
+			continue;
+		}
+		if (depth > 0 && p[0] == '&' && p[1] == '&')
+			return false; /* an intersection of classes */
+		if (*p == '[' && !(depth > 0 && p[1] == ':')) {
+			if (depth > 0)
+				return false; /* a class in a class */
+			depth++;
+			*to++ = *p;
+			if (p[1] == '^')
+				*to++ = *++p;
+			if (p[1] == ']')
+				*to++ = *++p;
+			continue;
+		}
+		if (*p == ']' && depth > 0 && !(p > from && p[-1] == ':'))
+			depth--;
+		*to++ = *p;
+	}
+	*to = '\0';
+	return true;
+}
+
+/* ---- making ---- */
+
+static hec_status compile(const char *expression, pattern *p)
+{
+	size_t n = strlen(expression);
+	char name[QUOTE_TEXT];
+	if (n > EXPRESSION_MOST)
+		return fail(HEC_ERR_FORMAT, "an expression of %zu bytes; at most %d are taken", n,
+		            EXPRESSION_MOST);
+	char *ours = malloc(n * (sizeof WORD + 2) + 1);
+	if (!ours)
+		return fail(HEC_ERR_MEMORY, "no memory for an expression of %zu bytes", n);
+	int error = 0;
+	PCRE2_SIZE at = 0;
+	bool good = translate(expression, ours);
+	/* Ruby's ^ and $ are those of lines. */
+	if (good)
+		p->code = pcre2_compile((PCRE2_SPTR)ours, PCRE2_ZERO_TERMINATED,
+		                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE |
+		                                PCRE2_NEVER_BACKSLASH_C,
+		                        &error, &at, NULL);
+	free(ours);
+	if (!good)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "the expression \"%s\" has classes that cannot be run here",
+		            quote(expression, name));
+	if (!p->code) {
+		PCRE2_UCHAR why[128] = "";
+		pcre2_get_error_message(error, why, sizeof why);
+		return fail(error == PCRE2_ERROR_HEAP_FAILED ? HEC_ERR_MEMORY : HEC_ERR_FORMAT,
+		            "the expression \"%s\": %s", quote(expression, name),
+		            (const char *)why);
+	}
+	/* Without it matching is slower, and as right. */
+	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+	return HEC_OK;
+}
+
+hec_status pattern_compile(const char *expression, bool known, pattern *p)
+{
+	memset(p, 0, sizeof *p);
+	if (known)
+		p->rule = word_rule_of(expression);
+	return p->rule ? HEC_OK : compile(expression, p);
+}
+
+hec_status pattern_load(const json_scope *s, const char *key, pattern *p)
+{
+	json_scope inner;
+	const char *text = NULL;
+	memset(p, 0, sizeof *p);
+	if (json_is_string(json_object_get(s->object, key))) {
+		HEC_TRY(json_need_string(s, key, &text));
+	} else {
+		HEC_TRY(json_need_object(s, key, &inner));
+		HEC_TRY(json_want_string(&inner, "String", &text));
+		if (!text) {
+			const char *expression;
+			HEC_TRY(json_need_string(&inner, "Regex", &expression));
+			hec_status status = pattern_compile(expression, true, p);
+			return status == HEC_OK
+			               ? HEC_OK
+			               : fail_in(status, "%s: '%s%s'", s->file, s->path, key);
+		}
+	}
+	p->plain_bytes = strlen(text);
+	p->plain = malloc(p->plain_bytes + 1);
+	if (!p->plain)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for a pattern", s->file);
+	memcpy(p->plain, text, p->plain_bytes + 1);
+	return HEC_OK;
+}
+
+void pattern_free(pattern *p)
+{
+	free(p->plain);
+	if (p->code)
+		pcre2_code_free(p->code);
+	memset(p, 0, sizeof *p);
+}
+
+/* ---- finding ---- */
+
+static const char *find_plain(const char *text, size_t n, const char *what, size_t bytes)
+{
+	while (n >= bytes && bytes > 0) {
+		const char *at = memchr(text, what[0], n - bytes + 1);
+		if (!at)
+			return NULL;
+		if (memcmp(at, what, bytes) == 0)
+			return at;
+		n -= (size_t)(at + 1 - text);
+		text = at + 1;
+	}
+	return NULL;
+}
+
+static hec_status find_code(const pattern *p, pattern_work **work, const char *text, size_t begin,
+                            size_t end, size_t from, size_t *start, size_t *stop)
+{
+	HEC_TRY(work_make(work));
+	int n = pcre2_match(p->code, (PCRE2_SPTR)(text + begin), end - begin, from - begin,
+	                    PCRE2_NO_UTF_CHECK, (*work)->data, (*work)->context);
+	if (n == PCRE2_ERROR_NOMATCH)
+		return HEC_OK;
+	if (n < 0) {
+		PCRE2_UCHAR why[128] = "";
+		pcre2_get_error_message(n, why, sizeof why);
+		return fail(n == PCRE2_ERROR_NOMEMORY ? HEC_ERR_MEMORY : HEC_ERR_FORMAT,
+		            "a pattern of tokenizer.json at byte %zu of a text: %s", from,
+		            (const char *)why);
+	}
+	const PCRE2_SIZE *at = pcre2_get_ovector_pointer((*work)->data);
+	/* \K could move the start behind the end. */
+	if (at[0] <= at[1] && at[0] + begin >= from) {
+		*start = begin + at[0];
+		*stop = begin + at[1];
+	}
+	return HEC_OK;
+}
+
+hec_status pattern_find(const pattern *p, pattern_work **work, const char *text, size_t begin,
+                        size_t end, size_t from, size_t *start, size_t *stop)
+{
+	*stop = 0;
+	if (p->rule) {
+		if (from < end) {
+			*start = from;
+			*stop = word_end(p->rule, text, from, end);
+		}
+		return HEC_OK;
+	}
+	if (p->code)
+		return find_code(p, work, text, begin, end, from, start, stop);
+	const char *at = find_plain(text + from, end - from, p->plain, p->plain_bytes);
+	if (at) {
+		*start = (size_t)(at - text);
+		*stop = *start + p->plain_bytes;
+	}
+	return HEC_OK;
+}

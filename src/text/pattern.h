@@ -1,0 +1,32 @@
+/* pattern.h — a text or a regular expression of tokenizer.json, searched in text.
+ *
+ * Expressions are those of Oniguruma in its Ruby dialect; PCRE2 runs them where the two agree, after
+ * what they write differently is rewritten. Matching runs under limits: an expression that needs too
+ * many steps is HEC_ERR_FORMAT, not a hang. Expressions that are known are run by hand (words.h). */
+#ifndef TEXT_PATTERN_H
+#define TEXT_PATTERN_H
+
+#include "format/json.h"
+#include "text/words.h"
+
+typedef struct pattern {
+	const word_rule *rule; /* known: matches all of a text, word after word */
+	char *plain;           /* a text to be found as it is */
+	size_t plain_bytes;
+	void *code; /* PCRE2's */
+} pattern;
+
+/* {"String": "…"} or {"Regex": "…"}. */
+hec_status pattern_load(const json_scope *s, const char *key, pattern *p);
+hec_status pattern_compile(const char *expression, bool known, pattern *p);
+void pattern_free(pattern *p);
+
+typedef struct pattern_work pattern_work;
+void pattern_work_free(pattern_work *w); /* takes NULL */
+
+/* The first match at or after `from` in bytes begin … end − 1 of text, which are all that it sees.
+ * *stop 0: none. *work is made when first needed. */
+hec_status pattern_find(const pattern *p, pattern_work **work, const char *text, size_t begin,
+                        size_t end, size_t from, size_t *start, size_t *stop);
+
+#endif

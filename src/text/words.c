@@ -1,0 +1,108 @@
+/* words.c — the alternatives of the patterns in their order: the first that matches decides. */
+#include "text/words.h"
+
+#include <string.h>
+
+#include "text/classes.h"
+#include "text/utf8.h"
+
+#define CONTRACTIONS "'s|'t|'re|'ve|'m|'ll|'d|"
+#define MARK "\xe2\x96\x81" /* ▁ */
+#define MARK_BYTES 3
+
+const word_rule words_gpt2 = {CONTRACTIONS
+                              " ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+                              CLASS_LETTER, false, false};
+const word_rule words_learned = {
+	CONTRACTIONS " ?[\\p{L}\\p{M}]+| ?\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+|\\s+(?!\\S)|\\s+",
+	CLASS_LETTER | CLASS_MARK, true, false};
+const word_rule words_marked = {CONTRACTIONS MARK "?[\\p{L}\\p{M}]+|" MARK "?\\p{N}|" MARK
+                                                  "?[^\\s\\p{L}\\p{M}\\p{N}" MARK "]+|" MARK
+                                                  "|\\s+",
+                                CLASS_LETTER | CLASS_MARK, true, true};
+
+const word_rule *word_rule_of(const char *pattern)
+{
+	static const word_rule *const rules[] = {&words_gpt2, &words_learned, &words_marked};
+	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+		if (strcmp(rules[i]->pattern, pattern) == 0)
+			return rules[i];
+	return NULL;
+}
+
+static size_t contraction(const char *text, size_t at, size_t end)
+{
+	static const char *const tails[] = {"s", "t", "re", "ve", "m", "ll", "d"};
+	for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+		size_t n = strlen(tails[i]);
+		if (end - at > n && memcmp(text + at + 1, tails[i], n) == 0)
+			return at + 1 + n;
+	}
+	return 0;
+}
+
+static bool is_mark(const char *text, size_t at, size_t end)
+{
+	return text[at] == MARK[0] && end - at >= MARK_BYTES &&
+	       memcmp(text + at, MARK, MARK_BYTES) == 0;
+}
+
+/* Characters of a class in `some`. */
+static size_t run_of(const char *text, size_t at, size_t end, unsigned some)
+{
+	for (size_t length; at < end; at += length)
+		if (!(class_of(utf8_get(text + at, &length)) & some))
+			break;
+	return at;
+}
+
+/* Characters of no class in `none`. */
+static size_t run_without(const char *text, size_t at, size_t end, unsigned none, bool marked)
+{
+	for (size_t length; at < end; at += length)
+		if ((class_of(utf8_get(text + at, &length)) & none) ||
+		    (marked && is_mark(text, at, end)))
+			break;
+	return at;
+}
+
+/* White space up to the one before a word, which is the word's own; a single one stays alone. */
+static size_t spaces(const char *text, size_t at, size_t end)
+{
+	size_t stop = at, last = at;
+	for (size_t length; stop < end; stop += length) {
+		if (!(class_of(utf8_get(text + stop, &length)) & CLASS_SPACE))
+			break;
+		last = stop;
+	}
+	return stop < end && last > at ? last : stop;
+}
+
+size_t word_end(const word_rule *rule, const char *text, size_t at, size_t end)
+{
+	if (text[at] == '\'') {
+		size_t stop = contraction(text, at, end);
+		if (stop)
+			return stop;
+	}
+	size_t length, from = at;
+	bool mark = rule->marked && is_mark(text, at, end);
+	if (mark)
+		from = at + MARK_BYTES;
+	else if (!rule->marked && text[at] == ' ' && at + 1 < end)
+		from = at + 1;
+	if (mark && (from == end || is_mark(text, from, end)))
+		return from;
+	unsigned c = class_of(utf8_get(text + from, &length));
+	if (c & rule->letters)
+		return run_of(text, from + length, end, rule->letters);
+	if (c & CLASS_NUMBER)
+		return rule->one_digit ? from + length
+		                       : run_of(text, from + length, end, CLASS_NUMBER);
+	if (!(c & CLASS_SPACE))
+		return run_without(text, from + length, end,
+		                   rule->letters | CLASS_NUMBER | CLASS_SPACE, rule->marked);
+	if (rule->marked)
+		return mark ? from : run_of(text, at, end, CLASS_SPACE);
+	return spaces(text, at, end);
+}

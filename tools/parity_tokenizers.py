@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Compares `hecate tokenize` with the pinned `tokenizers` on lines of mixed scripts.
+
+    tools/parity_tokenizers.py HECATE FOLDER [--seed N] [--lines N] [--model DIR]…
+
+Vocabularies are learned by Hecate from the lines, as bytes and as Unicode, and every kind of part of
+tokenizer.json is written by `tokenizers` itself; then both encode the same lines. Ids, tokens, offsets
+(characters turned into bytes) and decoded text must be equal. --model compares a folder or file that is
+there already. The last line counts."""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+
+import tokenizers
+from tokenizers import Tokenizer
+
+RANGES = {
+    "latin": (0x61, 0x7A), "latin1": (0xC0, 0xFF), "extended": (0x100, 0x24F),
+    "greek": (0x391, 0x3C9), "cyrillic": (0x410, 0x44F), "hebrew": (0x5D0, 0x5EA),
+    "arabic": (0x621, 0x64A), "hindi": (0x905, 0x94D), "thai": (0xE01, 0xE4E),
+    "georgian": (0x10D0, 0x10F0), "hangul": (0xAC00, 0xAFFF), "kana": (0x3041, 0x30FE),
+    "han": (0x4E00, 0x4FFF), "han2": (0x20000, 0x200FF), "marks": (0x300, 0x36F),
+    "digits": (0x30, 0x39), "arabic digits": (0x660, 0x669), "numbers": (0x2150, 0x218B),
+    "punctuation": (0x21, 0x2F), "general": (0x2010, 0x205E), "symbols": (0x2190, 0x25FF),
+    "fullwidth": (0xFF01, 0xFF5E), "emoji": (0x1F300, 0x1F64F), "math": (0x1D400, 0x1D7FF),
+    "control": (0x01, 0x1F), "c1": (0x80, 0x9F), "private": (0xE000, 0xE0FF),
+    "any": (0x20, 0x2FFFF),
+}
+WORDS = """the of and to in a is that it was for on are as with his they at be this from I have or by
+don't it's we'll they've I'm you'd O'Neil's naïve café Straße Größe über für Äpfel Übung daß weiß
+nicht ist und der die das ein eine Zeichenkette Donaudampfschifffahrtsgesellschaft
+привет мир Ελλάδα שלום مرحبا नमस्ते हिन्दी สวัสดี 你好 世界 こんにちは カタカナ 안녕하세요 e\u0301 ﬁ ﬀ Ǆ ǅ İ ı ẞ
+http://example.org/a?b=c&d=e#f foo_bar fooBar FOO_BAR_2 x+=1; if(x<=0){return;} /* c */ #include <a.h>
+123 3.14 1,000,000 0x7f 1e-9 ½ ² Ⅷ ٣٤ 👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽 … — “q” «q» ‹q› ▁ ▁▁ Ġ Ċ <0x41> [UNK] </s> <pad> <unk>
+[CLS] [SEP] [MASK] ##ing ... !!! ?! -- $5.00 50% a@b.c ＡＢＣ １２３ ㍿ ﷺ ①""".split()
+SPACES = [" "] * 30 + ["  ", "   ", "\t", "\u00a0", "\u2003", "\u3000", "\r", "\x0b", "\u2028", "\u200b", ""]
+
+
+def character(r, name):
+    low, high = RANGES[name]
+    while True:
+        c = r.randint(low, high)
+        if not 0xD800 <= c <= 0xDFFF and c != 10:
+            return chr(c)
+
+
+def word(r):
+    kind = r.random()
+    if kind < 0.6:
+        return r.choice(WORDS)
+    if kind < 0.97:
+        name = r.choice(list(RANGES))
+        return "".join(character(r, name) for _ in range(r.randint(1, 8)))
+    if kind < 0.99:
+        return r.choice(WORDS) * r.randint(2, 6)
+    return character(r, "latin") * r.randint(30, 3000)
+
+
+def line(r):
+    return "".join(x for _ in range(r.randint(0, 20)) for x in (word(r), r.choice(SPACES)))
+
+
+def mixed_lines(seed, count):
+    r = random.Random(seed)
+    fixed = ["", " ", "  ", "a", " a", "a ", "▁", " ▁", "▁ ", "\u0301", "'s", "'", "don't've", "\x00", "a\x00b"]
+    return fixed + [line(r) for _ in range(count - len(fixed))]
+
+
+def byte_positions(text):
+    at, out = 0, []
+    for c in text:
+        out.append(at)
+        at += len(c.encode())
+    return out + [at]
+
+
+def hecate(program, model, lines, *options):
+    data = "\n".join(lines) + "\n"
+    done = subprocess.run([program, "tokenize", "-m", model, "--json", *options], input=data.encode(),
+                          capture_output=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.decode(errors="replace").strip())
+    return [json.loads(x) for x in done.stdout.decode().split("\n")[:-1]]
+
+
+def compare(program, name, path, lines, decoding=True):
+    """Returns how many lines differ; says the first of them."""
+    file = os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path
+    theirs = Tokenizer.from_file(file)
+    theirs.no_padding()
+    theirs.no_truncation()
+    wrong = 0
+    all_ids = []
+    try:
+        ours_all = hecate(program, path, lines)
+    except RuntimeError as error:
+        print("%-28s FAILED: %s" % (name, error))
+        return len(lines)
+    encoded = theirs.encode_batch(lines)
+    for text, ours, want in zip(lines, ours_all, encoded):
+        at = byte_positions(text)
+        offsets = [[at[b], at[e]] for b, e in want.offsets]
+        all_ids.append(want.ids)
+        for what, a, b in (("ids", ours["ids"], want.ids), ("tokens", ours["tokens"], want.tokens),
+                           ("offsets", ours["offsets"], offsets)):
+            if a != b:
+                wrong += 1
+                if wrong <= 3:
+                    k = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+                    print("  %s: %r: %s from %d: %r, not %r" % (name, text[:80], what, k, a[k:k + 6], b[k:k + 6]))
+                break
+    texts = 0
+    if decoding:
+        for skip in (False, True):
+            got = hecate(program, path, [" ".join(map(str, x)) for x in all_ids], "--decode",
+                         *(["--no-special"] if skip else []))
+            for text, ours, ids in zip(lines, got, all_ids):
+                want = theirs.decode(ids, skip_special_tokens=skip)
+                if ours["text"] != want:
+                    texts += 1
+                    if texts <= 3:
+                        print("  %s: %r decodes to %r, not %r" % (name, text[:60], ours["text"][:80], want[:80]))
+    print("%-28s %d lines, %d differ, %d decode differently" % (name, len(lines), wrong, texts))
+    return wrong + texts
+
+
+def learned(program, folder, lines):
+    """Vocabularies that Hecate learns."""
+    text = os.path.join(folder, "lines.txt")
+    with open(text, "wb") as f:
+        f.write("\n".join(lines).encode())
+    for name, options in (("bytes", []), ("unicode", ["--unicode"])):
+        out = os.path.join(folder, "learned-" + name)
+        subprocess.run([program, "tokenize", "--train", text, "--vocab", "4000", "--out", out, *options],
+                       check=True, stdout=subprocess.DEVNULL)
+        yield "learned " + name, out
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("program")
+    p.add_argument("folder")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--lines", type=int, default=10000)
+    p.add_argument("--model", action="append", default=[])
+    a = p.parse_args()
+    os.makedirs(a.folder, exist_ok=True)
+    lines = mixed_lines(a.seed, a.lines)
+    cases = [(m, m) for m in a.model] if a.model else list(learned(a.program, a.folder, lines))
+    wrong = sum(compare(a.program, name, path, lines) for name, path in cases)
+    print("tokenizers %s, seed %d: %d differences" % (tokenizers.__version__, a.seed, wrong))
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
