@@ -58,8 +58,10 @@ static void what_is_not_strict_json_is_refused_with_its_place(void **state)
 		assert_null(root);
 	}
 	json_t *root;
-	hec_status status = json_text_read("a.json", "[\"a\0b\"]", 7, &root);
-	FAILS(&bare, HEC_ERR_FORMAT, status, "line 1, column", "control character");
+	FAILS(&bare, HEC_ERR_FORMAT, json_text_read("a.json", "[\"a\0b\"]", 7, &root),
+	      "line 1, column 4", "a zero byte");
+	FAILS(&bare, HEC_ERR_FORMAT, json_text_read("a.json", "[true\0]", 7, &root),
+	      "line 1, column 6", "a zero byte");
 }
 
 static void nesting_has_a_limit(void **state)

@@ -75,13 +75,21 @@ static hec_status read_value(const char *file, const char *text, size_t size, si
 	return HEC_OK;
 }
 
-hec_status json_text_read(const char *file, const char *text, size_t size, json_t **out)
+static hec_status check_text(const char *file, const char *text, size_t size)
 {
-	size_t used;
 	char name[QUOTE_TEXT];
 	if (size > PLACE_MOST)
 		return fail(HEC_ERR_FORMAT, "%s: has %zu bytes; at most %zu are read as JSON",
 		            quote(file, name), size, PLACE_MOST);
+	/* Jansson passes over a zero byte that follows a number or a word. */
+	const char *zero = size > 0 ? memchr(text, '\0', size) : NULL;
+	return zero ? fail_at(file, text, (size_t)(zero - text), "a zero byte") : HEC_OK;
+}
+
+hec_status json_text_read(const char *file, const char *text, size_t size, json_t **out)
+{
+	size_t used;
+	HEC_TRY(check_text(file, text, size));
 	return read_value(file, text, size, 0, size, true, out, &used);
 }
 
@@ -363,9 +371,8 @@ hec_status json_members_next(json_members *m, bool *more)
 	forget(m);
 	*more = false;
 	bool first = !m->begun;
-	if (first && m->size > PLACE_MOST)
-		return fail(HEC_ERR_FORMAT, "%s: has %zu bytes; at most %zu are read as JSON",
-		            m->file, m->size, PLACE_MOST);
+	if (first && !m->inside)
+		HEC_TRY(check_text(m->file, m->text, m->size));
 	if (first)
 		HEC_TRY(expect(m, '{'));
 	m->begun = true;

@@ -1,0 +1,143 @@
+/* family.h — a family of pretrained models is data: which key of config.json means which field, which
+ * tensor of the files holds which parameter. Nothing outside family/ asks which family a model is of.
+ *
+ *   config.json  → registry.c finds the family → family_config.c reads its keys → hec_model_config
+ *   safetensors  → weights.c lists the tensors that such a model has in files → load.c reads them
+ *   hec_model    → registry.c finds a family that can say it → save.c writes the same back */
+#ifndef MODEL_FAMILY_H
+#define MODEL_FAMILY_H
+
+#include <hecate/model.h>
+
+#include "format/json.h"
+#include "format/safetensors.h"
+
+/* ---- keys ---- */
+
+typedef enum family_kind {
+	KEY_SIZE,  /* int64_t ≥ 1 */
+	KEY_COUNT, /* int64_t ≥ 0 */
+	KEY_ID,    /* int32_t; null: −1. A list of ids: its first */
+	KEY_RATE,  /* double in 0 … 1 */
+	KEY_REAL,  /* double */
+	KEY_FLAG,  /* bool */
+	KEY_NOT,   /* bool, the other way round */
+	KEY_WORD   /* an enum by one of its names */
+} family_kind;
+
+/* The first word of a value is the one that is written. NULL last. */
+typedef struct family_word {
+	const char *word;
+	int value;
+} family_word;
+
+typedef struct family_key {
+	const char *key; /* "a.b": member b of the object a. A key may fill several fields */
+	family_kind kind;
+	size_t offset;   /* of the field in hec_model_config */
+	double fallback; /* where the key is missing; NEEDED: an error */
+	const family_word *words;
+} family_key;
+
+#define NEEDED (-1e300)
+#define FIELD(path) offsetof(hec_model_config, path)
+
+/* Activations by Hugging Face's names. */
+extern const family_word family_activations[];
+
+/* ---- tensors ---- */
+
+typedef enum family_flag {
+	TENSOR_TRANSPOSED = 1, /* stored [in, out] */
+	TENSOR_JOINED = 2,     /* the next part of the tensor of the row before, along `out` */
+	TENSOR_INSTEAD = 4, /* read where the tensor of the row before is missing; never written */
+	TENSOR_ROW = 8,     /* stored [1, n] */
+	TENSOR_ZERO = 16    /* [V], written as zeros where the model has no such parameter */
+} family_flag;
+/* Added to the flags: only where the model has this head. */
+#define TENSOR_OF(head) (1u << (8 + (head)))
+#define TENSOR_HEADS (~0u << 8)
+
+/* '*' is the number of a layer. Of our names those of q, k and v also stand for their rows of a fused
+ * qkv. A row whose parameter the model has not is passed over. NULL last. */
+typedef struct family_tensor {
+	const char *ours, *theirs;
+	unsigned flags;
+} family_tensor;
+
+/* clang-format off */
+#define LINEAR(ours, theirs) {ours ".w", theirs ".weight", 0}, {ours ".b", theirs ".bias", 0}
+#define LINEAR_OF(head, ours, theirs) \
+	{ours ".w", theirs ".weight", TENSOR_OF(head)}, {ours ".b", theirs ".bias", TENSOR_OF(head)}
+#define CONV1D(ours, theirs) \
+	{ours ".w", theirs ".weight", TENSOR_TRANSPOSED}, {ours ".b", theirs ".bias", 0}
+#define NORM(ours, theirs) {ours ".gamma", theirs ".weight", 0}, {ours ".beta", theirs ".bias", 0}
+/* clang-format on */
+
+/* ---- a family ---- */
+
+typedef struct family_architecture {
+	const char *name;
+	hec_head head;
+} family_architecture;
+
+typedef struct family {
+	const char *model_type;
+	const family_architecture
+		*architectures;       /* the first is the one without a name; NULL last */
+	const char *prefix;           /* of the base model: tensors may lack it */
+	const family_key *keys;       /* key NULL last */
+	const family_tensor *tensors; /* NULL: our own names */
+	/* What keys alone do not say: before (fields that are always so) and after reading them. */
+	void (*begin)(hec_model_config *c);
+	hec_status (*read)(const json_scope *s, hec_model_config *c);
+	/* What the tensors of the files say of the configuration; or NULL. */
+	hec_status (*look)(const safetensors *files, hec_model_config *c);
+	/* More keys of config.json, and those of generation_config.json (NULL: there is no such file). */
+	hec_status (*write)(const hec_model_config *c, json_t *config);
+	hec_status (*generation)(const hec_model_config *c, json_t *config);
+} family;
+
+extern const family family_marian, family_gpt2, family_bert, family_hecate;
+
+/* ---- registry.c ---- */
+
+/* By model_type, else by architectures. */
+hec_status family_find(const json_scope *config, const family **out);
+/* The one that can say this configuration: its config.json, read again, gives it back. */
+hec_status family_for(const hec_model_config *c, const family **out);
+
+/* ---- family_config.c ---- */
+
+hec_status family_read(const family *f, const json_scope *config, hec_model_config *out);
+hec_status family_write(const family *f, const hec_model_config *c, json_t **out);
+/* Whether two resolved configurations compute the same: what does nothing in them, what only matters
+ * while learning, and how projections are stored, are not looked at. */
+hec_status family_same(const hec_model_config *a, const hec_model_config *b, bool *same);
+
+/* ---- weights.c ---- */
+
+#define WEIGHT_NAME 192
+#define WEIGHT_PARTS 3
+
+/* One tensor of a file, and where its parts lie in the model. */
+typedef struct weight {
+	char name[WEIGHT_NAME];
+	int rank;
+	int64_t shape[HEC_MAX_RANK];
+	bool as_row;                   /* the file has it as [1, n] */
+	int axis;                      /* along which the parts follow each other */
+	int parts;                     /* 0: zeros */
+	hec_tensor part[WEIGHT_PARTS]; /* views of parameters, in the layout of the file */
+	const family_tensor *row;      /* NULL: our own name */
+	int64_t layer;                 /* what '*' stands for */
+} weight;
+
+/* Every tensor that a file of this model has; for free(). */
+hec_status weights_list(const family *f, const hec_model *model, weight **out, size_t *count);
+/* The shape that the file has; returns its rank. */
+int weights_file_shape(const weight *w, int64_t shape[SAFETENSORS_RANK]);
+/* pattern with its '*' replaced. */
+hec_status weights_name(const char *pattern, int64_t layer, char name[WEIGHT_NAME]);
+
+#endif

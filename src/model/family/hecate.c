@@ -1,0 +1,115 @@
+/* hecate.c — our own config.json, which says everything, and our own names of tensors: for what no
+ * other family can say. Others refuse the model_type instead of loading it wrongly. */
+#include "model/family.h"
+
+static const family_architecture architectures[] = {
+	{"HecateLM", HEC_HEAD_LM},
+	{"HecateModel", HEC_HEAD_NONE},
+	{"HecateMasked", HEC_HEAD_MASKED},
+	{"HecateClassify", HEC_HEAD_CLASSIFY},
+	{"HecateTokens", HEC_HEAD_TOKENS},
+	{"HecateAnswer", HEC_HEAD_ANSWER},
+	{NULL, HEC_HEAD_NONE},
+};
+
+static const family_word norms[] = {{"layer", HEC_NORM_LAYER}, {"rms", HEC_NORM_RMS}, {NULL, 0}};
+static const family_word positions[] = {
+	{"none", HEC_POSITION_NONE},         {"sinusoidal", HEC_POSITION_SINUSOIDAL},
+	{"learned", HEC_POSITION_LEARNED},   {"rotary", HEC_POSITION_ROTARY},
+	{"relative", HEC_POSITION_RELATIVE}, {NULL, 0}};
+static const family_word sinusoids[] = {
+	{"interleaved", HEC_SINUSOID_INTERLEAVED}, {"halves", HEC_SINUSOID_HALVES}, {NULL, 0}};
+static const family_word pairs[] = {
+	{"halves", HEC_ROTARY_HALVES}, {"interleaved", HEC_ROTARY_INTERLEAVED}, {NULL, 0}};
+static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU},
+                                   {"gelu", HEC_ACT_GELU}, {"gelu_tanh", HEC_ACT_GELU_TANH},
+                                   {"silu", HEC_ACT_SILU}, {NULL, 0}};
+
+/* clang-format off */
+#define STACK(s) \
+	{#s ".layers", KEY_COUNT, FIELD(s.layers), 0, NULL}, \
+	{#s ".attention.heads", KEY_COUNT, FIELD(s.attention.heads), 0, NULL}, \
+	{#s ".attention.kv_heads", KEY_COUNT, FIELD(s.attention.kv_heads), 0, NULL}, \
+	{#s ".attention.d_k", KEY_COUNT, FIELD(s.attention.d_k), 0, NULL}, \
+	{#s ".attention.d_v", KEY_COUNT, FIELD(s.attention.d_v), 0, NULL}, \
+	{#s ".attention.fused", KEY_FLAG, FIELD(s.attention.fused), 0, NULL}, \
+	{#s ".attention.bias", KEY_NOT, FIELD(s.attention.no_bias), 1, NULL}, \
+	{#s ".attention.out_bias", KEY_NOT, FIELD(s.attention.no_out_bias), 1, NULL}, \
+	{#s ".attention.scale", KEY_REAL, FIELD(s.attention.scale), 0, NULL}, \
+	{#s ".attention.dropout_qkv", KEY_RATE, FIELD(s.attention.dropout_qkv), 0, NULL}, \
+	{#s ".attention.dropout_weights", KEY_RATE, FIELD(s.attention.dropout_weights), 0, NULL}, \
+	{#s ".attention.dropout_out", KEY_RATE, FIELD(s.attention.dropout_out), 0, NULL}, \
+	{#s ".feed_forward.hidden", KEY_COUNT, FIELD(s.feed_forward.hidden), 0, NULL}, \
+	{#s ".feed_forward.act", KEY_WORD, FIELD(s.feed_forward.act), HEC_ACT_NONE, acts}, \
+	{#s ".feed_forward.gated", KEY_FLAG, FIELD(s.feed_forward.gated), 0, NULL}, \
+	{#s ".feed_forward.bias", KEY_NOT, FIELD(s.feed_forward.no_bias), 1, NULL}, \
+	{#s ".feed_forward.dropout_hidden", KEY_RATE, FIELD(s.feed_forward.dropout_hidden), 0, NULL}, \
+	{#s ".feed_forward.dropout_out", KEY_RATE, FIELD(s.feed_forward.dropout_out), 0, NULL}, \
+	{#s ".norm", KEY_WORD, FIELD(s.norm), HEC_NORM_LAYER, norms}, \
+	{#s ".norm_eps", KEY_REAL, FIELD(s.norm_eps), 0, NULL}, \
+	{#s ".norm_first", KEY_FLAG, FIELD(s.norm_first), 0, NULL}, \
+	{#s ".residual_linear", KEY_FLAG, FIELD(s.residual_linear), 0, NULL}, \
+	{#s ".embedding_norm", KEY_FLAG, FIELD(s.embedding_norm), 0, NULL}, \
+	{#s ".final_norm", KEY_FLAG, FIELD(s.final_norm), 0, NULL}, \
+	{#s ".embedding_scale", KEY_REAL, FIELD(s.embedding_scale), 0, NULL}, \
+	{#s ".dropout", KEY_RATE, FIELD(s.dropout), 0, NULL}, \
+	{#s ".window", KEY_COUNT, FIELD(s.window), 0, NULL}, \
+	{#s ".position.kind", KEY_WORD, FIELD(s.position.kind), HEC_POSITION_NONE, positions}, \
+	{#s ".position.max", KEY_COUNT, FIELD(s.position.max), 0, NULL}, \
+	{#s ".position.offset", KEY_COUNT, FIELD(s.position.offset), 0, NULL}, \
+	{#s ".position.base", KEY_REAL, FIELD(s.position.base), 0, NULL}, \
+	{#s ".position.sinusoid", KEY_WORD, FIELD(s.position.sinusoid), 0, sinusoids}, \
+	{#s ".position.pairs", KEY_WORD, FIELD(s.position.pairs), 0, pairs}, \
+	{#s ".position.rotary_width", KEY_COUNT, FIELD(s.position.rotary_width), 0, NULL}, \
+	{#s ".position.buckets", KEY_COUNT, FIELD(s.position.buckets), 0, NULL}, \
+	{#s ".position.max_distance", KEY_COUNT, FIELD(s.position.max_distance), 0, NULL}
+/* clang-format on */
+
+static const family_key keys[] = {
+	{"vocab_size", KEY_SIZE, FIELD(vocab), NEEDED, NULL},
+	{"width", KEY_SIZE, FIELD(width), NEEDED, NULL},
+	{"types", KEY_COUNT, FIELD(types), 0, NULL},
+	STACK(encoder),
+	STACK(decoder),
+	{"separate_embeddings", KEY_FLAG, FIELD(separate_embeddings), 0, NULL},
+	{"separate_output", KEY_FLAG, FIELD(separate_output), 0, NULL},
+	{"output_bias", KEY_FLAG, FIELD(output_bias), 0, NULL},
+	{"head_act", KEY_WORD, FIELD(head_act), HEC_ACT_NONE, acts},
+	{"head_dropout", KEY_RATE, FIELD(head_dropout), 0, NULL},
+	{"labels", KEY_COUNT, FIELD(labels), 0, NULL},
+	{"init_std", KEY_REAL, FIELD(init_std), 0, NULL},
+	{"pad_token_id", KEY_ID, FIELD(pad_id), -1, NULL},
+	{"bos_token_id", KEY_ID, FIELD(bos_id), -1, NULL},
+	{"eos_token_id", KEY_ID, FIELD(eos_id), -1, NULL},
+	{"decoder_start_token_id", KEY_ID, FIELD(start_id), -1, NULL},
+	{NULL, KEY_SIZE, 0, 0, NULL},
+};
+
+static void begin(hec_model_config *c)
+{
+	(void)c;
+}
+
+static hec_status generation(const hec_model_config *c, json_t *g)
+{
+	const struct {
+		const char *key;
+		int32_t id;
+	} ids[] = {{"decoder_start_token_id", c->start_id},
+	           {"pad_token_id", c->pad_id},
+	           {"bos_token_id", c->bos_id},
+	           {"eos_token_id", c->eos_id}};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		if (ids[i].id >= 0)
+			HEC_TRY(json_put(g, ids[i].key, json_integer(ids[i].id)));
+	return HEC_OK;
+}
+
+const family family_hecate = {
+	.model_type = "hecate",
+	.architectures = architectures,
+	.prefix = "",
+	.keys = keys,
+	.begin = begin,
+	.generation = generation,
+};

@@ -1,0 +1,181 @@
+/* marian.c — MarianMTModel: the encoder–decoder of 2017 as the Marian toolkit trains it and Hugging
+ * Face stores it. Post-norm, biases everywhere, embeddings shared by both stacks and the output and
+ * scaled by √C, sinusoidal positions with the sines in the first half: computed, not stored (older
+ * files hold them, where they are passed over). `<pad>` is the last id and what decoding starts from;
+ * CTranslate2 counts on both. */
+#include <math.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "model/family.h"
+#include "model/model.h"
+
+static const family_architecture architectures[] = {
+	{"MarianMTModel", HEC_HEAD_LM},
+	{"MarianModel", HEC_HEAD_NONE},
+	{NULL, HEC_HEAD_NONE},
+};
+
+static const family_key keys[] = {
+	{"vocab_size", KEY_SIZE, FIELD(vocab), 58101, NULL},
+	{"d_model", KEY_SIZE, FIELD(width), 1024, NULL},
+	{"encoder_layers", KEY_SIZE, FIELD(encoder.layers), 12, NULL},
+	{"encoder_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), 16, NULL},
+	{"encoder_ffn_dim", KEY_SIZE, FIELD(encoder.feed_forward.hidden), 4096, NULL},
+	{"decoder_layers", KEY_SIZE, FIELD(decoder.layers), 12, NULL},
+	{"decoder_attention_heads", KEY_SIZE, FIELD(decoder.attention.heads), 16, NULL},
+	{"decoder_ffn_dim", KEY_SIZE, FIELD(decoder.feed_forward.hidden), 4096, NULL},
+	{"activation_function", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU,
+         family_activations},
+	{"activation_function", KEY_WORD, FIELD(decoder.feed_forward.act), HEC_ACT_GELU,
+         family_activations},
+	{"max_position_embeddings", KEY_SIZE, FIELD(encoder.position.max), 1024, NULL},
+	{"max_position_embeddings", KEY_SIZE, FIELD(decoder.position.max), 1024, NULL},
+	{"dropout", KEY_RATE, FIELD(encoder.dropout), 0.1, NULL},
+	{"dropout", KEY_RATE, FIELD(encoder.attention.dropout_out), 0.1, NULL},
+	{"dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), 0.1, NULL},
+	{"dropout", KEY_RATE, FIELD(decoder.dropout), 0.1, NULL},
+	{"dropout", KEY_RATE, FIELD(decoder.attention.dropout_out), 0.1, NULL},
+	{"dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_out), 0.1, NULL},
+	{"attention_dropout", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0, NULL},
+	{"attention_dropout", KEY_RATE, FIELD(decoder.attention.dropout_weights), 0, NULL},
+	{"activation_dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_hidden), 0, NULL},
+	{"activation_dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_hidden), 0, NULL},
+	{"init_std", KEY_REAL, FIELD(init_std), 0.02, NULL},
+	{"share_encoder_decoder_embeddings", KEY_NOT, FIELD(separate_embeddings), 1, NULL},
+	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL},
+	{"pad_token_id", KEY_ID, FIELD(pad_id), 58100, NULL},
+	{"bos_token_id", KEY_ID, FIELD(bos_id), -1, NULL},
+	{"eos_token_id", KEY_ID, FIELD(eos_id), 0, NULL},
+	{"decoder_start_token_id", KEY_ID, FIELD(start_id), 58100, NULL},
+	{NULL, KEY_SIZE, 0, 0, NULL},
+};
+
+#define ENCODER "encoder.layers.*."
+#define DECODER "decoder.layers.*."
+
+static const family_tensor tensors[] = {
+	{"embedding", "model.shared.weight", 0},
+	{"embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD},
+	{"embedding", "model.decoder.embed_tokens.weight", TENSOR_INSTEAD},
+	{"embedding", "lm_head.weight", TENSOR_INSTEAD},
+	{"encoder.embedding", "model.encoder.embed_tokens.weight", 0},
+	{"decoder.embedding", "model.decoder.embed_tokens.weight", 0},
+	LINEAR(ENCODER "attention.q", "model." ENCODER "self_attn.q_proj"),
+	LINEAR(ENCODER "attention.k", "model." ENCODER "self_attn.k_proj"),
+	LINEAR(ENCODER "attention.v", "model." ENCODER "self_attn.v_proj"),
+	LINEAR(ENCODER "attention.out", "model." ENCODER "self_attn.out_proj"),
+	NORM(ENCODER "norm1", "model." ENCODER "self_attn_layer_norm"),
+	LINEAR(ENCODER "feed_forward.up", "model." ENCODER "fc1"),
+	LINEAR(ENCODER "feed_forward.down", "model." ENCODER "fc2"),
+	NORM(ENCODER "norm2", "model." ENCODER "final_layer_norm"),
+	LINEAR(DECODER "self.q", "model." DECODER "self_attn.q_proj"),
+	LINEAR(DECODER "self.k", "model." DECODER "self_attn.k_proj"),
+	LINEAR(DECODER "self.v", "model." DECODER "self_attn.v_proj"),
+	LINEAR(DECODER "self.out", "model." DECODER "self_attn.out_proj"),
+	NORM(DECODER "norm1", "model." DECODER "self_attn_layer_norm"),
+	LINEAR(DECODER "cross.q", "model." DECODER "encoder_attn.q_proj"),
+	LINEAR(DECODER "cross.k", "model." DECODER "encoder_attn.k_proj"),
+	LINEAR(DECODER "cross.v", "model." DECODER "encoder_attn.v_proj"),
+	LINEAR(DECODER "cross.out", "model." DECODER "encoder_attn.out_proj"),
+	NORM(DECODER "norm2", "model." DECODER "encoder_attn_layer_norm"),
+	LINEAR(DECODER "feed_forward.up", "model." DECODER "fc1"),
+	LINEAR(DECODER "feed_forward.down", "model." DECODER "fc2"),
+	NORM(DECODER "norm3", "model." DECODER "final_layer_norm"),
+	{"head.output.w", "lm_head.weight", 0},
+	{"head.output.b", "final_logits_bias", TENSOR_ROW | TENSOR_ZERO},
+	{NULL, NULL, 0},
+};
+
+static void begin_stack(hec_stack_config *s)
+{
+	s->norm = HEC_NORM_LAYER;
+	s->norm_eps = 1e-5;
+	s->position.kind = HEC_POSITION_SINUSOIDAL;
+	s->position.sinusoid = HEC_SINUSOID_HALVES;
+	s->position.base = 10000;
+}
+
+static void begin(hec_model_config *c)
+{
+	begin_stack(&c->encoder);
+	begin_stack(&c->decoder);
+}
+
+static hec_status read(const json_scope *s, hec_model_config *c)
+{
+	bool scaled = false;
+	int64_t decoder_vocab = c->vocab;
+	HEC_TRY(json_want_bool(s, "scale_embedding", &scaled));
+	HEC_TRY(json_want_int(s, "decoder_vocab_size", 1, INT32_MAX, &decoder_vocab));
+	if (decoder_vocab != c->vocab) {
+		char file[QUOTE_TEXT];
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "%s: 'decoder_vocab_size' is %lld, 'vocab_size' %lld: two vocabularies "
+		            "are not supported",
+		            quote(s->file, file), (long long)decoder_vocab, (long long)c->vocab);
+	}
+	c->encoder.embedding_scale = c->decoder.embedding_scale =
+		scaled ? sqrt((double)c->width) : 1;
+	return HEC_OK;
+}
+
+/* A bias of the output that is all zeros is none. */
+static hec_status look(const safetensors *files, hec_model_config *c)
+{
+	const safetensors_entry *e = safetensors_find(files, "final_logits_bias");
+	c->output_bias = false;
+	if (c->head != HEC_HEAD_LM || !e)
+		return HEC_OK;
+	unsigned char piece[4096], zero[sizeof piece] = {0};
+	uint64_t size = e->count ? e->bytes / e->count : 1, step = sizeof piece / 8;
+	for (uint64_t i = 0; i < e->count && !c->output_bias; i += step) {
+		uint64_t n = e->count - i < step ? e->count - i : step;
+		HEC_TRY(safetensors_read(files, e, i, n, piece));
+		c->output_bias = memcmp(piece, zero, (size_t)(n * size)) != 0;
+	}
+	return HEC_OK;
+}
+
+static hec_status write(const hec_model_config *c, json_t *config)
+{
+	bool scaled = c->encoder.embedding_scale == sqrt((double)c->width);
+	HEC_TRY(json_put(config, "scale_embedding", json_boolean(scaled)));
+	HEC_TRY(json_put(config, "decoder_vocab_size", json_integer(c->vocab)));
+	HEC_TRY(json_put(config, "is_encoder_decoder", json_true()));
+	if (c->eos_id >= 0)
+		HEC_TRY(json_put(config, "forced_eos_token_id", json_integer(c->eos_id)));
+	/* What CTranslate2 counts on; a model that has it otherwise is not of this family. */
+	if (c->pad_id != c->vocab - 1 || c->start_id != c->pad_id)
+		HEC_TRY(json_put(config, "pad_token_id", json_null()));
+	return json_put(config, "use_cache", json_true());
+}
+
+static hec_status generation(const hec_model_config *c, json_t *g)
+{
+	int64_t most = c->decoder.position.max < 512 ? c->decoder.position.max : 512;
+	HEC_TRY(json_put(g, "decoder_start_token_id", json_integer(c->start_id)));
+	HEC_TRY(json_put(g, "pad_token_id", json_integer(c->pad_id)));
+	if (c->bos_id >= 0)
+		HEC_TRY(json_put(g, "bos_token_id", json_integer(c->bos_id)));
+	if (c->eos_id >= 0) {
+		HEC_TRY(json_put(g, "eos_token_id", json_integer(c->eos_id)));
+		HEC_TRY(json_put(g, "forced_eos_token_id", json_integer(c->eos_id)));
+	}
+	HEC_TRY(json_put(g, "bad_words_ids", json_pack("[[i]]", (int)c->pad_id)));
+	HEC_TRY(json_put(g, "max_length", json_integer(most)));
+	return json_put(g, "num_beams", json_integer(4));
+}
+
+const family family_marian = {
+	.model_type = "marian",
+	.architectures = architectures,
+	.prefix = "model.",
+	.keys = keys,
+	.tensors = tensors,
+	.begin = begin,
+	.read = read,
+	.look = look,
+	.write = write,
+	.generation = generation,
+};

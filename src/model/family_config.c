@@ -1,0 +1,327 @@
+/* family_config.c — config.json by the keys of a family, in and out, and whether two configurations
+ * mean the same. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "model/family.h"
+#include "model/model.h"
+
+const family_word family_activations[] = {
+	{"relu", HEC_ACT_RELU},
+	{"gelu", HEC_ACT_GELU},
+	{"gelu_python", HEC_ACT_GELU},
+	{"gelu_new", HEC_ACT_GELU_TANH},
+	{"gelu_pytorch_tanh", HEC_ACT_GELU_TANH},
+	{"gelu_fast", HEC_ACT_GELU_TANH},
+	{"swish", HEC_ACT_SILU},
+	{"silu", HEC_ACT_SILU},
+	{NULL, 0},
+};
+
+static void *field(hec_model_config *c, const family_key *k)
+{
+	return (char *)c + k->offset;
+}
+
+static const void *const_field(const hec_model_config *c, const family_key *k)
+{
+	return (const char *)c + k->offset;
+}
+
+/* ---- reading ---- */
+
+static hec_status read_id(const json_scope *s, const char *key, int32_t *out)
+{
+	const json_t *value = json_object_get(s->object, key);
+	int64_t id = *out;
+	if (json_is_null(value)) {
+		*out = -1;
+		return HEC_OK;
+	}
+	if (json_is_array(value)) {
+		if (!json_whole(json_array_get(value, 0), &id) || id < 0 || id > INT32_MAX)
+			return json_wrong(s, key, value, "an id or a list of ids");
+	} else {
+		HEC_TRY(json_want_int(s, key, -1, INT32_MAX, &id));
+	}
+	*out = (int32_t)id;
+	return HEC_OK;
+}
+
+static hec_status read_word(const json_scope *s, const family_key *k, const char *key, int *out)
+{
+	const char *word = NULL;
+	if (k->fallback == NEEDED)
+		HEC_TRY(json_need_string(s, key, &word));
+	else
+		HEC_TRY(json_want_string(s, key, &word));
+	if (!word)
+		return HEC_OK;
+	char known[200] = "", quoted[QUOTE_TEXT], name[QUOTE_TEXT];
+	for (const family_word *w = k->words; w->word; w++) {
+		if (strcmp(w->word, word) == 0) {
+			*out = w->value;
+			return HEC_OK;
+		}
+		size_t n = strlen(known);
+		snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", w->word);
+	}
+	return fail(HEC_ERR_UNSUPPORTED, "%s: '%s%s' is '%s'; known are: %s", quote(s->file, name),
+	            s->path, key, quote(word, quoted), known);
+}
+
+static hec_status read_flag(const json_scope *s, const char *key, bool other_way, bool *out)
+{
+	bool value = *out != other_way;
+	HEC_TRY(json_want_bool(s, key, &value));
+	*out = value != other_way;
+	return HEC_OK;
+}
+
+static hec_status read_number(const json_scope *s, const family_key *k, const char *key, void *to)
+{
+	bool need = k->fallback == NEEDED;
+	double least = k->kind == KEY_RATE ? 0 : -INFINITY,
+	       most = k->kind == KEY_RATE ? 1 : INFINITY;
+	switch (k->kind) {
+	case KEY_SIZE:
+	case KEY_COUNT:
+		return (need ? json_need_int : json_want_int)(s, key, k->kind == KEY_SIZE,
+		                                              INT32_MAX, to);
+	case KEY_ID:
+		return read_id(s, key, to);
+	case KEY_RATE:
+	case KEY_REAL:
+		return (need ? json_need_double : json_want_double)(s, key, least, most, to);
+	case KEY_FLAG:
+	case KEY_NOT:
+		return read_flag(s, key, k->kind == KEY_NOT, to);
+	case KEY_WORD:
+		return read_word(s, k, key, to);
+	}
+	return HEC_OK;
+}
+
+static void set_fallback(const family_key *k, void *to)
+{
+	double value = k->fallback == NEEDED ? 0 : k->fallback;
+	switch (k->kind) {
+	case KEY_SIZE:
+	case KEY_COUNT:
+		*(int64_t *)to = (int64_t)value;
+		break;
+	case KEY_ID:
+		*(int32_t *)to = (int32_t)value;
+		break;
+	case KEY_RATE:
+	case KEY_REAL:
+		*(double *)to = value;
+		break;
+	case KEY_FLAG:
+		*(bool *)to = value != 0;
+		break;
+	case KEY_NOT:
+		*(bool *)to = value == 0;
+		break;
+	case KEY_WORD:
+		*(int *)to = (int)value;
+		break;
+	}
+}
+
+static hec_status read_key(const json_scope *s, const family_key *k, hec_model_config *c)
+{
+	json_scope at = *s;
+	const char *key = k->key;
+	set_fallback(k, field(c, k));
+	for (const char *dot; (dot = strchr(key, '.')); key = dot + 1) {
+		char outer[48];
+		bool found;
+		snprintf(outer, sizeof outer, "%.*s", (int)(dot - key), key);
+		json_scope inner;
+		HEC_TRY(json_want_object(&at, outer, &inner, &found));
+		if (!found && k->fallback == NEEDED)
+			return json_wrong(&at, outer, NULL, "an object {…}");
+		if (!found)
+			return HEC_OK;
+		at = inner;
+	}
+	return read_number(&at, k, key, field(c, k));
+}
+
+static hec_status read_head(const family *f, const json_scope *s, hec_model_config *c)
+{
+	json_t *list = NULL;
+	c->head = f->architectures->head;
+	HEC_TRY(json_want_array(s, "architectures", &list));
+	const char *name = json_string_value(json_array_get(list, 0));
+	if (!name)
+		return HEC_OK;
+	char known[300] = "", file[QUOTE_TEXT], word[QUOTE_TEXT];
+	for (const family_architecture *a = f->architectures; a->name; a++) {
+		if (strcmp(a->name, name) == 0) {
+			c->head = a->head;
+			return HEC_OK;
+		}
+		size_t n = strlen(known);
+		snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", a->name);
+	}
+	return fail(HEC_ERR_UNSUPPORTED,
+	            "%s: the architecture '%s' is not known; of %s there are: %s",
+	            quote(s->file, file), quote(name, word), f->model_type, known);
+}
+
+hec_status family_read(const family *f, const json_scope *s, hec_model_config *out)
+{
+	hec_model_config c = {.size = sizeof c};
+	c.pad_id = c.bos_id = c.eos_id = c.start_id = -1;
+	HEC_TRY(read_head(f, s, &c));
+	f->begin(&c);
+	for (const family_key *k = f->keys; k->key; k++)
+		HEC_TRY(read_key(s, k, &c));
+	if (f->read)
+		HEC_TRY(f->read(s, &c));
+	*out = c;
+	return HEC_OK;
+}
+
+/* ---- writing ---- */
+
+static json_t *value_of(const family_key *k, const void *from)
+{
+	switch (k->kind) {
+	case KEY_SIZE:
+	case KEY_COUNT:
+		return json_integer(*(const int64_t *)from);
+	case KEY_ID:
+		return *(const int32_t *)from < 0 ? json_null()
+		                                  : json_integer(*(const int32_t *)from);
+	case KEY_RATE:
+	case KEY_REAL:
+		return json_real(*(const double *)from);
+	case KEY_FLAG:
+		return json_boolean(*(const bool *)from);
+	case KEY_NOT:
+		return json_boolean(!*(const bool *)from);
+	case KEY_WORD:
+		for (const family_word *w = k->words; w->word; w++)
+			if (w->value == *(const int *)from)
+				return json_string(w->word);
+		return json_null(); /* not sayable: reading it again shows that */
+	}
+	return NULL;
+}
+
+static hec_status write_key(json_t *config, const family_key *k, const hec_model_config *c)
+{
+	const char *key = k->key;
+	json_t *at = config;
+	for (const char *dot; (dot = strchr(key, '.')); key = dot + 1) {
+		char outer[48];
+		snprintf(outer, sizeof outer, "%.*s", (int)(dot - key), key);
+		if (!json_object_get(at, outer))
+			HEC_TRY(json_put(at, outer, json_object()));
+		at = json_object_get(at, outer);
+	}
+	/* Of several fields under one key the first is written; that the others are the same is what
+	 * reading it again shows. */
+	return json_object_get(at, key) ? HEC_OK
+	                                : json_put(at, key, value_of(k, const_field(c, k)));
+}
+
+static hec_status write_all(const family *f, const hec_model_config *c, json_t *config)
+{
+	const family_architecture *a = f->architectures;
+	while (a->name && a->head != c->head)
+		a++;
+	if (a->name)
+		HEC_TRY(json_put(config, "architectures", json_pack("[s]", a->name)));
+	HEC_TRY(json_put(config, "model_type", json_string(f->model_type)));
+	for (const family_key *k = f->keys; k->key; k++)
+		HEC_TRY(write_key(config, k, c));
+	return f->write ? f->write(c, config) : HEC_OK;
+}
+
+hec_status family_write(const family *f, const hec_model_config *c, json_t **out)
+{
+	json_t *config = json_object();
+	if (!config)
+		return fail(HEC_ERR_MEMORY, "no memory for config.json");
+	hec_status status = write_all(f, c, config);
+	if (status != HEC_OK)
+		json_decref(config);
+	else
+		*out = config;
+	return status;
+}
+
+/* ---- comparing ---- */
+
+static void normal_stack(hec_stack_config *s)
+{
+	if (s->layers == 0) {
+		*s = (hec_stack_config){0};
+		return;
+	}
+	hec_position_config *p = &s->position, plain = {.kind = p->kind, .max = p->max};
+	if (p->kind == HEC_POSITION_SINUSOIDAL) {
+		plain.base = p->base;
+		plain.sinusoid = p->sinusoid;
+	}
+	if (p->kind == HEC_POSITION_LEARNED)
+		plain.offset = p->offset;
+	if (p->kind == HEC_POSITION_ROTARY) {
+		plain.base = p->base;
+		plain.pairs = p->pairs;
+		plain.rotary_width = p->rotary_width;
+	}
+	if (p->kind == HEC_POSITION_RELATIVE) {
+		plain.buckets = p->buckets;
+		plain.max_distance = p->max_distance;
+	}
+	*p = plain;
+	s->attention.fused = false;
+	s->dropout = 0;
+	s->attention.dropout_qkv = s->attention.dropout_weights = s->attention.dropout_out = 0;
+	s->feed_forward.dropout_hidden = s->feed_forward.dropout_out = 0;
+}
+
+static void normal(hec_model_config *c)
+{
+	bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
+	bool words = head_is_vocabulary(c->head);
+	normal_stack(&c->encoder);
+	normal_stack(&c->decoder);
+	c->init_std = 0;
+	c->head_dropout = 0;
+	if (!both) {
+		c->separate_embeddings = false;
+		c->start_id = -1;
+	}
+	if (!words)
+		c->separate_output = c->output_bias = false;
+	if (c->head != HEC_HEAD_MASKED)
+		c->head_act = HEC_ACT_NONE;
+	if (words || c->head == HEC_HEAD_NONE)
+		c->labels = 0;
+}
+
+hec_status family_same(const hec_model_config *a, const hec_model_config *b, bool *same)
+{
+	hec_model_config x = *a, y = *b;
+	json_t *one = NULL, *two = NULL;
+	normal(&x);
+	normal(&y);
+	/* Our own config.json says everything. */
+	hec_status status = family_write(&family_hecate, &x, &one);
+	if (status == HEC_OK)
+		status = family_write(&family_hecate, &y, &two);
+	if (status == HEC_OK)
+		*same = json_equal(one, two);
+	json_decref(one);
+	json_decref(two);
+	return status;
+}

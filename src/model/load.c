@@ -1,0 +1,335 @@
+/* load.c — a Hugging Face directory becomes a model.
+ *
+ * Nothing is sized by config.json before the files are seen to hold about as much: a few bytes cannot
+ * ask for terabytes. All tensors are looked for before any is read, so that one error names all that
+ * are missing or misshapen. Reading goes through a piece of memory of fixed size. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/ops.h>
+
+#include "base/quote.h"
+#include "base/size.h"
+#include "model/family.h"
+#include "model/model.h"
+#include "tensor/check.h"
+
+#define PIECE ((size_t)1 << 20)       /* bytes read at a time */
+#define TABLE_MOST ((int64_t)1 << 27) /* numbers in a table of positions that no file holds */
+
+/* ---- config.json ---- */
+
+static hec_status no_memory(void)
+{
+	return fail(HEC_ERR_MEMORY, "no memory to load a model");
+}
+
+static hec_status path_in(const char *dir, const char *name, char **out)
+{
+	size_t bytes = strlen(dir) + strlen(name) + 2;
+	*out = malloc(bytes);
+	if (!*out)
+		return no_memory();
+	snprintf(*out, bytes, "%s/%s", dir, name);
+	return HEC_OK;
+}
+
+static hec_status read_config(const char *dir, const family **f, hec_model_config *c)
+{
+	char *path;
+	json_t *root;
+	HEC_TRY(path_in(dir, "config.json", &path));
+	hec_status status = json_file_read(path, JSON_CONFIG_MOST, &root);
+	if (status == HEC_OK) {
+		json_scope s;
+		status = json_scope_root(path, root, &s);
+		if (status == HEC_OK)
+			status = family_find(&s, f);
+		if (status == HEC_OK)
+			status = family_read(*f, &s, c);
+		if (status == HEC_OK && (status = hec_model_config_resolve(c)) != HEC_OK)
+			status = fail_in(status, "%s", path);
+		json_decref(root);
+	}
+	free(path);
+	return status;
+}
+
+/* ---- before anything is allocated ---- */
+
+/* Adds a · b · n; held at UINT64_MAX. */
+static void add_product(uint64_t *sum, int64_t a, int64_t b, int64_t n)
+{
+	uint64_t x;
+	if (__builtin_mul_overflow((uint64_t)a, (uint64_t)b, &x) ||
+	    __builtin_mul_overflow(x, (uint64_t)n, &x) || __builtin_add_overflow(*sum, x, sum))
+		*sum = UINT64_MAX;
+}
+
+static uint64_t matrices_of(const hec_model_config *c, const hec_stack_config *s, bool cross)
+{
+	const hec_multi_head_config *a = &s->attention;
+	int64_t n = s->layers * (cross ? 2 : 1);
+	uint64_t sum = 0;
+	if (s->layers == 0)
+		return 0;
+	add_product(&sum, c->width, a->heads * a->d_k, n);
+	add_product(&sum, c->width, a->kv_heads * a->d_k, n);
+	add_product(&sum, c->width, a->kv_heads * a->d_v, n);
+	add_product(&sum, c->width, a->heads * a->d_v, n);
+	add_product(&sum, c->width, s->feed_forward.hidden, 2 * s->layers);
+	if (s->position.kind == HEC_POSITION_LEARNED)
+		add_product(&sum, c->width, s->position.max + s->position.offset, 1);
+	return sum;
+}
+
+static hec_status check_tables(const char *dir, const hec_stack_config *s, int64_t width)
+{
+	bool made = s->position.kind == HEC_POSITION_SINUSOIDAL ||
+	            s->position.kind == HEC_POSITION_ROTARY;
+	if (s->layers > 0 && made && s->position.max > TABLE_MOST / width)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "%s/config.json: a table of %" PRId64 " positions of %" PRId64
+		            " numbers is more than is made",
+		            dir, s->position.max, width);
+	return HEC_OK;
+}
+
+/* A config.json that asks for far more than the files hold is refused before memory is asked for. */
+static hec_status check_size(const char *dir, const hec_model_config *c, const safetensors *files)
+{
+	uint64_t asked = 0, there = 0;
+	add_product(&asked, c->vocab, c->width, 1);
+	for (size_t i = 0; i < safetensors_count(files); i++)
+		there += safetensors_at(files, i)->count;
+	bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
+	uint64_t parts[] = {matrices_of(c, &c->encoder, false), matrices_of(c, &c->decoder, both)};
+	for (int i = 0; i < 2; i++)
+		if (__builtin_add_overflow(asked, parts[i], &asked))
+			asked = UINT64_MAX;
+	uint64_t tensors = safetensors_count(files);
+	if (asked / 4 > there + ((uint64_t)1 << 20) ||
+	    (uint64_t)(c->encoder.layers + c->decoder.layers) > tensors)
+		return fail(HEC_ERR_FORMAT,
+		            "%s: config.json asks for %" PRId64 " and %" PRId64
+		            " layers and more than %" PRIu64 " numbers; the files hold %" PRIu64
+		            " tensors with %" PRIu64,
+		            dir, c->encoder.layers, c->decoder.layers, asked, tensors, there);
+	HEC_TRY(check_tables(dir, &c->encoder, c->width));
+	return check_tables(dir, &c->decoder, c->width);
+}
+
+/* ---- finding every tensor ---- */
+
+typedef struct problems {
+	char text[700];
+	size_t used, count, left_out;
+} problems;
+
+static void note(problems *p, const char *what)
+{
+	size_t n = strlen(what);
+	p->count++;
+	if (p->left_out > 0 || p->used + n + 3 > sizeof p->text) {
+		p->left_out++;
+		return;
+	}
+	p->used += (size_t)snprintf(p->text + p->used, sizeof p->text - p->used, "%s%s",
+	                            p->used ? "; " : "", what);
+}
+
+/* By the name of the table; without the prefix of the base model; with the old names of norms. */
+static const safetensors_entry *find_named(const safetensors *files, const family *f,
+                                           const char *name)
+{
+	static const char *const endings[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
+	                                         {"LayerNorm.bias", "LayerNorm.beta"}};
+	const safetensors_entry *e = safetensors_find(files, name);
+	size_t prefix = strlen(f->prefix), n = strlen(name);
+	for (size_t i = 0; !e && i < 2; i++) {
+		size_t end = strlen(endings[i][0]);
+		char old[WEIGHT_NAME];
+		if (n < end || strcmp(name + n - end, endings[i][0]) != 0)
+			continue;
+		snprintf(old, sizeof old, "%.*s%s", (int)(n - end), name, endings[i][1]);
+		e = find_named(files, f, old);
+	}
+	if (!e && prefix > 0 && strncmp(name, f->prefix, prefix) == 0)
+		e = find_named(files, f, name + prefix);
+	return e;
+}
+
+static const safetensors_entry *find_weight(const safetensors *files, const family *f,
+                                            const weight *w)
+{
+	const safetensors_entry *e = find_named(files, f, w->name);
+	const family_tensor *row = w->row;
+	while (!e && row && (++row)->ours && (row->flags & TENSOR_INSTEAD)) {
+		char name[WEIGHT_NAME];
+		if (weights_name(row->theirs, w->layer, name) != HEC_OK)
+			break;
+		e = find_named(files, f, name);
+	}
+	return e;
+}
+
+static bool same_shape(const safetensors_entry *a, const safetensors_entry *b)
+{
+	return a->rank == b->rank &&
+	       memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+static void check_weight(const weight *w, const safetensors_entry *e, problems *p)
+{
+	hec_dtype dtype;
+	char what[2 * SAFETENSORS_SHAPE_TEXT + WEIGHT_NAME + 80], is[SAFETENSORS_SHAPE_TEXT],
+		asked[SAFETENSORS_SHAPE_TEXT];
+	safetensors_entry wanted = {0};
+	wanted.rank = weights_file_shape(w, wanted.shape);
+	if (!e)
+		snprintf(what, sizeof what, "tensor '%s' is missing", w->name);
+	else if (!same_shape(&wanted, e))
+		snprintf(what, sizeof what, "tensor '%s' has shape %s, config.json asks for %s",
+		         w->name, safetensors_shape_text(e, is),
+		         safetensors_shape_text(&wanted, asked));
+	else if (!safetensors_dtype_known(e->dtype, &dtype) || dtype == HEC_I8 || dtype == HEC_I32)
+		snprintf(what, sizeof what, "tensor '%s' is of type %s, not F32, F16, BF16 or F64",
+		         w->name, safetensors_dtype_name(e->dtype));
+	else
+		return;
+	note(p, what);
+}
+
+static hec_status check_weights(const char *dir, const safetensors *files, const family *f,
+                                const weight *list, size_t count, const safetensors_entry **found)
+{
+	problems p = {0};
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].parts == 0)
+			continue;
+		found[i] = find_weight(files, f, &list[i]);
+		check_weight(&list[i], found[i], &p);
+	}
+	if (p.count == 0)
+		return HEC_OK;
+	if (p.left_out > 0)
+		return fail(HEC_ERR_FORMAT, "%s: %s; and %zu more", dir, p.text, p.left_out);
+	return fail(HEC_ERR_FORMAT, "%s: %s", dir, p.text);
+}
+
+/* ---- reading ---- */
+
+/* Rows first … first + n − 1 of the file's tensor, in piece, into the parts that have them. */
+static hec_status spread(hec_ctx *ctx, const weight *w, const hec_tensor *piece, int64_t first)
+{
+	int64_t begin = 0, n = piece->shape[0];
+	for (int i = 0; i < w->parts; i++) {
+		const hec_tensor *part = &w->part[i];
+		hec_tensor from = *piece, to = *part;
+		int64_t size = part->shape[w->axis], end = begin + size;
+		if (w->axis == 0) {
+			int64_t low = max_i64(first, begin), high = min_i64(first + n, end);
+			if (low < high) {
+				HEC_TRY(hec_tensor_slice(piece, 0, low - first, high - low, &from));
+				HEC_TRY(hec_tensor_slice(part, 0, low - begin, high - low, &to));
+				HEC_TRY(hec_copy(ctx, &from, &to));
+			}
+		} else {
+			HEC_TRY(hec_tensor_slice(piece, w->axis, begin, size, &from));
+			HEC_TRY(hec_tensor_slice(part, 0, first, n, &to));
+			HEC_TRY(hec_copy(ctx, &from, &to));
+		}
+		begin = end;
+	}
+	return HEC_OK;
+}
+
+static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weight *w,
+                              const safetensors_entry *e, void *memory)
+{
+	hec_dtype dtype = HEC_F32;
+	(void)safetensors_dtype_known(e->dtype, &dtype);
+	int64_t rows = w->shape[0], row = 1;
+	for (int i = 1; i < w->rank; i++)
+		row *= w->shape[i];
+	int64_t room = (int64_t)(PIECE / hec_dtype_size(dtype));
+	if (row > room)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "tensor '%s': rows of %" PRId64
+		            " numbers are longer than is read at once",
+		            w->name, row);
+	int64_t step = row > 0 ? room / row : rows;
+	for (int64_t at = 0; at < rows && row > 0; at += step) {
+		int64_t n = min_i64(step, rows - at);
+		hec_tensor piece =
+			w->rank == 1   ? hec_tensor_1d(memory, dtype, n)
+			: w->rank == 2 ? hec_tensor_2d(memory, dtype, n, w->shape[1])
+				       : hec_tensor_3d(memory, dtype, n, w->shape[1], w->shape[2]);
+		HEC_TRY(safetensors_read(files, e, (uint64_t)(at * row), (uint64_t)(n * row),
+		                         memory));
+		HEC_TRY(spread(ctx, w, &piece, at));
+	}
+	return HEC_OK;
+}
+
+static hec_status read_weights(hec_ctx *ctx, const char *dir, const safetensors *files,
+                               const family *f, const weight *list, size_t count)
+{
+	const safetensors_entry **found = calloc(count + 1, sizeof *found);
+	void *memory = malloc(PIECE);
+	hec_status status = found && memory ? HEC_OK : no_memory();
+	if (status == HEC_OK)
+		status = check_weights(dir, files, f, list, count, found);
+	for (size_t i = 0; status == HEC_OK && i < count; i++)
+		if (found[i])
+			status = read_weight(ctx, files, &list[i], found[i], memory);
+	free(memory);
+	free(found);
+	return status;
+}
+
+static hec_status fill(hec_ctx *ctx, const char *dir, const safetensors *files, const family *f,
+                       hec_model *m)
+{
+	weight *list;
+	size_t count;
+	HEC_TRY(weights_list(f, m, &list, &count));
+	hec_status status = read_weights(ctx, dir, files, f, list, count);
+	free(list);
+	return status;
+}
+
+static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, const family *f,
+                       hec_model_config *c, hec_model **out)
+{
+	hec_model *m;
+	if (f->look)
+		HEC_TRY(f->look(files, c));
+	HEC_TRY(check_size(dir, c, files));
+	HEC_TRY(model_create_empty(ctx, c, HEC_F32, &m));
+	hec_status status = fill(ctx, dir, files, f, m);
+	if (status == HEC_OK)
+		status = hec_model_pack(ctx, m, false);
+	if (status != HEC_OK)
+		hec_model_destroy(m);
+	else
+		*out = m;
+	return status;
+}
+
+hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out)
+{
+	HEC_TRY(CHECK_GIVEN("model", ctx));
+	HEC_TRY(CHECK_GIVEN("model", dir));
+	HEC_TRY(CHECK_GIVEN("model", out));
+	const family *f = NULL;
+	hec_model_config c;
+	safetensors *files;
+	HEC_TRY(read_config(dir, &f, &c));
+	HEC_TRY(safetensors_open_folder(dir, &files));
+	hec_status status = load(ctx, dir, files, f, &c, out);
+	safetensors_close(files);
+	return status;
+}

@@ -1,0 +1,87 @@
+/* registry.c — the families there are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "model/family.h"
+
+/* In the order in which they are asked whether they can say a configuration. */
+static const family *const families[] = {&family_marian, &family_bert, &family_gpt2,
+                                         &family_hecate};
+#define FAMILIES (sizeof families / sizeof *families)
+
+static const family *by_type(const char *name)
+{
+	for (size_t i = 0; i < FAMILIES; i++)
+		if (strcmp(families[i]->model_type, name) == 0)
+			return families[i];
+	return NULL;
+}
+
+static const family *by_architecture(const char *name)
+{
+	for (size_t i = 0; i < FAMILIES; i++)
+		for (const family_architecture *a = families[i]->architectures; a->name; a++)
+			if (strcmp(a->name, name) == 0)
+				return families[i];
+	return NULL;
+}
+
+hec_status family_find(const json_scope *config, const family **out)
+{
+	const char *type = NULL;
+	json_t *list = NULL;
+	HEC_TRY(json_want_string(config, "model_type", &type));
+	HEC_TRY(json_want_array(config, "architectures", &list));
+	const char *architecture = json_string_value(json_array_get(list, 0));
+	*out = type ? by_type(type) : architecture ? by_architecture(architecture) : NULL;
+	if (*out)
+		return HEC_OK;
+	char known[200] = "", file[QUOTE_TEXT], word[QUOTE_TEXT];
+	for (size_t i = 0; i < FAMILIES; i++) {
+		size_t n = strlen(known);
+		snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "",
+		         families[i]->model_type);
+	}
+	const char *said = type ? type : architecture;
+	if (!said)
+		return fail(HEC_ERR_FORMAT,
+		            "%s: neither 'model_type' nor 'architectures' says what it is; known "
+		            "are: %s",
+		            quote(config->file, file), known);
+	return fail(HEC_ERR_UNSUPPORTED, "%s: the family '%s' is not known; known are: %s",
+	            quote(config->file, file), quote(said, word), known);
+}
+
+static hec_status can_say(const family *f, const hec_model_config *c, bool *yes)
+{
+	json_t *written;
+	json_scope s;
+	hec_model_config back;
+	*yes = false;
+	HEC_TRY(family_write(f, c, &written));
+	hec_status status = json_scope_root("config.json", written, &s);
+	/* What such a family cannot say, its reader refuses, or it comes back as something else. */
+	bool read = status == HEC_OK && family_read(f, &s, &back) == HEC_OK;
+	json_decref(written);
+	HEC_TRY(status);
+	if (!read)
+		return HEC_OK;
+	back.output_bias = back.output_bias || (f->look && c->output_bias);
+	if (hec_model_config_resolve(&back) != HEC_OK)
+		return HEC_OK;
+	return family_same(c, &back, yes);
+}
+
+hec_status family_for(const hec_model_config *c, const family **out)
+{
+	for (size_t i = 0; i < FAMILIES; i++) {
+		bool yes;
+		HEC_TRY(can_say(families[i], c, &yes));
+		if (yes) {
+			*out = families[i];
+			return HEC_OK;
+		}
+	}
+	return fail(HEC_ERR_INTERNAL, "our own config.json cannot say this model");
+}

@@ -1,0 +1,178 @@
+/* save.c — a model becomes a Hugging Face directory: of the family that can say it, else of our own.
+ *
+ * Each file replaces its predecessor whole. The weights come before the words about them: where
+ * writing fails in between, an old config.json still stands beside weights of the same shapes, or
+ * loading says which tensor does not fit. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <hecate/ops.h>
+
+#include "base/size.h"
+#include "base/status.h"
+#include "model/family.h"
+#include "model/model.h"
+#include "tensor/check.h"
+
+#define PIECE ((size_t)1 << 20) /* bytes written at a time */
+
+typedef struct saving {
+	hec_ctx *ctx;
+	const weight *list;
+	hec_dtype dtype;
+	void *memory; /* PIECE */
+} saving;
+
+/* Rows first … first + n − 1 of the file's tensor, from the parts that have them. */
+static hec_status gather(hec_ctx *ctx, const weight *w, hec_tensor *piece, int64_t first)
+{
+	int64_t begin = 0, n = piece->shape[0];
+	if (w->parts == 0)
+		return hec_fill(ctx, 0, piece);
+	for (int i = 0; i < w->parts; i++) {
+		hec_tensor to, from;
+		int64_t size = w->part[i].shape[w->axis];
+		int64_t low = w->axis == 0 ? max_i64(first, begin) : first;
+		int64_t high = w->axis == 0 ? min_i64(first + n, begin + size) : first + n;
+		if (low < high) {
+			int64_t own = w->axis == 0 ? begin : 0;
+			HEC_TRY(hec_tensor_slice(&w->part[i], 0, low - own, high - low, &from));
+			HEC_TRY(hec_tensor_slice(piece, 0, low - first, high - low, &to));
+			if (w->axis != 0)
+				HEC_TRY(hec_tensor_slice(&to, w->axis, begin, size, &to));
+			HEC_TRY(hec_copy(ctx, &from, &to));
+		}
+		begin += size;
+	}
+	return HEC_OK;
+}
+
+/* A number that 16 bits cannot hold would be saved as infinity, and found out much later. */
+static hec_status check_range(const saving *s, const weight *w, size_t count)
+{
+	const uint16_t *code = s->memory;
+	uint16_t infinity = s->dtype == HEC_F16 ? 0x7c00 : 0x7f80;
+	if (s->dtype != HEC_F16 && s->dtype != HEC_BF16)
+		return HEC_OK;
+	for (size_t i = 0; i < count; i++)
+		if ((code[i] & infinity) == infinity)
+			return fail(
+				HEC_ERR_ARGUMENT,
+				"tensor '%s' holds a number that %s cannot hold: save it in f32",
+				w->name, hec_dtype_name(s->dtype));
+	return HEC_OK;
+}
+
+static hec_status write_weight(void *arg, size_t item, safetensors_sink *sink)
+{
+	const saving *s = arg;
+	const weight *w = &s->list[item];
+	size_t size = hec_dtype_size(s->dtype), row = 1;
+	for (int i = 1; i < w->rank; i++)
+		row *= (size_t)w->shape[i];
+	int64_t step = row > 0 ? (int64_t)(PIECE / size / row) : 0;
+	if (step == 0)
+		return fail(HEC_ERR_UNSUPPORTED, "tensor '%s': rows of %zu numbers are too long",
+		            w->name, row);
+	for (int64_t at = 0; at < w->shape[0]; at += step) {
+		int64_t n = min_i64(step, w->shape[0] - at);
+		hec_tensor piece = w->rank == 1
+		                           ? hec_tensor_1d(s->memory, s->dtype, n)
+		                           : hec_tensor_2d(s->memory, s->dtype, n, w->shape[1]);
+		HEC_TRY(gather(s->ctx, w, &piece, at));
+		HEC_TRY(check_range(s, w, (size_t)n * row));
+		HEC_TRY(safetensors_sink_write(sink, s->memory, (size_t)n * row * size));
+	}
+	return HEC_OK;
+}
+
+static hec_status write_weights(saving *s, size_t count, const char *path)
+{
+	safetensors_item *items = calloc(count + 1, sizeof *items);
+	s->memory = malloc(PIECE);
+	hec_status status = items && s->memory
+	                            ? HEC_OK
+	                            : fail(HEC_ERR_MEMORY, "%s: no memory to write it", path);
+	for (size_t i = 0; status == HEC_OK && i < count; i++) {
+		items[i].name = s->list[i].name;
+		items[i].dtype = safetensors_dtype_of(s->dtype);
+		items[i].rank = weights_file_shape(&s->list[i], items[i].shape);
+	}
+	if (status == HEC_OK)
+		status = safetensors_write(path, items, count, NULL, write_weight, s);
+	free(s->memory);
+	free(items);
+	return status;
+}
+
+static hec_status save_weights(hec_ctx *ctx, const hec_model *m, const family *f, hec_dtype dtype,
+                               const char *path)
+{
+	weight *list;
+	size_t count;
+	HEC_TRY(weights_list(f, m, &list, &count));
+	saving s = {.ctx = ctx, .list = list, .dtype = dtype};
+	hec_status status = write_weights(&s, count, path);
+	free(list);
+	return status == HEC_OK ? status : fail_in(status, "%s", path);
+}
+
+static hec_status save_config(const hec_model *m, const family *f, hec_dtype dtype,
+                              const char *path)
+{
+	json_t *config;
+	const char *name = dtype == HEC_BF16  ? "bfloat16"
+	                   : dtype == HEC_F16 ? "float16"
+	                                      : "float32";
+	HEC_TRY(family_write(f, &m->config, &config));
+	hec_status status = json_put(config, "dtype", json_string(name));
+	if (status == HEC_OK)
+		status = json_file_write(path, config);
+	json_decref(config);
+	return status;
+}
+
+static hec_status save_generation(const hec_model *m, const family *f, const char *path)
+{
+	bool writes = m->config.decoder.layers > 0 && m->config.head == HEC_HEAD_LM;
+	if (!f->generation || !writes)
+		return HEC_OK;
+	json_t *config = json_object();
+	if (!config)
+		return fail(HEC_ERR_MEMORY, "%s: no memory to write it", path);
+	hec_status status = f->generation(&m->config, config);
+	if (status == HEC_OK)
+		status = json_file_write(path, config);
+	json_decref(config);
+	return status;
+}
+
+hec_status hec_model_save(hec_ctx *ctx, const hec_model *model, hec_dtype dtype, const char *dir)
+{
+	HEC_TRY(CHECK_GIVEN("model", ctx));
+	HEC_TRY(CHECK_GIVEN("model", model));
+	HEC_TRY(CHECK_GIVEN("model", dir));
+	if (dtype != HEC_F32 && dtype != HEC_BF16 && dtype != HEC_F16)
+		return fail(HEC_ERR_ARGUMENT, "model: it is saved in f32, bf16 or f16, not in %s",
+		            hec_dtype_name(dtype));
+	const family *f;
+	HEC_TRY(family_for(&model->config, &f));
+	size_t bytes = strlen(dir) + sizeof "/generation_config.json";
+	char *path = malloc(bytes);
+	if (!path)
+		return fail(HEC_ERR_MEMORY, "%s: no memory to save a model", dir);
+	(void)mkdir(dir, 0777); /* whether it is there, writing into it shows */
+	snprintf(path, bytes, "%s/model.safetensors", dir);
+	hec_status status = save_weights(ctx, model, f, dtype, path);
+	snprintf(path, bytes, "%s/generation_config.json", dir);
+	if (status == HEC_OK)
+		status = save_generation(model, f, path);
+	snprintf(path, bytes, "%s/config.json", dir);
+	if (status == HEC_OK)
+		status = save_config(model, f, dtype, path);
+	free(path);
+	return status;
+}

@@ -1,0 +1,252 @@
+/* weights.c — which tensors of a file a model has, and where their parts lie in its parameters. A part
+ * is a view in the layout of the file: transposed where the file has it so, a few rows of a fused
+ * projection where the file has them apart. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "model/family.h"
+#include "model/model.h"
+
+/* Parameters by name. */
+typedef struct entry {
+	const char *name;
+	size_t at;
+} entry;
+
+typedef struct lookup {
+	const hec_model *model;
+	entry *list;
+	size_t count;
+} lookup;
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
+}
+
+static hec_status open_lookup(const hec_model *model, lookup *l)
+{
+	*l = (lookup){.model = model, .count = hec_model_param_count(model)};
+	l->list = calloc(l->count + 1, sizeof *l->list);
+	if (!l->list)
+		return fail(HEC_ERR_MEMORY, "no memory for the names of %zu parameters", l->count);
+	for (size_t i = 0; i < l->count; i++)
+		l->list[i] = (entry){hec_model_param_at(model, i)->name, i};
+	qsort(l->list, l->count, sizeof *l->list, by_name);
+	return HEC_OK;
+}
+
+static bool find(const lookup *l, const char *name, hec_tensor *out)
+{
+	entry wanted = {.name = name};
+	const entry *found = bsearch(&wanted, l->list, l->count, sizeof *l->list, by_name);
+	if (found)
+		*out = hec_model_tensor(l->model, found->at);
+	return found != NULL;
+}
+
+/* "….q.w" as rows of "….qkv.w", where that is how the model has it. */
+static bool find_fused(const lookup *l, const char *name, hec_tensor *out)
+{
+	size_t n = strlen(name);
+	if (n < 5 || name[n - 4] != '.' || name[n - 2] != '.')
+		return false;
+	const char *which = strchr("qkv", name[n - 3]);
+	char fused[WEIGHT_NAME];
+	int length = snprintf(fused, sizeof fused, "%.*sqkv%s", (int)(n - 3), name, name + n - 2);
+	if (!which || length < 0 || (size_t)length >= sizeof fused || !find(l, fused, out))
+		return false;
+	const hec_stack_config *s = strncmp(name, "encoder.", 8) == 0 ? &l->model->config.encoder
+	                                                              : &l->model->config.decoder;
+	const hec_multi_head_config *a = &s->attention;
+	int64_t q = a->heads * a->d_k, k = a->kv_heads * a->d_k, v = a->kv_heads * a->d_v;
+	int64_t begin = *which == 'q' ? 0 : *which == 'k' ? q : q + k;
+	int64_t rows = *which == 'q' ? q : *which == 'k' ? k : v;
+	return hec_tensor_slice(out, 0, begin, rows, out) == HEC_OK;
+}
+
+/* ---- the list ---- */
+
+typedef struct list {
+	weight *items;
+	size_t count, room;
+} list;
+
+static weight *append(list *l)
+{
+	if (l->count == l->room) {
+		size_t room = l->room ? l->room * 2 : 64, bytes;
+		weight *bigger =
+			size_mul(room, sizeof *bigger, &bytes) ? realloc(l->items, bytes) : NULL;
+		if (!bigger)
+			return NULL;
+		l->items = bigger;
+		l->room = room;
+	}
+	weight *w = &l->items[l->count++];
+	*w = (weight){.layer = -1};
+	return w;
+}
+
+static hec_status no_memory(void)
+{
+	return fail(HEC_ERR_MEMORY, "no memory for the list of tensors");
+}
+
+hec_status weights_name(const char *pattern, int64_t layer, char name[WEIGHT_NAME])
+{
+	const char *star = strchr(pattern, '*');
+	int n = star ? snprintf(name, WEIGHT_NAME, "%.*s%" PRId64 "%s", (int)(star - pattern),
+	                        pattern, layer, star + 1)
+	             : snprintf(name, WEIGHT_NAME, "%s", pattern);
+	if (n < 0 || n >= WEIGHT_NAME)
+		return fail(HEC_ERR_INTERNAL, "%s: the name is too long", pattern);
+	return HEC_OK;
+}
+
+int weights_file_shape(const weight *w, int64_t shape[SAFETENSORS_RANK])
+{
+	memset(shape, 0, SAFETENSORS_RANK * sizeof *shape);
+	memcpy(shape + w->as_row, w->shape, (size_t)w->rank * sizeof *shape);
+	if (w->as_row)
+		shape[0] = 1;
+	return w->rank + w->as_row;
+}
+
+static void set_shape(weight *w, const hec_tensor *part)
+{
+	w->rank = part->rank;
+	memcpy(w->shape, part->shape, sizeof w->shape);
+}
+
+static hec_status add_part(weight *w, const family_tensor *row, hec_tensor part)
+{
+	if ((row->flags & TENSOR_TRANSPOSED) && part.rank == 2) {
+		HEC_TRY(hec_tensor_transpose(&part, 0, 1, &part));
+		w->axis = 1;
+	}
+	w->as_row = row->flags & TENSOR_ROW;
+	if (w->parts == 0)
+		set_shape(w, &part);
+	else
+		w->shape[w->axis] += part.shape[w->axis];
+	w->part[w->parts++] = part;
+	return HEC_OK;
+}
+
+static hec_status add_zero(list *l, const family_tensor *row, int64_t vocab)
+{
+	weight *w = append(l);
+	if (!w)
+		return no_memory();
+	w->as_row = row->flags & TENSOR_ROW;
+	w->rank = 1;
+	w->shape[0] = vocab;
+	w->row = row;
+	return weights_name(row->theirs, 0, w->name);
+}
+
+static hec_status add_row(list *l, const lookup *params, const family_tensor *row, int64_t layer)
+{
+	char ours[WEIGHT_NAME];
+	hec_tensor part;
+	HEC_TRY(weights_name(row->ours, layer, ours));
+	if (!find(params, ours, &part) && !find_fused(params, ours, &part))
+		return row->flags & TENSOR_ZERO ? add_zero(l, row, params->model->config.vocab)
+		                                : HEC_OK;
+	bool joined = row->flags & TENSOR_JOINED;
+	if (joined && (l->count == 0 || l->items[l->count - 1].parts >= WEIGHT_PARTS))
+		return fail(HEC_ERR_INTERNAL, "%s: there is nothing to join it to", row->ours);
+	weight *w = joined ? &l->items[l->count - 1] : append(l);
+	if (!w)
+		return no_memory();
+	if (!joined) {
+		w->row = row;
+		w->layer = layer;
+		HEC_TRY(weights_name(row->theirs, layer, w->name));
+	}
+	return add_part(w, row, part);
+}
+
+static int64_t layers_of(const hec_model_config *c, const char *ours)
+{
+	return strncmp(ours, "encoder.", 8) == 0 ? c->encoder.layers : c->decoder.layers;
+}
+
+/* A row and those that are joined to it, for every layer. */
+static hec_status add_group(list *l, const lookup *params, const family_tensor *first,
+                            const family_tensor *end)
+{
+	bool many = strchr(first->ours, '*') != NULL;
+	int64_t layers = many ? layers_of(&params->model->config, first->ours) : 1;
+	for (int64_t i = 0; i < layers; i++)
+		for (const family_tensor *row = first; row < end; row++)
+			HEC_TRY(add_row(l, params, row, i));
+	return HEC_OK;
+}
+
+static hec_status list_theirs(list *l, const lookup *params, const family_tensor *rows)
+{
+	for (const family_tensor *row = rows; row->ours;) {
+		const family_tensor *end = row + 1;
+		while (end->ours && (end->flags & TENSOR_JOINED))
+			end++;
+		unsigned heads = row->flags & TENSOR_HEADS;
+		bool other = heads && !(heads & TENSOR_OF(params->model->config.head));
+		if (!(row->flags & TENSOR_INSTEAD) && !other)
+			HEC_TRY(add_group(l, params, row, end));
+		row = end;
+	}
+	return HEC_OK;
+}
+
+static hec_status list_ours(list *l, const hec_model *model)
+{
+	for (size_t i = 0; i < hec_model_param_count(model); i++) {
+		weight *w = append(l);
+		if (!w)
+			return no_memory();
+		HEC_TRY(weights_name(hec_model_param_at(model, i)->name, 0, w->name));
+		w->part[w->parts++] = hec_model_tensor(model, i);
+		set_shape(w, &w->part[0]);
+	}
+	return HEC_OK;
+}
+
+/* Whether every parameter is in the list: a row that is missing from a table would be silence. */
+static hec_status check_whole(const family *f, const hec_model *model, const list *l)
+{
+	int64_t listed = 0, there = 0;
+	for (size_t i = 0; i < l->count; i++)
+		for (int p = 0; p < l->items[i].parts; p++)
+			listed += hec_tensor_count(&l->items[i].part[p]);
+	for (size_t i = 0; i < hec_model_param_count(model); i++)
+		there += hec_model_param_at(model, i)->count;
+	if (listed != there)
+		return fail(HEC_ERR_INTERNAL,
+		            "the tensors of %s hold %" PRId64 " of %" PRId64 " parameters",
+		            f->model_type, listed, there);
+	return HEC_OK;
+}
+
+hec_status weights_list(const family *f, const hec_model *model, weight **out, size_t *count)
+{
+	list l = {0};
+	lookup params;
+	HEC_TRY(open_lookup(model, &params));
+	hec_status status =
+		f->tensors ? list_theirs(&l, &params, f->tensors) : list_ours(&l, model);
+	if (status == HEC_OK)
+		status = check_whole(f, model, &l);
+	free(params.list);
+	if (status != HEC_OK) {
+		free(l.items);
+		return status;
+	}
+	*out = l.items;
+	*count = l.count;
+	return HEC_OK;
+}

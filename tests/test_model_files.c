@@ -1,0 +1,638 @@
+/* test_model_files.c — directories that Transformers made give what Transformers computes; what is
+ * saved loads as the same bits; what is wrong is refused by name. */
+#include "support/models.h"
+
+#include <dirent.h>
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc/refuse.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "format/json.h"
+#include "format/safetensors.h"
+#include "model/family.h"
+
+#define PATH 512
+
+/* ---- folders ---- */
+
+static char scratch[64]; /* one folder for all tests, with folders in it */
+
+static void empty_folder(const char *path)
+{
+	DIR *dir = opendir(path);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		char name[PATH + 256];
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+		if (unlink(name) != 0) {
+			empty_folder(name);
+			rmdir(name);
+		}
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int make_scratch(void **state)
+{
+	(void)state;
+	snprintf(scratch, sizeof scratch, "/tmp/hecate-models-XXXXXX");
+	return mkdtemp(scratch) ? 0 : -1;
+}
+
+static int remove_scratch(void **state)
+{
+	(void)state;
+	empty_folder(scratch);
+	return rmdir(scratch);
+}
+
+/* A new empty folder. */
+static const char *fresh(char path[PATH])
+{
+	static int count;
+	snprintf(path, PATH, "%s/%d", scratch, count++);
+	return path;
+}
+
+static const char *goldens(void)
+{
+	const char *folder = getenv("HECATE_GOLDEN_MODELS");
+	return folder && *folder ? folder : TESTS_DIR "/golden/models";
+}
+
+/* Copies the files of a folder. */
+static void copy_folder(kit *k, const char *from, const char *to)
+{
+	DIR *dir = opendir(from);
+	CHECK(k, dir && mkdir(to, 0777) == 0, "%s", from);
+	for (struct dirent *e; (e = readdir(dir));) {
+		char a[PATH + 256], b[PATH + 256], *data;
+		size_t size;
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(a, sizeof a, "%s/%s", from, e->d_name);
+		snprintf(b, sizeof b, "%s/%s", to, e->d_name);
+		OK(k, file_read(a, 1 << 24, &data, &size));
+		OK(k, file_replace(b, data, size));
+		free(data);
+	}
+	closedir(dir);
+}
+
+/* ---- against Transformers ---- */
+
+static hec_tensor expected(kit *k, const safetensors *s, const char *name, bool needed)
+{
+	const safetensors_entry *e = safetensors_find(s, name);
+	hec_tensor none = HEC_TENSOR_NONE;
+	hec_dtype dtype;
+	CHECK(k, e || !needed, "%s is not there", name);
+	if (!e)
+		return none;
+	CHECK(k, safetensors_dtype_known(e->dtype, &dtype), "%s has an odd type", name);
+	int64_t shape[SAFETENSORS_RANK + 1];
+	memcpy(shape, e->shape, sizeof e->shape);
+	shape[e->rank] = -1;
+	hec_tensor t = make(k, dtype, shape);
+	OK(k, safetensors_read(s, e, 0, e->count, t.data));
+	return t;
+}
+
+/* Roundings in a row on the longest way through a stack: the lengths of its sums. */
+static double roundings(const hec_stack_config *s, int64_t width, int64_t keys, bool cross)
+{
+	const hec_multi_head_config *a = &s->attention;
+	double attention = (double)(2 * width + a->d_k + keys + a->heads * a->d_v + 16);
+	return (double)s->layers * ((cross ? 2 : 1) * attention +
+	                            (double)(width + s->feed_forward.hidden + 2 * width + 16)) +
+	       (double)width;
+}
+
+/* Rows that are padding mean nothing: they are made equal before comparing. */
+static void blank_padding(hec_tensor *got, hec_tensor *want, const int32_t *length)
+{
+	int64_t inner = want->rank == 3 ? want->shape[2] : 1;
+	for (int64_t b = 0; want->rank == 3 && b < want->shape[0]; b++)
+		for (int64_t i = length[b] * inner; i < want->shape[1] * inner; i++) {
+			int64_t at = b * want->shape[1] * inner + i;
+			((float *)got->data)[at] = 0;
+			((double *)want->data)[at] = 0;
+		}
+}
+
+static void compare(kit *k, const char *what, hec_tensor *got, hec_tensor *want,
+                    const int32_t *length, double allowed)
+{
+	blank_padding(got, want, length);
+	check_close(k, what, got, want, allowed * FLT_EPSILON);
+}
+
+static hec_tensor room_for(kit *k, const hec_tensor *want)
+{
+	int64_t shape[HEC_MAX_RANK + 1];
+	memcpy(shape, want->shape, sizeof want->shape);
+	shape[want->rank] = -1;
+	return want->rank ? make(k, HEC_F32, shape) : *want;
+}
+
+static void compare_outputs(kit *k, const hec_model *m, const char *dir)
+{
+	const hec_model_config *c = hec_model_config_of(m);
+	char path[PATH];
+	safetensors *s;
+	snprintf(path, sizeof path, "%s/expected.safetensors", dir);
+	OK(k, safetensors_open(path, &s));
+	bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
+	hec_tensor ids = expected(k, s, "ids", true), length = expected(k, s, "length", true),
+		   types = expected(k, s, "types", false),
+		   decoder = expected(k, s, "decoder_ids", both);
+	hec_tensor logits = expected(k, s, "logits", c->head != HEC_HEAD_NONE),
+		   hidden = expected(k, s, "hidden", c->head == HEC_HEAD_NONE),
+		   memory = expected(k, s, "memory", both);
+	safetensors_close(s);
+	hec_model_input in = {.size = sizeof in};
+	int32_t full[8];
+	for (int i = 0; i < 8; i++)
+		full[i] = both ? (int32_t)decoder.shape[1] : 0;
+	if (c->encoder.layers > 0) {
+		in.ids = ids;
+		in.length = length.data;
+		in.types = types;
+		in.decoder_ids = decoder;
+	} else {
+		in.decoder_ids = ids;
+		in.decoder_length = length.data;
+	}
+	hec_model_output out = {.size = sizeof out,
+	                        .logits = room_for(k, &logits),
+	                        .hidden = room_for(k, &hidden),
+	                        .memory = room_for(k, &memory)};
+	OK(k, hec_model_fwd(k->ctx, k->arena, m, &in, NULL, &out, NULL));
+	double allowed = roundings(&c->encoder, c->width, ids.shape[1], false) +
+	                 roundings(&c->decoder, c->width, ids.shape[1], both) +
+	                 (double)(3 * c->width);
+	const int32_t *valid = both ? full : length.data;
+	if (logits.rank)
+		compare(k, dir, &out.logits, &logits, valid, allowed);
+	if (hidden.rank)
+		compare(k, dir, &out.hidden, &hidden, valid, allowed);
+	if (memory.rank)
+		compare(k, dir, &out.memory, &memory, length.data, allowed);
+}
+
+static void same_model(kit *k, const char *what, const hec_model *a, const hec_model *b)
+{
+	hec_tensor x = hec_model_block(a), y = hec_model_block(b);
+	CHECK(k, hec_model_param_count(a) == hec_model_param_count(b), "%s: other parameters",
+	      what);
+	check_same_bits(k, what, &x, &y);
+	bool same;
+	OK(k, family_same(hec_model_config_of(a), hec_model_config_of(b), &same));
+	CHECK(k, same, "%s: another configuration", what);
+}
+
+static void expect_type(kit *k, const char *dir, const char *type, const char *architecture)
+{
+	char path[PATH + 16];
+	json_t *root;
+	snprintf(path, sizeof path, "%s/config.json", dir);
+	OK(k, json_file_read(path, 1 << 20, &root));
+	const char *is = json_string_value(json_object_get(root, "model_type"));
+	CHECK(k, is && strcmp(is, type) == 0, "%s is a %s, not a %s", dir, is, type);
+	is = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+	CHECK(k, !architecture || (is && strcmp(is, architecture) == 0), "%s is a %s", dir, is);
+	json_decref(root);
+}
+
+typedef void each_golden(kit *k, const char *name, const char *dir);
+
+static void for_each_golden(each_golden *fn)
+{
+	DIR *dir = opendir(goldens());
+	assert_non_null(dir);
+	int count = 0;
+	for (struct dirent *e; (e = readdir(dir));) {
+		char path[PATH];
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof path, "%s/%.100s", goldens(), e->d_name);
+		kit k = kit_open(7100);
+		fn(&k, e->d_name, path);
+		kit_close(&k);
+		count++;
+	}
+	closedir(dir);
+	assert_true(count >= 9);
+}
+
+static void load_and_compare(kit *k, const char *name, const char *dir)
+{
+	(void)name;
+	hec_model *m = NULL;
+	OK(k, hec_model_load(k->ctx, dir, &m));
+	compare_outputs(k, m, dir);
+	hec_model_destroy(m);
+}
+
+static void every_family_gives_what_transformers_gives(void **state)
+{
+	(void)state;
+	for_each_golden(load_and_compare);
+}
+
+static void save_and_load(kit *k, const char *name, const char *dir)
+{
+	hec_model *m = NULL, *back = NULL;
+	char path[PATH];
+	OK(k, hec_model_load(k->ctx, dir, &m));
+	OK(k, hec_model_save(k->ctx, m, HEC_F32, fresh(path)));
+	OK(k, hec_model_load(k->ctx, path, &back));
+	same_model(k, name, m, back);
+	char type[32];
+	snprintf(type, sizeof type, "%.*s", (int)strcspn(name, "_"), name);
+	expect_type(k, path, type, NULL);
+	hec_model_destroy(m);
+	hec_model_destroy(back);
+}
+
+static void what_was_loaded_is_saved_as_the_same_family_and_the_same_bits(void **state)
+{
+	(void)state;
+	for_each_golden(save_and_load);
+}
+
+/* ---- our own ---- */
+
+static void any_model_comes_back_as_the_same_bits(void **state)
+{
+	(void)state;
+	kit k = kit_open(7110);
+	static const hec_head heads[] = {HEC_HEAD_LM, HEC_HEAD_NONE, HEC_HEAD_MASKED,
+	                                 HEC_HEAD_TOKENS};
+	for (int form = 0; form < MODEL_FORMS; form++) {
+		for (int n = 0; n < MODEL_VARIANTS; n++) {
+			hec_model_config c =
+				model_variant((model_form)form, n, heads[n % 4], n % 2 ? 0.1 : 0);
+			c.init_std = n % 3 ? 0 : 0.03;
+			hec_model *m = model_open(&k, &c, HEC_F32), *back = NULL;
+			char path[PATH], what[64];
+			snprintf(what, sizeof what, "form %d, variant %d", form, n);
+			OK(&k, hec_model_save(k.ctx, m, HEC_F32, fresh(path)));
+			OK(&k, hec_model_load(k.ctx, path, &back));
+			same_model(&k, what, m, back);
+			hec_model_destroy(m);
+			hec_model_destroy(back);
+		}
+	}
+	kit_close(&k);
+}
+
+/* The encoder–decoder that `hecate train` makes. */
+static hec_model_config translator(void)
+{
+	hec_model_config c = {.size = sizeof c, .vocab = 23, .width = 12, .head = HEC_HEAD_LM};
+	hec_stack_config s = {.layers = 2,
+	                      .norm_eps = 1e-5,
+	                      .embedding_scale = 3.4641016151377545870548926830117,
+	                      .dropout = 0.1};
+	s.attention.heads = 3;
+	s.attention.fused = true;
+	s.attention.dropout_weights = 0.05;
+	s.feed_forward.hidden = 20;
+	s.feed_forward.act = HEC_ACT_RELU;
+	s.position.kind = HEC_POSITION_SINUSOIDAL;
+	s.position.sinusoid = HEC_SINUSOID_HALVES;
+	s.position.max = 40;
+	c.encoder = c.decoder = s;
+	c.encoder.layers = 1;
+	c.pad_id = c.start_id = 22;
+	c.bos_id = -1;
+	c.eos_id = 0;
+	return c;
+}
+
+static void saved_as(kit *k, const hec_model_config *c, const char *type, const char *architecture)
+{
+	hec_model *m = model_open(k, c, HEC_F32);
+	char path[PATH];
+	OK(k, hec_model_save(k->ctx, m, HEC_F32, fresh(path)));
+	expect_type(k, path, type, architecture);
+	hec_model_destroy(m);
+}
+
+static void a_configuration_is_saved_as_the_family_that_can_say_it(void **state)
+{
+	(void)state;
+	kit k = kit_open(7120);
+	hec_model_config c = translator(), other;
+	saved_as(&k, &c, "marian", "MarianMTModel");
+#define AS(type, change)                                                                           \
+	do {                                                                                       \
+		other = c;                                                                         \
+		change;                                                                            \
+		saved_as(&k, &other, type, NULL);                                                  \
+	} while (0)
+	AS("marian",
+	   other.encoder.feed_forward.act = other.decoder.feed_forward.act = HEC_ACT_SILU);
+	AS("marian", other.output_bias = true);
+	AS("marian", other.encoder.attention.fused = false);
+	AS("marian", other.encoder.embedding_scale = other.decoder.embedding_scale = 1);
+	AS("hecate", other.encoder.norm_first = true);
+	AS("hecate", other.decoder.feed_forward.act = HEC_ACT_GELU);
+	AS("hecate", other.encoder.position.sinusoid = HEC_SINUSOID_INTERLEAVED);
+	AS("hecate", other.decoder.position.max = 41);
+	AS("hecate", other.encoder.attention.d_v = 5);
+	AS("hecate", other.encoder.attention.no_bias = true);
+	AS("hecate", other.encoder.norm_eps = 1e-6);
+	AS("hecate", other.encoder.embedding_scale = 2);
+	AS("hecate", other.start_id = 0);
+	AS("hecate", other.pad_id = 3);
+	AS("hecate", other.encoder.final_norm = true);
+	AS("hecate", other.decoder.window = 4);
+	AS("hecate", other.decoder.attention.scale = 1);
+	c = translator();
+	c.encoder.layers = 0;
+	c.decoder.norm_first = c.decoder.final_norm = true;
+	c.decoder.embedding_scale = 1;
+	c.decoder.position.kind = HEC_POSITION_LEARNED;
+	saved_as(&k, &c, "gpt2", "GPT2LMHeadModel");
+	AS("gpt2", other.decoder.attention.fused = false);
+	AS("hecate", other.decoder.final_norm = false);
+	AS("hecate", other.decoder.feed_forward.no_bias = true);
+	AS("hecate", other.decoder.norm = HEC_NORM_RMS);
+	AS("hecate", other.decoder.position.offset = 2);
+	c = translator();
+	c.decoder.layers = 0;
+	c.head = HEC_HEAD_MASKED;
+	c.head_act = c.encoder.feed_forward.act;
+	c.output_bias = true;
+	c.types = 2;
+	c.encoder.embedding_norm = true;
+	c.encoder.embedding_scale = 1;
+	c.encoder.position.kind = HEC_POSITION_LEARNED;
+	saved_as(&k, &c, "bert", "BertForMaskedLM");
+	AS("hecate", other.types = 0);
+	AS("hecate", other.head_act = HEC_ACT_GELU);
+	AS("hecate", other.output_bias = false);
+	kit_close(&k);
+}
+
+static void half_as_many_bits_are_rounded_once(void **state)
+{
+	(void)state;
+	kit k = kit_open(7130);
+	hec_model_config c = translator();
+	hec_model *m = model_open(&k, &c, HEC_F32);
+	hec_tensor block = hec_model_block(m);
+	static const hec_dtype types[] = {HEC_BF16, HEC_F16};
+	for (int i = 0; i < 2; i++) {
+		hec_model *back = NULL;
+		char path[PATH];
+		OK(&k, hec_model_save(k.ctx, m, types[i], fresh(path)));
+		OK(&k, hec_model_load(k.ctx, path, &back));
+		/* Fused or not, every parameter came through 16 bits and back. */
+		for (size_t p = 0; p < hec_model_param_count(back); p++) {
+			hec_tensor got = hec_model_tensor(back, p);
+			hec_tensor half = make(&k, types[i], SHAPE(hec_tensor_count(&got)));
+			hec_tensor again = make(&k, HEC_F32, SHAPE(hec_tensor_count(&got)));
+			got = hec_tensor_1d(got.data, HEC_F32, again.shape[0]);
+			OK(&k, hec_copy(k.ctx, &got, &half));
+			OK(&k, hec_copy(k.ctx, &half, &again));
+			check_same_bits(&k, hec_model_param_at(back, p)->name, &got, &again);
+		}
+		hec_model_destroy(back);
+	}
+	((float *)block.data)[5] = 70000;
+	char path[PATH];
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_save(k.ctx, m, HEC_F16, fresh(path)),
+	      "model.shared.weight", "f16 cannot hold");
+	OK(&k, hec_model_save(k.ctx, m, HEC_BF16, path));
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_save(k.ctx, m, HEC_I8, path), "not in i8");
+	FAILS(&k, HEC_ERR_IO, hec_model_save(k.ctx, m, HEC_F32, "/nowhere/at/all"), "/nowhere");
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
+/* ---- what is wrong ---- */
+
+/* A copy of a golden with one key of config.json set; returns the status of loading it. */
+static hec_status load_with(kit *k, const char *dir, const char *key, json_t *value)
+{
+	char path[PATH + 16];
+	json_t *root;
+	hec_model *m = NULL;
+	snprintf(path, sizeof path, "%s/config.json", dir);
+	OK(k, json_file_read(path, 1 << 20, &root));
+	json_t *old = json_incref(json_object_get(root, key));
+	if (value)
+		OK(k, json_put(root, key, value));
+	else
+		json_object_del(root, key);
+	OK(k, json_file_write(path, root));
+	hec_status status = hec_model_load(k->ctx, dir, &m);
+	CHECK(k, (status == HEC_OK) == (m != NULL), "half a model");
+	CHECK(k, status == HEC_OK || *hec_error_message(), "refused without a reason");
+	hec_model_destroy(m);
+	if (old)
+		OK(k, json_put(root, key, old));
+	else
+		json_object_del(root, key);
+	OK(k, json_file_write(path, root));
+	json_decref(root);
+	return status;
+}
+
+static void config_json_is_checked(void **state)
+{
+	(void)state;
+	kit k = kit_open(7140);
+	char dir[PATH], from[PATH];
+	snprintf(from, sizeof from, "%s/marian", goldens());
+	copy_folder(&k, from, fresh(dir));
+	OK(&k, load_with(&k, dir, "transformers_version", json_string("x")));
+	FAILS(&k, HEC_ERR_UNSUPPORTED, load_with(&k, dir, "model_type", json_string("mamba")),
+	      "config.json", "'mamba' is not known", "marian, bert, gpt2, hecate");
+	FAILS(&k, HEC_ERR_FORMAT, load_with(&k, dir, "model_type", json_integer(1)), "a text");
+	OK(&k, load_with(&k, dir, "model_type", NULL)); /* architectures say it as well */
+	OK(&k, load_with(&k, dir, "architectures", NULL));
+	FAILS(&k, HEC_ERR_UNSUPPORTED,
+	      load_with(&k, dir, "architectures", json_pack("[s]", "MarianForCausalLM")),
+	      "'MarianForCausalLM' is not known", "MarianMTModel");
+	FAILS(&k, HEC_ERR_FORMAT, load_with(&k, dir, "d_model", json_string("30")),
+	      "'d_model' is a text, a whole number");
+	FAILS(&k, HEC_ERR_UNSUPPORTED,
+	      load_with(&k, dir, "activation_function", json_string("mish")),
+	      "'activation_function' is 'mish'", "relu, gelu");
+	FAILS(&k, HEC_ERR_SHAPE, load_with(&k, dir, "encoder_attention_heads", json_integer(4)),
+	      "config.json", "30", "4");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, load_with(&k, dir, "decoder_vocab_size", json_integer(7)),
+	      "'decoder_vocab_size' is 7");
+	FAILS(&k, HEC_ERR_FORMAT, load_with(&k, dir, "encoder_ffn_dim", json_integer(35)),
+	      "'model.encoder.layers.0.fc1.weight' has shape [34, 30], config.json asks for [35, "
+	      "30]",
+	      "'model.encoder.layers.0.fc2.weight' has shape [30, 34]");
+	FAILS(&k, HEC_ERR_FORMAT, load_with(&k, dir, "encoder_layers", json_integer(2)),
+	      "'model.encoder.layers.1.self_attn.q_proj.weight' is missing",
+	      "'model.encoder.layers.1.self_attn.k_proj.bias' is missing", "more");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, load_with(&k, dir, "vocab_size", json_integer(2000000000)),
+	      "'decoder_vocab_size'");
+	kit_close(&k);
+}
+
+/* No number in a config.json makes anything worse than a message. */
+static void set_each_number(kit *k, const char *name, const char *from)
+{
+	static const int64_t numbers[] = {0, -1, 1, 2147483647, 2147483648, INT64_MAX, INT64_MIN};
+	char dir[PATH], path[PATH + 16];
+	json_t *root;
+	copy_folder(k, from, fresh(dir));
+	snprintf(path, sizeof path, "%s/config.json", dir);
+	OK(k, json_file_read(path, 1 << 20, &root));
+	int tried = 0;
+	for (void *i = json_object_iter(root); i; i = json_object_iter_next(root, i)) {
+		const char *key = json_object_iter_key(i);
+		for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++, tried++)
+			(void)load_with(k, dir, key, json_integer(numbers[n]));
+		(void)load_with(k, dir, key, json_string(""));
+		(void)load_with(k, dir, key, json_null());
+		(void)load_with(k, dir, key, json_real(1e300));
+		(void)load_with(k, dir, key, json_array());
+		(void)load_with(k, dir, key, NULL);
+	}
+	CHECK(k, tried > 100, "%s: %d", name, tried);
+	json_decref(root);
+}
+
+static void no_value_in_config_json_is_worse_than_a_message(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"marian", "gpt2", "bert_classify"};
+	for (int i = 0; i < 3; i++) {
+		char from[PATH];
+		kit k = kit_open(7150);
+		snprintf(from, sizeof from, "%s/%s", goldens(), names[i]);
+		set_each_number(&k, names[i], from);
+		kit_close(&k);
+	}
+}
+
+static void a_few_bytes_cannot_ask_for_terabytes(void **state)
+{
+	(void)state;
+	kit k = kit_open(7160);
+	char dir[PATH], path[PATH + 32];
+	hec_model *m = NULL;
+	OK(&k, mkdir(fresh(dir), 0777) == 0 ? HEC_OK : HEC_ERR_IO);
+	const safetensors_item item = {"x", ST_U8, 1, {1}, "x"};
+	snprintf(path, sizeof path, "%s/model.safetensors", dir);
+	OK(&k, safetensors_write(path, &item, 1, NULL, NULL, NULL));
+	static const char *const configs[] = {
+		"{\"model_type\":\"gpt2\",\"n_embd\":1048576,\"n_head\":1}",
+		"{\"model_type\":\"gpt2\",\"n_embd\":8,\"n_head\":1,\"vocab_size\":1,\"bos_token_"
+		"id\":0,"
+		"\"eos_token_id\":0,\"n_positions\":2147483647}",
+		"{\"model_type\":\"gpt2\",\"n_embd\":8,\"n_head\":1,\"n_layer\":5000}",
+		"{\"model_type\":\"bert\",\"vocab_size\":2147483647,\"hidden_size\":2147483647,"
+		"\"num_attention_heads\":1}",
+	};
+	for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+		snprintf(path, sizeof path, "%s/config.json", dir);
+		OK(&k, file_replace(path, configs[i], strlen(configs[i])));
+		FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), dir,
+		      "config.json asks for");
+	}
+	const char *table = "{\"model_type\":\"marian\",\"d_model\":16,\"vocab_size\":9,"
+			    "\"pad_token_id\":8,\"decoder_start_token_id\":8,\"encoder_layers\":1,"
+			    "\"decoder_layers\":1,\"encoder_ffn_dim\":1,\"decoder_ffn_dim\":1,"
+			    "\"max_position_embeddings\":2000000000}";
+	OK(&k, file_replace(path, table, strlen(table)));
+	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), "layers");
+	kit_close(&k);
+}
+
+static void a_tensor_of_an_odd_type_is_refused(void **state)
+{
+	(void)state;
+	kit k = kit_open(7170);
+	hec_model_config c = translator();
+	hec_model *m = model_open(&k, &c, HEC_F32), *back = NULL;
+	char dir[PATH], path[PATH + 32], *bytes;
+	size_t size;
+	OK(&k, hec_model_save(k.ctx, m, HEC_F32, fresh(dir)));
+	snprintf(path, sizeof path, "%s/model.safetensors", dir);
+	OK(&k, file_read(path, 1 << 20, &bytes, &size));
+	char *place = strstr(strstr(bytes + 8, "\"model."), "\"F32\"");
+	memcpy(place, "\"I32\"", 5);
+	OK(&k, file_replace(path, bytes, size));
+	free(bytes);
+	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &back), dir, "is of type I32");
+	unlink(path);
+	FAILS(&k, HEC_ERR_IO, hec_model_load(k.ctx, dir, &back), "neither model.safetensors");
+	FAILS(&k, HEC_ERR_IO, hec_model_load(k.ctx, "/nowhere", &back), "/nowhere/config.json");
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
+/* ---- memory ---- */
+
+static void every_refused_allocation_is_an_error(void **state)
+{
+	(void)state;
+	kit k = kit_open(7180);
+	json_set_alloc_funcs(malloc, free); /* through refuse.c, like ours */
+	json_object_seed(1);
+	char dir[PATH], from[PATH];
+	snprintf(from, sizeof from, "%s/gpt2_base", goldens());
+	copy_folder(&k, from, fresh(dir));
+	char to[PATH];
+	fresh(to);
+	long step = 1, count = 0;
+	for (long n = 1;; n += step) {
+		hec_model *m = NULL;
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status status = hec_model_load(k.ctx, dir, &m);
+		if (status == HEC_OK)
+			status = hec_model_save(k.ctx, m, HEC_F32, to);
+		bool fired = refuse_fired();
+		refuse_request(0, false);
+		hec_model_destroy(m);
+		CHECK(&k, refuse_live() == before, "request %ld refused: %ld blocks are left", n,
+		      refuse_live() - before);
+		if (!fired) {
+			OK(&k, status);
+			break;
+		}
+		/* Jansson may say something else of a text for which it had no memory, and a family
+		 * that could not be asked is passed over. */
+		count += status != HEC_OK;
+		CHECK(&k, status != HEC_ERR_INTERNAL, "request %ld: %s", n, hec_error_message());
+	}
+	assert_true(count > 300);
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_family_gives_what_transformers_gives),
+		cmocka_unit_test(what_was_loaded_is_saved_as_the_same_family_and_the_same_bits),
+		cmocka_unit_test(any_model_comes_back_as_the_same_bits),
+		cmocka_unit_test(a_configuration_is_saved_as_the_family_that_can_say_it),
+		cmocka_unit_test(half_as_many_bits_are_rounded_once),
+		cmocka_unit_test(config_json_is_checked),
+		cmocka_unit_test(no_value_in_config_json_is_worse_than_a_message),
+		cmocka_unit_test(a_few_bytes_cannot_ask_for_terabytes),
+		cmocka_unit_test(a_tensor_of_an_odd_type_is_refused),
+		cmocka_unit_test(every_refused_allocation_is_an_error),
+	};
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}
