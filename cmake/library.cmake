@@ -6,7 +6,7 @@
 
 # What the library stands on besides the C library, by the names that pkg-config knows: a name here
 # is linked, and passed on by hecate.pc and the CMake package.
-set(HEC_PACKAGES jansson libpcre2-8 libutf8proc)
+set(HEC_PACKAGES jansson libpcre2-8 libutf8proc zlib)
 if(NOT PKG_CONFIG_FOUND)
   message(FATAL_ERROR "pkg-config is missing: tools/bootstrap build")
 endif()

@@ -7,6 +7,7 @@
 #include <hecate/arena.h>
 #include <hecate/attention.h>
 #include <hecate/context.h>
+#include <hecate/corpus.h>
 #include <hecate/decode.h>
 #include <hecate/decoder_layer.h>
 #include <hecate/dropout.h>
@@ -28,6 +29,7 @@
 #include <hecate/status.h>
 #include <hecate/tensor.h>
 #include <hecate/tokenizer.h>
+#include <hecate/train.h>
 #include <hecate/trainer.h>
 #include <hecate/version.h>
 #include <hecate/view.h>

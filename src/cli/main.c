@@ -16,6 +16,7 @@
 
 static const command *const commands[] = {
 	&command_explain,
+	&command_train,
 	&command_bench,
 	&command_tokenize,
 };

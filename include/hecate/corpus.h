@@ -1,0 +1,78 @@
+/* corpus.h — text to learn from: files of lines, plain or gzip, as examples of token ids.
+ *
+ * The text is read once and its ids are kept in a file on disk, from which batches are read in
+ * pieces: data may be larger than memory (8 bytes an example are held). Lines that are no UTF-8, empty
+ * or too long are left out and counted. */
+#ifndef HECATE_CORPUS_H
+#define HECATE_CORPUS_H
+
+#include <hecate/tokenizer.h>
+
+HEC_BEGIN
+
+typedef enum hec_task {
+	HEC_TASK_TRANSLATE = 0, /* two files: line i of the second translates line i of the first */
+	HEC_TASK_SEQ2SEQ,       /* source, tab, target on a line */
+	HEC_TASK_LM,            /* running text */
+	HEC_TASK_MLM,           /* a text a line; some tokens are hidden and asked for */
+	HEC_TASK_CLASSIFY       /* label, tab, text on a line */
+} hec_task;
+#define HEC_TASKS 5
+
+HEC_API const char *hec_task_name(hec_task task); /* "translate"; "?" for an unknown one */
+
+/* What a pass over files came to. */
+typedef struct hec_corpus_counts {
+	size_t size;      /* sizeof(hec_corpus_counts) */
+	int64_t lines;    /* read (pairs for translate) */
+	int64_t examples; /* kept */
+	int64_t source_tokens, target_tokens;
+	int64_t bad_utf8, empty, too_long, no_tab, unknown_label; /* lines left out, and why */
+} hec_corpus_counts;
+
+/* ---- reading the texts of files, line by line ---- */
+
+typedef struct hec_lines hec_lines;
+
+/* Files of a task; translate takes an even number: source, target, source, target, … */
+HEC_API HEC_MUST_USE hec_status hec_lines_open(hec_task task, const char *const *files, size_t n,
+                                               hec_lines **out);
+HEC_API void hec_lines_close(hec_lines *lines); /* takes NULL */
+/* A hec_line_fn: every text, both sides one after the other, those that are left out passed over. */
+HEC_API hec_status hec_lines_next(void *lines, const char **line, size_t *bytes);
+/* The next example as it stands: text and bytes of each side (a label is side 0 of classify; one
+ * side only for lm and mlm: side 0 is then empty). *more false: there is none. */
+HEC_API HEC_MUST_USE hec_status hec_lines_next_pair(hec_lines *lines, const char *text[2],
+                                                    size_t bytes[2], bool *more);
+HEC_API const hec_corpus_counts *hec_lines_counts(const hec_lines *lines); /* so far */
+
+/* ---- a corpus ---- */
+
+typedef struct hec_corpus hec_corpus;
+
+typedef struct hec_corpus_options {
+	size_t size; /* sizeof(hec_corpus_options) */
+	hec_task task;
+	const char *const *files;
+	size_t n;
+	const hec_tokenizer *tokenizer;
+	int64_t max_source, max_target; /* tokens, special ones counted; lm: max_target a piece */
+	const char *cache;              /* where the ids go: PATH.tokens and PATH.index */
+	const char *const *labels; /* classify: names, sorted by strcmp; their index is the id */
+	size_t n_labels;
+	hec_progress_fn *progress; /* or NULL */
+	void *user;
+} hec_corpus_options;
+
+/* Takes the ids that lie at `cache` where they were made from these files (by size and time), this
+ * tokenizer and these options; else makes them anew. */
+HEC_API HEC_MUST_USE hec_status hec_corpus_open(const hec_corpus_options *options,
+                                                hec_corpus **out);
+HEC_API void hec_corpus_close(hec_corpus *corpus); /* takes NULL */
+HEC_API const hec_corpus_counts *hec_corpus_counts_of(const hec_corpus *corpus);
+/* The same number for the same ids in the same order. */
+HEC_API uint32_t hec_corpus_checksum(const hec_corpus *corpus);
+
+HEC_END
+
+#endif

@@ -1,0 +1,124 @@
+/* train.h — the loop of learning: batches by length, validation, checkpoints, reports.
+ *
+ * DIR/                  the best model so far, as a Hugging Face directory
+ * DIR/log.jsonl         one JSON object a line for each report
+ * DIR/curve.svg         loss over steps
+ * DIR/best/METRIC/      the best model by each other metric
+ * DIR/checkpoint/       latest (a name), step-00001000/ …: for resuming with the same bits */
+#ifndef HECATE_TRAIN_H
+#define HECATE_TRAIN_H
+
+#include <hecate/corpus.h>
+#include <hecate/trainer.h>
+
+HEC_BEGIN
+
+typedef enum hec_metric {
+	HEC_METRIC_LOSS = 0,
+	HEC_METRIC_BLEU,
+	HEC_METRIC_CHRF,
+	HEC_METRIC_ACCURACY
+} hec_metric;
+#define HEC_METRICS 4
+
+HEC_API const char *hec_metric_name(hec_metric metric); /* "loss", "bleu", …; "?" */
+
+/* What a validation found; NaN: not measured. Loss: less is better; the others: more. */
+typedef struct hec_train_scores {
+	size_t size; /* sizeof(hec_train_scores) */
+	double value[HEC_METRICS];
+} hec_train_scores;
+
+/* Decodes and scores, or whatever else: fills in what it measured. The model is packed. */
+typedef hec_status hec_train_evaluate(void *user, hec_ctx *ctx, const hec_model *model,
+                                      hec_train_scores *scores);
+
+typedef enum hec_train_event_kind {
+	HEC_TRAIN_BEGIN = 0, /* after a resume, too */
+	HEC_TRAIN_STEP,
+	HEC_TRAIN_REPORT,      /* a line of the log */
+	HEC_TRAIN_VALIDATE,    /* part of a validation is done: `done` of `total` */
+	HEC_TRAIN_SCORES,      /* a validation is done */
+	HEC_TRAIN_SAVED,       /* a checkpoint is on disk */
+	HEC_TRAIN_SAVE_FAILED, /* it is not; the one before stays: `message` */
+	HEC_TRAIN_END
+} hec_train_event_kind;
+
+typedef struct hec_train_event {
+	size_t size; /* sizeof(hec_train_event) */
+	hec_train_event_kind kind;
+	int64_t step, steps, epoch;
+	double loss, lr, tokens_per_s, seconds; /* loss: mean since the last report */
+	double left_s;                          /* about; NaN: not known */
+	int64_t skips;
+	int64_t done, total;
+	const hec_train_scores *scores;
+	bool better; /* the model was the best so far */
+	const char *message;
+} hec_train_event;
+
+typedef enum hec_train_go {
+	HEC_TRAIN_GO = 0,
+	HEC_TRAIN_STOP /* save, and leave after this step (a validation under way is given up) */
+} hec_train_go;
+typedef hec_train_go hec_train_progress(void *user, const hec_train_event *event);
+/* Each batch as it is learned from, for comparison with others. */
+typedef void hec_train_batch(void *user, int64_t step, const hec_batch *batch);
+
+typedef struct hec_train_options {
+	size_t size; /* sizeof(hec_train_options) */
+	const char *dir;
+	bool resume; /* continue from DIR/checkpoint; where there is none, begin */
+	hec_trainer_options trainer;
+	const hec_tokenizer *tokenizer; /* saved beside each model; NULL: none */
+	int64_t steps, epochs;          /* whichever comes first; 0: no end */
+	double seconds;                 /* save and leave after that long; 0: no end */
+	int64_t accumulate;             /* batches a step */
+	int64_t report_every, valid_every, save_every; /* steps; valid, save 0: only at the end */
+	int64_t keep;     /* checkpoints kept; optimizer state only in the newest */
+	int64_t average;  /* > 1: at the end, the mean of that many last checkpoints is tried too */
+	int64_t patience; /* stop after so many validations without a better model; 0: never */
+	hec_metric best;  /* what DIR's model is the best of */
+	hec_dtype dtype;  /* of the model in DIR */
+	double mask_rate; /* mlm */
+	uint64_t seed;    /* of the order of the data */
+	hec_train_evaluate *evaluate;
+	hec_train_progress *progress;
+	hec_train_batch *batch;
+	void *user;
+} hec_train_options;
+
+/* clang-format off */
+#define HEC_TRAIN_OPTIONS_INIT \
+	{sizeof(hec_train_options), NULL, false, HEC_TRAINER_OPTIONS_INIT, NULL, 0, 0, 0, 1, \
+	 100, 1000, 1000, 3, 0, 0, HEC_METRIC_LOSS, HEC_F32, 0.15, 1, NULL, NULL, NULL, NULL}
+/* clang-format on */
+
+typedef enum hec_train_end {
+	HEC_TRAIN_DONE = 0, /* all steps or epochs */
+	HEC_TRAIN_EARLY,    /* patience ran out */
+	HEC_TRAIN_TIME,
+	HEC_TRAIN_STOPPED /* progress asked for it */
+} hec_train_end;
+
+typedef struct hec_train_result {
+	size_t size; /* sizeof(hec_train_result) */
+	hec_train_end end;
+	int64_t step, epoch, skips;
+	int64_t best_step; /* 0: nothing was validated */
+	double best;       /* by the metric of the options */
+	double seconds;    /* of learning, earlier runs counted in */
+	int64_t saves_failed;
+} hec_train_result;
+
+/* The model changes with each step. valid may be NULL: then DIR gets the last model. */
+HEC_API HEC_MUST_USE hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train,
+                                          hec_corpus *valid, const hec_train_options *options,
+                                          hec_train_result *result);
+
+/* Whether DIR/checkpoint names a checkpoint; says nothing about its health. */
+HEC_API bool hec_train_can_resume(const char *dir);
+
+HEC_END
+
+#endif

@@ -1,0 +1,385 @@
+/* train.c — `hecate train`: from text to a model.
+ *
+ *   settings (flags, or DIR/train.json when resuming) → count the text → tokenizer → ids
+ *   → sizes → model → hec_train, which steps, validates, saves */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "command.h"
+#include "train_data.h"
+#include "train_model.h"
+#include "train_progress.h"
+#include "train_settings.h"
+
+#define PATH_MOST 4096
+
+typedef struct job {
+	const command *self;
+	train_settings s;
+	train_data data;
+	train_progress progress;
+	FILE *batches;
+	hec_ctx *ctx;
+	hec_model *model;
+	json_t *old; /* train.json of the run that is resumed: it owns texts of s */
+} job;
+
+static job *current; /* for train_data_progress, which is also called from deep inside */
+
+static int failed(const job *j, const char *what)
+{
+	return command_failed(j->self, "%s%s%s", what ? what : "", what ? ": " : "",
+	                      hec_error_message());
+}
+
+hec_status train_data_progress(void *user, const char *phase, int64_t done, int64_t total)
+{
+	(void)user;
+	static int64_t shown;
+	if (train_interrupted())
+		return HEC_ERR_CANCELLED;
+	if (current->progress.bar && (done < shown || done - shown >= 20000)) {
+		shown = done;
+		fprintf(stderr, "\r\033[K%s: %lld%s", phase, (long long)done,
+		        total > 0 && done >= total ? "\n" : "");
+		current->progress.open = true;
+	}
+	return HEC_OK;
+}
+
+/* ---- DIR and train.json ---- */
+
+static bool is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	bool empty = true;
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			empty = false;
+	if (dir)
+		closedir(dir);
+	return empty;
+}
+
+/* Written beside, flushed, renamed: there is always a whole one. */
+static bool write_settings(const job *j)
+{
+	char path[PATH_MOST], beside[PATH_MOST];
+	snprintf(path, sizeof path, "%s/train.json", j->s.out);
+	snprintf(beside, sizeof beside, "%s/.train.json.new", j->s.out);
+	json_t *root = settings_json(&j->s);
+	FILE *f = root ? fopen(beside, "w") : NULL;
+	bool good = f && json_dumpf(root, f, JSON_INDENT(2)) == 0 && fputc('\n', f) == '\n' &&
+	            fflush(f) == 0 && fsync(fileno(f)) == 0;
+	int error = errno;
+	if (f)
+		good = fclose(f) == 0 && good;
+	good = good && rename(beside, path) == 0;
+	json_decref(root);
+	if (!good)
+		command_failed(j->self, "%s could not be written: %s", path, strerror(error));
+	return good;
+}
+
+/* Settings of the run in DIR, with those of the command line over them. */
+static int resume_settings(job *j, int argc, char **argv)
+{
+	char path[PATH_MOST], error[256];
+	json_error_t why;
+	int operands;
+	train_settings given = j->s;
+	snprintf(path, sizeof path, "%s/train.json", given.out);
+	if (access(path, F_OK) != 0 && is_empty(given.out))
+		return PARSED; /* nothing yet: it begins */
+	j->old = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+	if (!j->old)
+		return command_failed(j->self, "%s holds no run to resume: train.json: %s",
+		                      given.out, why.text);
+	settings_default(&j->s);
+	if (!settings_take_json(&j->s, j->old, error, sizeof error))
+		return command_failed(j->self, "%s: %s", given.out, error);
+	if (given.train.count)
+		j->s.train.count = 0;
+	if (given.valid.count)
+		j->s.valid.count = 0;
+	return command_options(j->self, settings_options(&j->s), argc, argv, &operands);
+}
+
+static int open_folder(job *j)
+{
+	const char *out = j->s.out;
+	if (!j->s.resume && !is_empty(out))
+		return command_failed(j->self,
+		                      "%s is not empty: --resume goes on with the run in it", out);
+	if (mkdir(out, 0777) != 0 && errno != EEXIST)
+		return command_failed(j->self, "%s could not be made: %s", out, strerror(errno));
+	return write_settings(j) ? PARSED : EXIT_FAILED;
+}
+
+/* ---- what a person should know before it begins ---- */
+
+static void say_left_out(job *j, const char *name, const hec_corpus *corpus)
+{
+	const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
+	train_progress_say(
+		&j->progress,
+		"%s: %lld lines, %lld examples, %lld + %lld tokens; left out: %lld empty, "
+		"%lld not UTF-8, %lld too long, %lld without a tab, %lld of unknown label",
+		name, (long long)c->lines, (long long)c->examples, (long long)c->source_tokens,
+		(long long)c->target_tokens, (long long)c->empty, (long long)c->bad_utf8,
+		(long long)c->too_long, (long long)c->no_tab, (long long)c->unknown_label);
+}
+
+static int say_plan(job *j)
+{
+	const train_settings *s = &j->s;
+	hec_trainer_options o;
+	hec_trainer_memory memory = {.size = sizeof memory};
+	train_trainer_options(s, &o);
+	if (hec_trainer_plan(j->ctx, j->model, &o, &memory) != HEC_OK)
+		return failed(j, NULL);
+	if (s->quiet)
+		return PARSED;
+	say_left_out(j, "train", j->data.train);
+	if (j->data.valid)
+		say_left_out(j, "valid", j->data.valid);
+	const hec_model_config *c = hec_model_config_of(j->model);
+	train_progress_say(&j->progress,
+	                   "model: width %lld, %lld + %lld layers, %lld heads, hidden %lld, "
+	                   "vocabulary %lld: %.2f M parameters",
+	                   (long long)c->width, (long long)c->encoder.layers,
+	                   (long long)c->decoder.layers, (long long)s->heads, (long long)s->hidden,
+	                   (long long)c->vocab, (double)hec_model_block(j->model).shape[0] / 1e6);
+	train_progress_say(
+		&j->progress,
+		"a step: %lld × %lld tokens; memory: %.0f MB for parameters, %.0f MB for "
+		"activations; %s, %d threads",
+		(long long)s->accumulate, (long long)s->micro_tokens,
+		(double)memory.parameters / 1e6, (double)memory.activations / 1e6,
+		hec_ctx_isa(j->ctx), hec_ctx_threads(j->ctx));
+	return PARSED;
+}
+
+/* ---- the parts of a run ---- */
+
+static int open_data(job *j)
+{
+	train_settings *s = &j->s;
+	/* A run that is resumed has its sizes; its labels are found again. */
+	if ((!j->old || s->width == 0 || s->task_id == HEC_TASK_CLASSIFY) &&
+	    train_data_count(s, &j->data) != HEC_OK)
+		return failed(j, NULL);
+	train_settle_sizes(s, &j->data);
+	if (train_data_tokenizer(s, &j->data) != HEC_OK || train_data_open(s, &j->data) != HEC_OK)
+		return failed(j, NULL);
+	return PARSED;
+}
+
+static int open_model(job *j)
+{
+	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
+	hec_model_config config;
+	o.threads = (int)j->s.threads;
+	train_config(&j->s, &j->data, &config);
+	if (hec_ctx_create(&o, &j->ctx) != HEC_OK ||
+	    hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) != HEC_OK ||
+	    train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
+		return failed(j, NULL);
+	return write_settings(j) ? PARSED : EXIT_FAILED;
+}
+
+static hec_train_go on_event(void *user, const hec_train_event *event)
+{
+	job *j = user;
+	return train_progress_event(&j->progress, event);
+}
+
+/* One line of JSON: {"step": 1, "targets": [[…]], "ids": …, "decoder_ids": …}. */
+static json_t *rows_json(const hec_tensor *t)
+{
+	json_t *rows = json_array();
+	int64_t width = t->rank == 2 ? t->shape[1] : 1;
+	for (int64_t i = 0; i < t->shape[0]; i++) {
+		json_t *row = json_array();
+		for (int64_t k = 0; k < width; k++)
+			json_array_append_new(
+				row, json_integer(((const int32_t *)t->data)[i * width + k]));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static void on_batch(void *user, int64_t step, const hec_batch *batch)
+{
+	job *j = user;
+	json_t *line = json_object();
+	json_object_set_new(line, "step", json_integer(step));
+	if (batch->input.ids.rank)
+		json_object_set_new(line, "ids", rows_json(&batch->input.ids));
+	if (batch->input.decoder_ids.rank)
+		json_object_set_new(line, "decoder_ids", rows_json(&batch->input.decoder_ids));
+	json_object_set_new(line, "targets", rows_json(&batch->targets));
+	json_dumpf(line, j->batches, JSON_COMPACT);
+	fputc('\n', j->batches);
+	json_decref(line);
+}
+
+static void train_options(job *j, hec_train_options *o)
+{
+	const train_settings *s = &j->s;
+	*o = (hec_train_options)HEC_TRAIN_OPTIONS_INIT;
+	train_trainer_options(s, &o->trainer);
+	o->dir = s->out;
+	o->resume = s->resume;
+	o->tokenizer = j->data.tokenizer;
+	o->steps = s->steps;
+	o->epochs = s->epochs;
+	o->seconds = s->time;
+	o->accumulate = s->accumulate;
+	o->report_every = s->report_every;
+	o->valid_every = s->valid_every;
+	o->save_every = s->save_every;
+	o->keep = s->keep;
+	o->average = s->average;
+	o->patience = s->patience;
+	o->best = settings_metric(s);
+	o->dtype = settings_dtype(s);
+	o->mask_rate = s->mask_rate;
+	o->seed = s->seed.value;
+	o->progress = on_event;
+	o->batch = j->batches ? on_batch : NULL;
+	o->user = j;
+}
+
+static void print_result(const job *j, const hec_train_result *r)
+{
+	static const char *const ends[] = {"done", "no better model for a while", "time is up",
+	                                   "stopped"};
+	if (j->s.json) {
+		json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "dir", j->s.out, "end",
+		                      ends[r->end], "step", (json_int_t)r->step, "epoch",
+		                      (json_int_t)r->epoch, "skipped", (json_int_t)r->skips,
+		                      "seconds", r->seconds);
+		if (o && r->best_step > 0) {
+			json_object_set_new(o, "best_metric", json_string(j->s.best));
+			json_object_set_new(o, "best", json_real(r->best));
+			json_object_set_new(o, "best_step", json_integer(r->best_step));
+		}
+		json_dumpf(o, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(o);
+		return;
+	}
+	printf("%s: %s at step %lld (epoch %lld), %.0f s", j->s.out, ends[r->end],
+	       (long long)r->step, (long long)r->epoch, r->seconds);
+	if (r->best_step > 0)
+		printf("; best %s %.4f at step %lld", j->s.best, r->best, (long long)r->best_step);
+	if (r->skips)
+		printf("; %lld steps were not finite and skipped", (long long)r->skips);
+	printf("\n");
+	if (r->end == HEC_TRAIN_STOPPED || r->end == HEC_TRAIN_TIME)
+		printf("go on with: hecate train --resume --out %s\n", j->s.out);
+}
+
+static int learn(job *j)
+{
+	hec_train_options o;
+	hec_train_result result = {.size = sizeof result};
+	if (j->s.dump_batches && !(j->batches = fopen(j->s.dump_batches, "w")))
+		return command_failed(j->self, "%s could not be written: %s", j->s.dump_batches,
+		                      strerror(errno));
+	train_options(j, &o);
+	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
+	if (status != HEC_OK)
+		return failed(j, NULL);
+	print_result(j, &result);
+	return EXIT_DONE;
+}
+
+static int run_job(job *j)
+{
+	int code = open_folder(j);
+	if (code == PARSED)
+		code = open_data(j);
+	if (code == PARSED)
+		code = open_model(j);
+	if (code == PARSED)
+		code = say_plan(j);
+	return code == PARSED ? learn(j) : code;
+}
+
+static void close_job(job *j)
+{
+	if (j->batches)
+		fclose(j->batches);
+	hec_model_destroy(j->model);
+	hec_ctx_destroy(j->ctx);
+	train_data_close(&j->data);
+	json_decref(j->old);
+}
+
+/* Without text to count, what it would decide stays 0. */
+static int dump_settings(job *j)
+{
+	if (train_data_count(&j->s, &j->data) != HEC_OK)
+		return failed(j, NULL);
+	train_settle_sizes(&j->s, &j->data);
+	json_t *root = settings_json(&j->s);
+	json_dumpf(root, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(root);
+	return EXIT_DONE;
+}
+
+static int train_run(const command *self, int argc, char **argv)
+{
+	static job j;
+	char error[256];
+	int operands = 0;
+	j = (job){.self = self};
+	current = &j;
+	settings_default(&j.s);
+	int code = command_options(self, settings_options(&j.s), argc, argv, &operands);
+	if (code == PARSED && operands > 0)
+		code = command_usage(self, "'%.40s' belongs to no option", argv[0]);
+	if (code == PARSED && j.s.resume && j.s.out)
+		code = resume_settings(&j, argc, argv);
+	if (code == PARSED && !settings_check(&j.s, error, sizeof error))
+		code = command_usage(self, "%s", error);
+	if (code != PARSED) {
+		close_job(&j);
+		return code;
+	}
+	train_progress_open(&j.progress, j.s.quiet);
+	train_signals();
+	code = j.s.dump_config ? dump_settings(&j) : run_job(&j);
+	close_job(&j);
+	return code;
+}
+
+const command command_train = {
+	.name = "train",
+	.summary = "learn a model from text",
+	.usage = "train --task T --train F… [--valid F…] --out DIR [OPTION]…\n"
+		 "train --resume --out DIR [OPTION]…",
+	.about = "Learns a tokenizer and a model. DIR holds the best model so far as a Hugging "
+		 "Face\n"
+		 "directory, log.jsonl (a line for each report), curve.svg, train.json (all "
+		 "settings)\n"
+		 "and checkpoint/ for resuming: a run that was stopped, or killed, goes on with "
+		 "the\n"
+		 "same bits as one that was not. Ctrl-C saves and stops.\n\n"
+		 "  translate  two files, line by line     seq2seq   source, tab, target\n"
+		 "  lm         running text                mlm       a text a line\n"
+		 "  classify   label, tab, text\n\n"
+		 "Example: hecate train --task translate --train a.en a.de --valid v.en v.de --out "
+		 "DIR\n",
+	.run = train_run,
+};

@@ -1,0 +1,165 @@
+/* train_data.c — files, labels, tokenizer, ids. */
+#include "train_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		hec_status try_status_ = (call);                                                   \
+		if (try_status_ != HEC_OK)                                                         \
+			return try_status_;                                                        \
+	} while (0)
+
+/* ---- counting ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Labels are few: a list that is searched from the front. */
+static hec_status note_label(train_data *d, const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < d->n_labels; i++)
+		if (strlen(d->labels[i]) == bytes && memcmp(d->labels[i], text, bytes) == 0)
+			return HEC_OK;
+	char **more = realloc(d->labels, (d->n_labels + 1) * sizeof *more);
+	if (!more)
+		return HEC_ERR_MEMORY;
+	d->labels = more;
+	more[d->n_labels] = strndup(text, bytes);
+	if (!more[d->n_labels])
+		return HEC_ERR_MEMORY;
+	d->n_labels++;
+	return HEC_OK;
+}
+
+static hec_status count_lines(const train_settings *s, hec_lines *lines, train_data *d)
+{
+	for (bool more = true;;) {
+		const char *text[2];
+		size_t bytes[2];
+		TRY(hec_lines_next_pair(lines, text, bytes, &more));
+		d->counts = *hec_lines_counts(lines);
+		if (!more)
+			return HEC_OK;
+		d->bytes += (int64_t)(bytes[0] + bytes[1]);
+		if (s->task_id == HEC_TASK_CLASSIFY)
+			TRY(note_label(d, text[0], bytes[0]));
+		if (d->counts.lines % 4096 == 0)
+			TRY(train_data_progress(NULL, "counting lines", d->counts.lines, 0));
+	}
+}
+
+hec_status train_data_count(const train_settings *s, train_data *d)
+{
+	hec_lines *lines;
+	TRY(hec_lines_open(s->task_id, s->train.items, s->train.count, &lines));
+	hec_status status = count_lines(s, lines, d);
+	hec_lines_close(lines);
+	if (d->n_labels > 1)
+		qsort(d->labels, d->n_labels, sizeof *d->labels, by_text);
+	return status;
+}
+
+/* ---- the tokenizer ---- */
+
+static const hec_special marian[] = {
+	{"</s>", "eos", false}, {"<unk>", "unk", false}, {"<pad>", "pad", true}};
+static const hec_special gpt2[] = {{"<|endoftext|>", "eos", false}};
+static const hec_special bert[] = {{"[PAD]", "pad", false},
+                                   {"[UNK]", "unk", false},
+                                   {"[CLS]", "cls", false},
+                                   {"[SEP]", "sep", false},
+                                   {"[MASK]", "mask", false}};
+
+static hec_status learn_tokenizer(const train_settings *s, train_data *d)
+{
+	hec_bpe_train_options o = HEC_BPE_TRAIN_OPTIONS_INIT;
+	o.vocab = s->vocab;
+	o.threads = (int)s->threads;
+	o.progress = train_data_progress;
+	switch (s->task_id) {
+	case HEC_TASK_TRANSLATE:
+	case HEC_TASK_SEQ2SEQ:
+		o.special = marian;
+		o.specials = sizeof marian / sizeof *marian;
+		o.end = "</s>";
+		break;
+	case HEC_TASK_LM:
+		o.special = gpt2;
+		o.specials = sizeof gpt2 / sizeof *gpt2;
+		break;
+	case HEC_TASK_MLM:
+	case HEC_TASK_CLASSIFY:
+		o.special = bert;
+		o.specials = sizeof bert / sizeof *bert;
+		o.begin = "[CLS]";
+		o.end = "[SEP]";
+		break;
+	}
+	hec_lines *lines;
+	TRY(hec_lines_open(s->task_id, s->train.items, s->train.count, &lines));
+	hec_status status = hec_bpe_train(&o, hec_lines_next, lines, &d->tokenizer);
+	hec_lines_close(lines);
+	return status;
+}
+
+hec_status train_data_tokenizer(const train_settings *s, train_data *d)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s/tokenizer.json", s->out);
+	/* A run that is resumed has one, and it must be the same to the byte. */
+	if (s->resume && access(path, F_OK) == 0)
+		return hec_tokenizer_load(s->out, &d->tokenizer);
+	if (s->tokenizer)
+		TRY(hec_tokenizer_load(s->tokenizer, &d->tokenizer));
+	else
+		TRY(learn_tokenizer(s, d));
+	return hec_tokenizer_save(d->tokenizer, s->out);
+}
+
+/* ---- ids ---- */
+
+static hec_status open_corpus(const train_settings *s, train_data *d, const option_list *files,
+                              const char *name, hec_corpus **out)
+{
+	char cache[4096];
+	snprintf(cache, sizeof cache, "%s/cache/%s", s->out, name);
+	hec_corpus_options o = {
+		.size = sizeof o,
+		.task = s->task_id,
+		.files = files->items,
+		.n = files->count,
+		.tokenizer = d->tokenizer,
+		.max_source = s->max_length,
+		.max_target = s->max_length,
+		.cache = cache,
+		.labels = (const char *const *)d->labels,
+		.n_labels = d->n_labels,
+		.progress = train_data_progress,
+	};
+	return hec_corpus_open(&o, out);
+}
+
+hec_status train_data_open(const train_settings *s, train_data *d)
+{
+	char cache[4096];
+	snprintf(cache, sizeof cache, "%s/cache", s->out);
+	(void)mkdir(cache, 0777); /* where it fails, opening a file in it says why */
+	TRY(open_corpus(s, d, &s->train, "train", &d->train));
+	return s->valid.count ? open_corpus(s, d, &s->valid, "valid", &d->valid) : HEC_OK;
+}
+
+void train_data_close(train_data *d)
+{
+	hec_corpus_close(d->train);
+	hec_corpus_close(d->valid);
+	hec_tokenizer_destroy(d->tokenizer);
+	for (size_t i = 0; i < d->n_labels; i++)
+		free(d->labels[i]);
+	free(d->labels);
+}

@@ -1,0 +1,27 @@
+/* train_data.h — what there is to learn from: how much, which labels, which tokenizer. */
+#ifndef CLI_TRAIN_DATA_H
+#define CLI_TRAIN_DATA_H
+
+#include "train_settings.h"
+
+typedef struct train_data {
+	hec_corpus_counts counts; /* of the text, before it is cut into tokens */
+	int64_t bytes;            /* of texts */
+	char **labels;            /* classify: sorted */
+	size_t n_labels;
+	hec_tokenizer *tokenizer;
+	hec_corpus *train, *valid; /* valid NULL: none */
+} train_data;
+
+/* How far a long pass is; anything but HEC_OK cancels. */
+hec_progress_fn train_data_progress;
+
+/* Reads the text once: counts and labels. */
+hec_status train_data_count(const train_settings *s, train_data *data);
+/* Learns a tokenizer of s->vocab tokens, loads the one that is given, or the one in DIR. */
+hec_status train_data_tokenizer(const train_settings *s, train_data *data);
+/* Texts into ids, under DIR/cache. */
+hec_status train_data_open(const train_settings *s, train_data *data);
+void train_data_close(train_data *data);
+
+#endif

@@ -1,0 +1,242 @@
+/* train_model.c — sensible numbers for those that nobody gave. */
+#include "train_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POSITIONS 512 /* at least: a model may be asked for more than it saw */
+
+/* By the number of examples (running text: of kilobytes), the first row that is enough. */
+static const struct size_row {
+	int64_t most, vocab, width, layers, heads, step_tokens;
+} pairs[] =
+	{
+		{20000, 2000, 128, 2, 4, 1024},       {100000, 4000, 256, 3, 4, 2048},
+		{1000000, 8000, 256, 3, 4, 4096},     {5000000, 16000, 512, 4, 8, 8192},
+		{INT64_MAX, 32000, 512, 6, 8, 16384},
+},
+  texts[] = {
+	  {1000, 1000, 128, 2, 4, 1024},
+	  {20000, 4096, 256, 4, 4, 2048},
+	  {200000, 8192, 384, 6, 6, 4096},
+	  {INT64_MAX, 16384, 512, 8, 8, 8192},
+};
+
+static const struct size_row *size_row(const train_settings *s, const train_data *d)
+{
+	bool paired = s->task_id == HEC_TASK_TRANSLATE || s->task_id == HEC_TASK_SEQ2SEQ;
+	const struct size_row *row = paired ? pairs : texts;
+	int64_t amount = paired ? d->counts.examples : d->bytes / 1000;
+	while (amount >= row->most)
+		row++;
+	return row;
+}
+
+static bool has_encoder(hec_task task)
+{
+	return task != HEC_TASK_LM;
+}
+
+static bool has_decoder(hec_task task)
+{
+	return task != HEC_TASK_MLM && task != HEC_TASK_CLASSIFY;
+}
+
+static void settle(int64_t *value, int64_t otherwise)
+{
+	if (*value == 0)
+		*value = otherwise;
+}
+
+void train_settle_sizes(train_settings *s, const train_data *d)
+{
+	const struct size_row *row = size_row(s, d);
+	settle(&s->vocab, row->vocab);
+	settle(&s->width, row->width);
+	settle(&s->encoder_layers, has_encoder(s->task_id) ? row->layers : 0);
+	settle(&s->decoder_layers, has_decoder(s->task_id) ? row->layers : 0);
+	if (s->heads == 0)
+		s->heads = s->width == row->width ? row->heads
+		                                  : (s->width % 64 == 0 ? s->width / 64 : 1);
+	settle(&s->hidden, 4 * s->width);
+	settle(&s->max_length, s->task_id == HEC_TASK_LM ? 256 : 128);
+	if (s->lr == 0)
+		s->lr = s->schedule[0] == 'n' ? 1 : s->width <= 256 ? 1e-3 : 7e-4;
+	if (s->warmup < 0)
+		s->warmup = s->steps > 0 && s->steps < 40000 ? s->steps / 10 : 4000;
+	if (s->smoothing < 0)
+		s->smoothing = has_encoder(s->task_id) && s->task_id != HEC_TASK_MLM ? 0.1 : 0;
+}
+
+/* ---- architectures ---- */
+
+static hec_stack_config stack_of(const train_settings *s, int64_t layers)
+{
+	return (hec_stack_config){
+		.layers = layers,
+		.attention = {.size = sizeof(hec_multi_head_config),
+	                      .heads = s->heads,
+	                      .dropout_weights = s->attention_dropout,
+	                      .dropout_out = s->dropout},
+		.feed_forward = {.size = sizeof(hec_feed_forward_config),
+	                         .hidden = s->hidden,
+	                         .dropout_hidden = s->activation_dropout,
+	                         .dropout_out = s->dropout},
+		.dropout = s->dropout,
+		.position = {.max = s->max_length > POSITIONS ? s->max_length : POSITIONS},
+	};
+}
+
+static void marian_config(const train_settings *s, hec_model_config *c)
+{
+	c->encoder = stack_of(s, s->encoder_layers);
+	c->decoder = stack_of(s, s->decoder_layers);
+	for (int i = 0; i < 2; i++) {
+		hec_stack_config *stack = i ? &c->decoder : &c->encoder;
+		stack->feed_forward.act = HEC_ACT_RELU;
+		stack->embedding_scale = sqrt((double)s->width);
+		stack->position.kind = HEC_POSITION_SINUSOIDAL;
+		stack->position.sinusoid = HEC_SINUSOID_HALVES;
+	}
+	c->head = HEC_HEAD_LM;
+	c->output_bias = true;
+	c->start_id = c->pad_id;
+}
+
+static void gpt2_config(const train_settings *s, hec_model_config *c)
+{
+	c->decoder = stack_of(s, s->decoder_layers);
+	c->decoder.norm_first = true;
+	c->decoder.final_norm = true;
+	c->decoder.attention.fused = true;
+	c->decoder.feed_forward.act = HEC_ACT_GELU_TANH;
+	c->decoder.position.kind = HEC_POSITION_LEARNED;
+	c->decoder.position.max = s->max_length;
+	c->head = HEC_HEAD_LM;
+	c->init_std = 0.02;
+	c->bos_id = c->eos_id;
+}
+
+static void bert_config(const train_settings *s, const train_data *d, hec_model_config *c)
+{
+	c->encoder = stack_of(s, s->encoder_layers);
+	c->encoder.embedding_norm = true;
+	c->encoder.norm_eps = 1e-12;
+	c->encoder.feed_forward.act = HEC_ACT_GELU;
+	c->encoder.position.kind = HEC_POSITION_LEARNED;
+	c->encoder.position.max = s->max_length;
+	c->types = 2;
+	c->init_std = 0.02;
+	c->head_act = HEC_ACT_GELU;
+	if (s->task_id == HEC_TASK_CLASSIFY) {
+		c->head = HEC_HEAD_CLASSIFY;
+		c->labels = (int64_t)d->n_labels;
+		c->head_dropout = s->dropout;
+	} else {
+		c->head = HEC_HEAD_MASKED;
+		c->output_bias = true;
+	}
+}
+
+void train_config(const train_settings *s, const train_data *d, hec_model_config *c)
+{
+	*c = (hec_model_config){
+		.size = sizeof *c,
+		.vocab = hec_tokenizer_vocab(d->tokenizer),
+		.width = s->width,
+		.pad_id = hec_tokenizer_role(d->tokenizer, "pad"),
+		.bos_id = -1,
+		.eos_id = hec_tokenizer_role(d->tokenizer, "eos"),
+		.start_id = -1,
+	};
+	if (s->task_id == HEC_TASK_LM)
+		gpt2_config(s, c);
+	else if (has_decoder(s->task_id))
+		marian_config(s, c);
+	else
+		bert_config(s, d, c);
+}
+
+/* ---- batches ---- */
+
+void train_trainer_options(const train_settings *s, hec_trainer_options *o)
+{
+	*o = (hec_trainer_options)HEC_TRAINER_OPTIONS_INIT;
+	o->schedule = settings_schedule(s);
+	o->lr = s->lr;
+	o->lr_end = s->lr_end;
+	o->warmup = s->warmup;
+	o->steps = s->steps;
+	o->beta1 = s->beta1;
+	o->beta2 = s->beta2;
+	o->eps = s->eps;
+	o->weight_decay = s->weight_decay;
+	o->clip = s->clip;
+	o->smoothing = s->smoothing;
+	o->seed = s->seed.value + 1; /* not that of the weights */
+	o->max_rows = s->batch_rows;
+	o->max_tokens = s->micro_tokens;
+	o->max_source = o->max_target = s->max_length;
+}
+
+/* Bytes that the system would give without others suffering. */
+static double memory_available(void)
+{
+	char line[128];
+	double kilobytes = 4e6;
+	FILE *f = fopen("/proc/meminfo", "r");
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, "MemAvailable:", 13) == 0)
+			kilobytes = atof(line + 13);
+	if (f)
+		fclose(f);
+	return kilobytes * 1024;
+}
+
+/* The tokens of a step, cut into as few batches as fit into memory. */
+static hec_status fit_memory(train_settings *s, hec_ctx *ctx, const hec_model *model,
+                             int64_t wanted)
+{
+	double limit = s->memory > 0 ? (double)s->memory * 1e6 : memory_available() / 2;
+	for (int64_t batches = 1;; batches *= 2) {
+		s->micro_tokens = (wanted + batches - 1) / batches;
+		bool smallest = s->micro_tokens <= s->max_length;
+		if (smallest)
+			s->micro_tokens = s->max_length;
+		hec_trainer_options o;
+		hec_trainer_memory memory = {.size = sizeof memory};
+		train_trainer_options(s, &o);
+		hec_status status = hec_trainer_plan(ctx, model, &o, &memory);
+		if (status != HEC_OK)
+			return status;
+		if ((double)memory.parameters + (double)memory.activations <= limit || smallest) {
+			settle(&s->accumulate, batches);
+			return HEC_OK;
+		}
+	}
+}
+
+hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *model,
+                              const train_data *d)
+{
+	static char text[24]; /* s->batch_tokens from now on */
+	int64_t step_tokens = size_row(s, d)->step_tokens;
+	if (strcmp(s->batch_tokens, "auto") == 0) {
+		hec_status status = fit_memory(s, ctx, model, step_tokens);
+		if (status != HEC_OK)
+			return status;
+	} else {
+		s->micro_tokens = atoi(s->batch_tokens);
+	}
+	settle(&s->accumulate, 1);
+	snprintf(text, sizeof text, "%lld", (long long)s->micro_tokens);
+	s->batch_tokens = text;
+	/* About once an epoch, but neither all the time nor hardly ever. */
+	const hec_corpus_counts *c = hec_corpus_counts_of(d->train);
+	int64_t tokens = c->source_tokens > c->target_tokens ? c->source_tokens : c->target_tokens;
+	int64_t epoch = tokens / (s->micro_tokens * s->accumulate) + 1;
+	settle(&s->valid_every, epoch < 200 ? 200 : epoch > 1000 ? 1000 : epoch);
+	settle(&s->save_every, s->valid_every);
+	return HEC_OK;
+}

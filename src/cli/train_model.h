@@ -1,0 +1,16 @@
+/* train_model.h — what is not said is settled: sizes by the data, the architecture by the task. */
+#ifndef CLI_TRAIN_MODEL_H
+#define CLI_TRAIN_MODEL_H
+
+#include "train_data.h"
+
+/* Sizes that the amount of text decides; before there is a tokenizer. */
+void train_settle_sizes(train_settings *s, const train_data *data);
+/* The architecture: Marian's, GPT-2's or BERT's by the task. */
+void train_config(const train_settings *s, const train_data *data, hec_model_config *config);
+/* Tokens of a batch, batches of a step, how often to validate. */
+hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *model,
+                              const train_data *data);
+void train_trainer_options(const train_settings *s, hec_trainer_options *o);
+
+#endif

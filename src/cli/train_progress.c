@@ -1,0 +1,177 @@
+/* train_progress.c — a bar on a terminal; lines now and then elsewhere. */
+#include "train_progress.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "terminal.h"
+
+#define BAR_EVERY 0.2 /* seconds */
+#define BAR_WIDTH 20
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+	interrupted = 1;
+	signal(number, SIG_DFL); /* the second time, at once */
+}
+
+void train_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+bool train_interrupted(void)
+{
+	return interrupted;
+}
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void train_progress_open(train_progress *p, bool quiet)
+{
+	terminal t = terminal_open(stderr);
+	*p = (train_progress){
+		.quiet = quiet, .bar = !quiet && isatty(STDERR_FILENO), .columns = t.columns};
+}
+
+static void clear_bar(train_progress *p)
+{
+	if (p->open)
+		fputs("\r\033[K", stderr);
+	p->open = false;
+}
+
+void train_progress_say(train_progress *p, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	clear_bar(p);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+/* "3 h 12 min", "45 s". */
+static const char *duration(double seconds, char text[32])
+{
+	long s = (long)seconds;
+	if (!isfinite(seconds) || seconds < 0)
+		snprintf(text, 32, "?");
+	else if (s >= 3600)
+		snprintf(text, 32, "%ld h %02ld min", s / 3600, s / 60 % 60);
+	else if (s >= 60)
+		snprintf(text, 32, "%ld min %02ld s", s / 60, s % 60);
+	else
+		snprintf(text, 32, "%ld s", s);
+	return text;
+}
+
+static void note_loss(train_progress *p, double loss)
+{
+	if (!isfinite(loss))
+		return;
+	if (p->points == CURVE_POINTS)
+		memmove(p->losses, p->losses + 1, --p->points * sizeof *p->losses);
+	p->losses[p->points++] = loss;
+}
+
+static void draw_curve(const train_progress *p)
+{
+	static const char *const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	double low = INFINITY, high = -INFINITY;
+	for (int i = 0; i < p->points; i++) {
+		low = fmin(low, p->losses[i]);
+		high = fmax(high, p->losses[i]);
+	}
+	for (int i = 0; i < p->points; i++)
+		fputs(levels[(int)(7.99 * (p->losses[i] - low) / fmax(high - low, 1e-9))], stderr);
+}
+
+static void draw_bar(train_progress *p, const hec_train_event *e)
+{
+	char left[32];
+	double share = e->steps > 0 ? (double)e->step / (double)e->steps : 0;
+	fputs("\r\033[K", stderr);
+	for (int i = 0; i < BAR_WIDTH; i++)
+		fputs(i < (int)(share * BAR_WIDTH) ? "█" : "░", stderr);
+	if (e->kind == HEC_TRAIN_VALIDATE)
+		fprintf(stderr, "  step %lld  validating %lld of %lld", (long long)e->step,
+		        (long long)e->done, (long long)e->total);
+	else
+		fprintf(stderr, "  step %lld  loss %.3f  %.0f tokens/s  %s left  ",
+		        (long long)e->step, e->loss, e->tokens_per_s, duration(e->left_s, left));
+	if (p->columns > 100)
+		draw_curve(p);
+	fflush(stderr);
+	p->open = true;
+}
+
+static void say_report(train_progress *p, const hec_train_event *e)
+{
+	char left[32];
+	note_loss(p, e->loss);
+	if (!p->bar)
+		train_progress_say(p, "step %lld  loss %.4f  lr %.2e  %.0f tokens/s  %s left",
+		                   (long long)e->step, e->loss, e->lr, e->tokens_per_s,
+		                   duration(e->left_s, left));
+}
+
+static void say_scores(train_progress *p, const hec_train_event *e)
+{
+	char line[256];
+	int n = snprintf(line, sizeof line, "step %lld  valid", (long long)e->step);
+	for (int i = 0; i < HEC_METRICS; i++) {
+		double value = e->scores->value[i];
+		if (isfinite(value))
+			n += snprintf(line + n, sizeof line - (size_t)n,
+			              i == HEC_METRIC_LOSS ? " %s %.4f" : "  %s %.2f",
+			              hec_metric_name((hec_metric)i), value);
+	}
+	if (e->message)
+		n += snprintf(line + n, sizeof line - (size_t)n, "  (%s)", e->message);
+	train_progress_say(p, "%s%s", line, e->better ? "  best so far, kept" : "");
+}
+
+hec_train_go train_progress_event(train_progress *p, const hec_train_event *e)
+{
+	bool loud = !p->quiet;
+	switch (e->kind) {
+	case HEC_TRAIN_REPORT:
+		if (loud)
+			say_report(p, e);
+		break;
+	case HEC_TRAIN_SCORES:
+		if (loud)
+			say_scores(p, e);
+		break;
+	case HEC_TRAIN_SAVE_FAILED:
+		train_progress_say(p,
+		                   "hecate train: warning: step %lld: %s; what was saved before "
+		                   "is still there",
+		                   (long long)e->step, e->message);
+		break;
+	case HEC_TRAIN_END:
+		clear_bar(p);
+		break;
+	default:
+		if (p->bar && now() - p->shown >= BAR_EVERY) {
+			draw_bar(p, e);
+			p->shown = now();
+		}
+	}
+	return interrupted ? HEC_TRAIN_STOP : HEC_TRAIN_GO;
+}

@@ -1,0 +1,361 @@
+/* train_settings.c — the table of settings. */
+#include "train_settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BIG ((int64_t)1 << 40)
+
+typedef struct setting {
+	option_kind kind;
+	const char *name, *word, *help, *shown; /* shown: the default as help says it */
+	size_t place;
+	int64_t low, high;
+	bool of_run; /* part of train.json */
+} setting;
+
+#define AT(member) offsetof(train_settings, member)
+
+static const setting table[] = {
+	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify", NULL, AT(task), 0, 0,
+         true},
+	{OPTION_LIST, "--train", "F…", "text to learn from, plain or gzip", NULL, AT(train), 0, 0,
+         true},
+	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, AT(valid), 0, 0, true},
+	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, AT(out), 0, 0, false},
+	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, AT(resume), 0, 0, false},
+	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, AT(config), 0, 0,
+         true},
+	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
+         AT(tokenizer), 0, 0, true},
+	{OPTION_WHOLE, "--vocab", "N", "tokens of a vocabulary that is learned", "by the data",
+         AT(vocab), 0, 1 << 24, true},
+	{OPTION_WHOLE, "--max-length", "N", "tokens; longer examples are left out", "by the task",
+         AT(max_length), 0, 32768, true},
+	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 0, 1 << 16, true},
+	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", AT(encoder_layers), 0, 1000,
+         true},
+	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", AT(decoder_layers), 0, 1000,
+         true},
+	{OPTION_WHOLE, "--heads", "N", "", "by the width", AT(heads), 0, 1 << 16, true},
+	{OPTION_WHOLE, "--hidden", "N", "width of the feed-forward layers", "4 · width", AT(hidden),
+         0, 1 << 20, true},
+	{OPTION_REAL, "--dropout", "X", "of embeddings and sublayers", "0.1", AT(dropout), 0, 1,
+         true},
+	{OPTION_REAL, "--attention-dropout", "X", "of attention weights", "0",
+         AT(attention_dropout), 0, 1, true},
+	{OPTION_REAL, "--activation-dropout", "X", "inside the feed-forward layers", "0",
+         AT(activation_dropout), 0, 1, true},
+	{OPTION_TEXT, "--schedule", "S", "inverse-sqrt, noam, cosine, linear, constant",
+         "inverse-sqrt", AT(schedule), 0, 0, true},
+	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)", "by the width",
+         AT(lr), 0, 1000, true},
+	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive", "0", AT(lr_end), 0, 1000,
+         true},
+	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises", "by the steps",
+         AT(warmup), -1, BIG, true},
+	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", AT(beta1), 0, 1, true},
+	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98", AT(beta2), 0, 1, true},
+	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9", AT(eps), 0, 1, true},
+	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", AT(weight_decay), 0, 1000,
+         true},
+	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", AT(clip), 0, BIG, true},
+	{OPTION_REAL, "--label-smoothing", "X", "", "0.1; 0 for mlm, lm", AT(smoothing), -1, 1,
+         true},
+	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", AT(mask_rate),
+         0, 1, true},
+	{OPTION_TEXT, "--batch-tokens", "N", "tokens of a batch on its longer side, or auto",
+         "auto: as memory allows", AT(batch_tokens), 0, 0, true},
+	{OPTION_WHOLE, "--batch-rows", "N", "most examples of a batch", "no limit", AT(batch_rows),
+         0, 1 << 30, true},
+	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", AT(accumulate), 0,
+         65536, true},
+	{OPTION_WHOLE, "--memory", "MB", "what batch-tokens auto may use", "half of what is free",
+         AT(memory), 0, BIG, false},
+	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000", AT(steps), 0, BIG, true},
+	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0", AT(epochs), 0, BIG, true},
+	{OPTION_REAL, "--time", "S", "seconds after which to save and stop; 0: no limit", "0",
+         AT(time), 0, BIG, false},
+	{OPTION_WHOLE, "--report-every", "N", "steps between lines of log.jsonl", "50",
+         AT(report_every), 1, BIG, true},
+	{OPTION_WHOLE, "--valid-every", "N", "steps between validations", "by the data",
+         AT(valid_every), 0, BIG, true},
+	{OPTION_WHOLE, "--save-every", "N", "steps between checkpoints", "as --valid-every",
+         AT(save_every), 0, BIG, true},
+	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", AT(keep), 1, 1000, true},
+	{OPTION_WHOLE, "--average", "N", "at the end, try the mean of N checkpoints", "0",
+         AT(average), 0, 1000, true},
+	{OPTION_WHOLE, "--patience", "N",
+         "stop after N validations without a better model; 0: never", "10", AT(patience), 0, BIG,
+         true},
+	{OPTION_WHOLE, "--valid-sentences", "N", "decoded and scored at a validation; 0: none",
+         "200", AT(valid_sentences), 0, BIG, true},
+	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", AT(valid_beam), 1, 64, true},
+	{OPTION_TEXT, "--best", "M", "keep the best by loss, bleu, chrf or accuracy", "loss",
+         AT(best), 0, 0, true},
+	{OPTION_TEXT, "--dtype", "D", "of the model in DIR: f32, bf16, f16", "f32", AT(dtype), 0, 0,
+         true},
+	{OPTION_SEED, "--seed", "N", "of weights, order and dropout", "1", AT(seed), 0, 0, true},
+	{OPTION_WHOLE, "--threads", "N", "", "the cores available", AT(threads), 0, 4096, false},
+	{OPTION_TEXT, "--dump-batches", "F", "write each batch as a line of JSON", NULL,
+         AT(dump_batches), 0, 0, false},
+	{OPTION_FLAG, "--dump-config", NULL, "print all settings as JSON and stop", NULL,
+         AT(dump_config), 0, 0, false},
+	{OPTION_FLAG, "--quiet", NULL, "no progress, only warnings and failures", NULL, AT(quiet),
+         0, 0, false},
+	{OPTION_FLAG, "--json", NULL, "the result as JSON", NULL, AT(json), 0, 0, false},
+};
+#define SETTINGS (sizeof table / sizeof *table)
+_Static_assert(SETTINGS < SETTINGS_MOST, "room for the end of the table");
+
+void settings_default(train_settings *s)
+{
+	*s = (train_settings){
+		.dropout = 0.1,
+		.schedule = "inverse-sqrt",
+		.beta1 = 0.9,
+		.beta2 = 0.98,
+		.eps = 1e-9,
+		.weight_decay = 0.01,
+		.clip = 1,
+		.smoothing = -1,
+		.mask_rate = 0.15,
+		.warmup = -1,
+		.batch_tokens = "auto",
+		.steps = 100000,
+		.report_every = 50,
+		.keep = 3,
+		.patience = 10,
+		.valid_sentences = 200,
+		.valid_beam = 1,
+		.best = "loss",
+		.dtype = "f32",
+		.seed = {1, true},
+	};
+}
+
+const option *settings_options(train_settings *s)
+{
+	static option options[SETTINGS_MOST];
+	static char help[SETTINGS_MOST][160];
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const setting *t = &table[i];
+		snprintf(help[i], sizeof help[i], "%s%s%s%s%s", t->help, t->shown ? " (" : "",
+		         t->shown ? "default: " : "", t->shown ? t->shown : "",
+		         t->shown ? ")" : "");
+		options[i] = (option){.kind = t->kind,
+		                      .name = t->name,
+		                      .word = t->word,
+		                      .help = help[i] + (help[i][0] == ' '),
+		                      .value = (char *)s + t->place,
+		                      .low = t->low,
+		                      .high = t->high};
+	}
+	options[SETTINGS] = (option){0};
+	return options;
+}
+
+/* ---- JSON ---- */
+
+/* "--max-length" is max_length there. */
+static const char *key_of(const setting *t, char key[64])
+{
+	size_t i = 0;
+	for (const char *from = t->name + 2; *from && i < 63; from++)
+		key[i++] = *from == '-' ? '_' : *from;
+	key[i] = '\0';
+	return key;
+}
+
+static json_t *list_json(const option_list *list)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; array && i < list->count; i++)
+		if (json_array_append_new(array, json_string(list->items[i])) != 0) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
+static json_t *value_json(const setting *t, const void *at)
+{
+	const char *text = t->kind == OPTION_TEXT ? *(const char *const *)at : NULL;
+	switch (t->kind) {
+	case OPTION_FLAG:
+		return json_boolean(*(const bool *)at);
+	case OPTION_TEXT:
+		return text ? json_string(text) : json_null();
+	case OPTION_WHOLE:
+		return json_integer(*(const int64_t *)at);
+	case OPTION_REAL:
+		return json_real(*(const double *)at);
+	case OPTION_SEED:
+		/* A JSON number holds 53 bits for others. */
+		return json_sprintf("%llu", (unsigned long long)((const option_seed *)at)->value);
+	case OPTION_LIST:
+		return list_json(at);
+	case OPTION_END:
+		break;
+	}
+	return NULL;
+}
+
+json_t *settings_json(const train_settings *s)
+{
+	json_t *root = json_object();
+	for (size_t i = 0; root && i < SETTINGS; i++) {
+		const setting *t = &table[i];
+		char key[64];
+		if (t->of_run && json_object_set_new(root, key_of(t, key),
+		                                     value_json(t, (const char *)s + t->place))) {
+			json_decref(root);
+			root = NULL;
+		}
+	}
+	return root;
+}
+
+static bool take_list(option_list *to, const json_t *value)
+{
+	to->count = 0;
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		const char *text = json_string_value(json_array_get(value, i));
+		if (!text || to->count == OPTION_LIST_MOST)
+			return false;
+		to->items[to->count++] = text;
+	}
+	return json_is_array(value);
+}
+
+static bool take_seed(option_seed *to, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	if (!text || !*text || strlen(text) > 20 || strspn(text, "0123456789") != strlen(text))
+		return false;
+	*to = (option_seed){strtoull(text, NULL, 10), true};
+	return true;
+}
+
+static bool take_value(const setting *t, void *at, const json_t *value)
+{
+	double number = json_number_value(value);
+	bool fits = json_is_number(value) && number >= (double)t->low && number <= (double)t->high;
+	switch (t->kind) {
+	case OPTION_TEXT:
+		if (!json_is_string(value) && !json_is_null(value))
+			return false;
+		*(const char **)at = json_string_value(value);
+		return true;
+	case OPTION_WHOLE:
+		if (!fits || !json_is_integer(value))
+			return false;
+		*(int64_t *)at = json_integer_value(value);
+		return true;
+	case OPTION_REAL:
+		if (!fits)
+			return false;
+		*(double *)at = number;
+		return true;
+	case OPTION_SEED:
+		return take_seed(at, value);
+	case OPTION_LIST:
+		return take_list(at, value);
+	default:
+		return false;
+	}
+}
+
+bool settings_take_json(train_settings *s, const json_t *root, char *error, size_t room)
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const setting *t = &table[i];
+		char key[64];
+		const json_t *value = t->of_run ? json_object_get(root, key_of(t, key)) : NULL;
+		if (!t->of_run)
+			continue;
+		if (!value || !take_value(t, (char *)s + t->place, value)) {
+			snprintf(error, room, "train.json: '%s' is %s", key,
+			         value ? "not what it must be" : "missing");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- words ---- */
+
+static const char *const schedules[] = {"inverse-sqrt", "noam", "cosine", "linear", "constant"};
+static const char *const dtypes[] = {"f32", "bf16", "f16"};
+static const hec_dtype dtype_ids[] = {HEC_F32, HEC_BF16, HEC_F16};
+
+static int find(const char *word, const char *const *words, int count)
+{
+	for (int i = 0; word && i < count; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	return -1;
+}
+
+static int find_task(const char *word)
+{
+	for (int i = 0; word && i < HEC_TASKS; i++)
+		if (strcmp(word, hec_task_name((hec_task)i)) == 0)
+			return i;
+	return -1;
+}
+
+static int find_metric(const char *word)
+{
+	for (int i = 0; word && i < HEC_METRICS; i++)
+		if (strcmp(word, hec_metric_name((hec_metric)i)) == 0)
+			return i;
+	return -1;
+}
+
+hec_schedule settings_schedule(const train_settings *s)
+{
+	return (hec_schedule)find(s->schedule, schedules, 5);
+}
+
+hec_metric settings_metric(const train_settings *s)
+{
+	return (hec_metric)find_metric(s->best);
+}
+
+hec_dtype settings_dtype(const train_settings *s)
+{
+	return dtype_ids[find(s->dtype, dtypes, 3)];
+}
+
+bool settings_check(train_settings *s, char *error, size_t room)
+{
+	int task = find_task(s->task);
+	error[0] = '\0';
+	if (!s->task)
+		snprintf(error, room, "--task is missing: translate, seq2seq, lm, mlm or classify");
+	else if (task < 0)
+		snprintf(error, room, "there is no task '%.40s'", s->task);
+	else if (find(s->schedule, schedules, 5) < 0)
+		snprintf(error, room, "there is no schedule '%.40s'", s->schedule);
+	else if (find_metric(s->best) < 0)
+		snprintf(error, room, "--best wants loss, bleu, chrf or accuracy, not '%.40s'",
+		         s->best);
+	else if (find(s->dtype, dtypes, 3) < 0)
+		snprintf(error, room, "--dtype wants f32, bf16 or f16, not '%.40s'", s->dtype);
+	else if (strcmp(s->batch_tokens, "auto") != 0 &&
+	         (strspn(s->batch_tokens, "0123456789") != strlen(s->batch_tokens) ||
+	          strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1))
+		snprintf(error, room, "--batch-tokens wants a whole number or auto, not '%.40s'",
+		         s->batch_tokens);
+	else if (!s->train.count)
+		snprintf(error, room, "--train is missing: the text to learn from");
+	else if (!s->out && !s->dump_config)
+		snprintf(error, room, "--out is missing: the folder for everything");
+	else if (task == HEC_TASK_TRANSLATE && (s->train.count % 2 || s->valid.count % 2))
+		snprintf(error, room, "translate takes files in pairs: source and target");
+	if (error[0])
+		return false;
+	s->task_id = (hec_task)task;
+	return true;
+}

@@ -1,0 +1,383 @@
+/* batch.c — permutation, pools, batches. */
+#include "train/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/size.h"
+
+#define POOL ((int64_t)1 << 18) /* examples; a key of sorting holds 20 bits of place */
+#define IGNORE (-100)
+
+/* Streams of random numbers under one seed. */
+enum { STREAM_ORDER = 1, STREAM_POOL = 2, STREAM_MASK = 3 };
+
+struct batcher {
+	const hec_corpus *corpus;
+	batcher_options o;
+	int64_t count;
+	uint32_t *order; /* [count] of this epoch; NULL where in order */
+	uint64_t *keys;  /* [pool] length << 20 | place in the pool, sorted */
+	uint32_t *cuts;  /* [batches + 1] where the batches of the pool begin among the keys */
+	uint32_t *turn;  /* [batches] their order */
+	int64_t pool, pool_begin, pool_count, batches;
+	int64_t first; /* index in the epoch of the pool's first batch */
+	batch_place at;
+	int32_t *source, *input, *target, *source_length, *target_length, *example;
+};
+
+/* ---- numbers ---- */
+
+/* Uniform in 0 … below − 1; of 64 bits, so that the bias is beyond noticing. */
+static uint64_t draw_below(const batcher *b, int stream, int64_t epoch, uint64_t i, uint64_t below)
+{
+	const uint32_t key[2] = {(uint32_t)b->o.seed, (uint32_t)(b->o.seed >> 32)};
+	const uint32_t counter[4] = {(uint32_t)i, (uint32_t)(i >> 32), (uint32_t)epoch,
+	                             (uint32_t)stream};
+	uint32_t out[4];
+	philox(counter, key, out);
+	uint64_t word = (uint64_t)out[0] << 32 | out[1];
+	return (uint64_t)(((unsigned __int128)word * below) >> 64);
+}
+
+/* Fisher and Yates, backwards. */
+static void shuffle(const batcher *b, int stream, uint64_t base, uint32_t *items, int64_t n)
+{
+	for (int64_t i = n - 1; i > 0; i--) {
+		uint64_t j =
+			draw_below(b, stream, b->at.epoch, base + (uint64_t)i, (uint64_t)i + 1);
+		uint32_t t = items[i];
+		items[i] = items[j];
+		items[j] = t;
+	}
+}
+
+/* ---- the order of an epoch ---- */
+
+static uint32_t example_at(const batcher *b, int64_t i)
+{
+	return b->order ? b->order[i] : (uint32_t)i;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void sort_pool(batcher *b)
+{
+	for (int64_t i = 0; i < b->pool_count; i++) {
+		const uint16_t *n = b->corpus->lengths[example_at(b, b->pool_begin + i)];
+		uint64_t length = (uint64_t)n[1] << 16 | n[0];
+		b->keys[i] = length << 20 | (uint64_t)i;
+	}
+	qsort(b->keys, (size_t)b->pool_count, sizeof *b->keys, by_key);
+}
+
+static uint32_t pool_example(const batcher *b, int64_t i)
+{
+	return example_at(b, b->pool_begin + (int64_t)(b->keys[i] & 0xFFFFF));
+}
+
+/* The tokens that a side of an example takes in a batch: running text is read one shorter. */
+static int64_t longest_side(const batcher *b, uint32_t example)
+{
+	const uint16_t *n = b->corpus->lengths[example];
+	int64_t target = b->corpus->task == HEC_TASK_LM ? n[1] - 1 : n[1];
+	return max_i64(max_i64(n[0], target), 1);
+}
+
+static void cut_pool(batcher *b)
+{
+	int64_t begin = 0, longest = 0;
+	b->batches = 0;
+	for (int64_t i = 0; i < b->pool_count; i++) {
+		int64_t with = max_i64(longest, longest_side(b, pool_example(b, i)));
+		int64_t rows = i - begin + 1;
+		bool full = rows > 1 && (rows * with > b->o.max_tokens ||
+		                         (b->o.max_rows > 0 && rows > b->o.max_rows));
+		if (i == begin || full) {
+			b->cuts[b->batches++] = (uint32_t)i;
+			begin = i;
+			with = longest_side(b, pool_example(b, i));
+		}
+		longest = with;
+	}
+	b->cuts[b->batches] = (uint32_t)b->pool_count;
+	for (int64_t i = 0; i < b->batches; i++)
+		b->turn[i] = (uint32_t)i;
+	if (!b->o.in_order)
+		shuffle(b, STREAM_POOL, (uint64_t)b->pool_begin, b->turn, b->batches);
+}
+
+static void make_pool(batcher *b, int64_t pool)
+{
+	b->pool = pool;
+	b->pool_begin = pool * POOL;
+	b->pool_count = min_i64(POOL, b->count - b->pool_begin);
+	sort_pool(b);
+	cut_pool(b);
+}
+
+static void begin_epoch(batcher *b, int64_t epoch)
+{
+	b->at = (batch_place){epoch, 0};
+	b->first = 0;
+	if (b->order) {
+		for (int64_t i = 0; i < b->count; i++)
+			b->order[i] = (uint32_t)i;
+		shuffle(b, STREAM_ORDER, 0, b->order, b->count);
+	}
+	make_pool(b, 0);
+}
+
+static bool pools_left(const batcher *b)
+{
+	return b->pool_begin + b->pool_count < b->count;
+}
+
+static void next_pool(batcher *b)
+{
+	b->first += b->batches;
+	make_pool(b, b->pool + 1);
+}
+
+hec_status batcher_seek(batcher *b, batch_place place)
+{
+	if (place.epoch < 0 || place.epoch > UINT32_MAX || place.index < 0)
+		return fail(HEC_ERR_FORMAT, "batches: there is no batch %lld of epoch %lld",
+		            (long long)place.index, (long long)place.epoch);
+	begin_epoch(b, place.epoch);
+	while (place.index >= b->first + b->batches && pools_left(b))
+		next_pool(b);
+	if (place.index >= b->first + b->batches)
+		return fail(HEC_ERR_FORMAT,
+		            "batches: there is no batch %lld of epoch %lld: it has %lld",
+		            (long long)place.index, (long long)place.epoch,
+		            (long long)(b->first + b->batches));
+	b->at.index = place.index;
+	return HEC_OK;
+}
+
+batch_place batcher_at(const batcher *b)
+{
+	return b->at;
+}
+
+/* ---- making ---- */
+
+static bool allocate(batcher *b)
+{
+	size_t n = (size_t)b->o.max_tokens, pool = (size_t)min_i64(POOL, max_i64(b->count, 1));
+	bool shuffled = !b->o.in_order;
+	b->order = shuffled ? malloc((size_t)max_i64(b->count, 1) * sizeof *b->order) : NULL;
+	b->keys = malloc(pool * sizeof *b->keys);
+	b->cuts = malloc((pool + 1) * sizeof *b->cuts);
+	b->turn = malloc(pool * sizeof *b->turn);
+	/* A side of one example may be read with its target one place on: one more than counted. */
+	b->example = malloc(2 * (CORPUS_LONGEST + 1) * sizeof *b->example);
+	b->source = malloc(n * sizeof *b->source);
+	b->input = malloc(n * sizeof *b->input);
+	b->target = malloc(n * sizeof *b->target);
+	b->source_length = malloc(n * sizeof *b->source_length);
+	b->target_length = malloc(n * sizeof *b->target_length);
+	return (b->order || !shuffled) && b->keys && b->cuts && b->turn && b->example &&
+	       b->source && b->input && b->target && b->source_length && b->target_length;
+}
+
+static hec_status check_sizes(const batcher *b)
+{
+	const hec_corpus *c = b->corpus;
+	if (b->count == 0)
+		return fail(
+			HEC_ERR_FORMAT,
+			"%s: no example is left (%lld lines: %lld empty, %lld not UTF-8, %lld too "
+			"long, %lld without a tab)",
+			c->name, (long long)c->counts.lines, (long long)c->counts.empty,
+			(long long)c->counts.bad_utf8, (long long)c->counts.too_long,
+			(long long)c->counts.no_tab);
+	for (int64_t i = 0; i < b->count; i++)
+		if (longest_side(b, (uint32_t)i) > b->o.max_tokens)
+			return fail(HEC_ERR_ARGUMENT,
+			            "batches: an example of %lld tokens does not fit into a batch "
+			            "of %lld",
+			            (long long)longest_side(b, (uint32_t)i),
+			            (long long)b->o.max_tokens);
+	return HEC_OK;
+}
+
+hec_status batcher_create(const hec_corpus *corpus, const batcher_options *options, batcher **out)
+{
+	batcher *b = calloc(1, sizeof *b);
+	if (!b)
+		return fail(HEC_ERR_MEMORY, "batches: no memory");
+	*b = (batcher){.corpus = corpus, .o = *options, .count = corpus->counts.examples};
+	hec_status status = HEC_OK;
+	if (options->max_tokens < 1 || options->max_tokens > ((int64_t)1 << 31))
+		status = fail(HEC_ERR_ARGUMENT, "batches: max_tokens is %lld",
+		              (long long)options->max_tokens);
+	else
+		status = check_sizes(b);
+	if (status == HEC_OK && !allocate(b))
+		status = fail(HEC_ERR_MEMORY, "batches: no memory for the order of %lld examples",
+		              (long long)b->count);
+	if (status != HEC_OK) {
+		batcher_destroy(b);
+		return status;
+	}
+	begin_epoch(b, 0);
+	*out = b;
+	return HEC_OK;
+}
+
+void batcher_destroy(batcher *b)
+{
+	if (!b)
+		return;
+	free(b->order);
+	free(b->keys);
+	free(b->cuts);
+	free(b->turn);
+	free(b->example);
+	free(b->source);
+	free(b->input);
+	free(b->target);
+	free(b->source_length);
+	free(b->target_length);
+	free(b);
+}
+
+/* ---- filling ---- */
+
+typedef struct shape {
+	int64_t rows, source, target; /* longest of each side, as they lie in the cache */
+} shape;
+
+static shape measure(const batcher *b, int64_t begin, int64_t end)
+{
+	shape s = {.rows = end - begin};
+	for (int64_t i = begin; i < end; i++) {
+		const uint16_t *n = b->corpus->lengths[pool_example(b, i)];
+		s.source = max_i64(s.source, n[0]);
+		s.target = max_i64(s.target, n[1]);
+	}
+	return s;
+}
+
+static void put_row(int32_t *to, const int32_t *from, int64_t n, int64_t width, int32_t rest)
+{
+	memcpy(to, from, (size_t)n * sizeof *to);
+	for (int64_t i = n; i < width; i++)
+		to[i] = rest;
+}
+
+/* The decoder reads the start and all but the last; it is to write all. */
+static void put_written(batcher *b, int64_t row, int64_t T, const int32_t *ids, int64_t n)
+{
+	int32_t *input = b->input + row * T;
+	input[0] = b->o.start_id;
+	put_row(input + 1, ids, n - 1, T - 1, b->o.pad_id);
+	put_row(b->target + row * T, ids, n, T, IGNORE);
+	b->target_length[row] = (int32_t)n;
+}
+
+static void put_running(batcher *b, int64_t row, int64_t T, const int32_t *ids, int64_t n)
+{
+	put_row(b->input + row * T, ids, n - 1, T, b->o.pad_id);
+	put_row(b->target + row * T, ids + 1, n - 1, T, IGNORE);
+	b->target_length[row] = (int32_t)(n - 1);
+}
+
+/* BERT: of the tokens that are asked for, 8 in 10 are hidden, 1 in 10 is another word, 1 stays. The
+ * special ones at both ends are never asked for. */
+static void put_masked(batcher *b, int64_t row, int64_t S, uint32_t example, int64_t n)
+{
+	int32_t *ids = b->source + row * S, *target = b->target + row * S;
+	const uint32_t key[2] = {(uint32_t)b->o.seed, (uint32_t)(b->o.seed >> 32)};
+	uint32_t limit = (uint32_t)(b->o.mask_rate * 4294967295.0);
+	for (int64_t i = 0; i < S; i++)
+		target[i] = IGNORE;
+	for (int64_t i = 1; i + 1 < n; i++) {
+		const uint32_t counter[4] = {(uint32_t)i, example, (uint32_t)b->at.epoch,
+		                             STREAM_MASK};
+		uint32_t out[4];
+		philox(counter, key, out);
+		if (out[0] > limit)
+			continue;
+		target[i] = ids[i];
+		if (out[1] % 10 < 8)
+			ids[i] = b->corpus->mask_id;
+		else if (out[1] % 10 == 8)
+			ids[i] = (int32_t)(out[2] % (uint64_t)b->corpus->vocab);
+	}
+}
+
+static void put_example(batcher *b, int64_t row, const shape *s, uint32_t example)
+{
+	const uint16_t *n = b->corpus->lengths[example];
+	const int32_t *ids = b->example;
+	hec_task task = b->corpus->task;
+	if (n[0] > 0) {
+		put_row(b->source + row * s->source, ids, n[0], s->source, b->o.pad_id);
+		b->source_length[row] = n[0];
+	}
+	if (task == HEC_TASK_LM)
+		put_running(b, row, s->target - 1, ids, n[1]);
+	else if (task == HEC_TASK_MLM)
+		put_masked(b, row, s->source, example, n[0]);
+	else if (task == HEC_TASK_CLASSIFY)
+		b->target[row] = ids[n[0]];
+	else
+		put_written(b, row, s->target, ids + n[0], n[1]);
+}
+
+static void describe(const batcher *b, const shape *s, hec_batch *out)
+{
+	hec_task task = b->corpus->task;
+	*out = (hec_batch){.size = sizeof *out};
+	out->input.size = sizeof out->input;
+	if (task != HEC_TASK_LM) {
+		out->input.ids = hec_tensor_2d(b->source, HEC_I32, s->rows, s->source);
+		out->input.length = b->source_length;
+	}
+	if (task == HEC_TASK_CLASSIFY) {
+		out->targets = hec_tensor_1d(b->target, HEC_I32, s->rows);
+	} else if (task == HEC_TASK_MLM) {
+		out->targets = hec_tensor_2d(b->target, HEC_I32, s->rows, s->source);
+	} else {
+		int64_t T = task == HEC_TASK_LM ? s->target - 1 : s->target;
+		out->input.decoder_ids = hec_tensor_2d(b->input, HEC_I32, s->rows, T);
+		out->input.decoder_length = b->target_length;
+		out->targets = hec_tensor_2d(b->target, HEC_I32, s->rows, T);
+	}
+}
+
+static void move_on(batcher *b, bool *ended)
+{
+	*ended = false;
+	if (++b->at.index < b->first + b->batches)
+		return;
+	if (pools_left(b)) {
+		next_pool(b);
+		return;
+	}
+	*ended = true;
+	begin_epoch(b, b->at.epoch + 1);
+}
+
+hec_status batcher_next(batcher *b, hec_batch *out, bool *ended)
+{
+	uint32_t turn = b->turn[b->at.index - b->first];
+	int64_t begin = b->cuts[turn], end = b->cuts[turn + 1];
+	shape s = measure(b, begin, end);
+	for (int64_t i = begin; i < end; i++) {
+		uint32_t example = pool_example(b, i);
+		HEC_TRY(corpus_read(b->corpus, example, b->example));
+		put_example(b, i - begin, &s, example);
+	}
+	describe(b, &s, out);
+	move_on(b, ended);
+	return HEC_OK;
+}

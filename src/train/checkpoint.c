@@ -1,0 +1,264 @@
+/* checkpoint.c — saving so that nothing is lost. */
+#include "train/checkpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tensor/check.h"
+#include "train/folder.h"
+
+#define PREFIX "step-"
+#define HALF_DONE ".new-"
+#define NAME_MOST 64
+
+hec_status checkpoints_open(const char *dir, checkpoints *out)
+{
+	char *path;
+	HEC_TRY(path_make(&path, "%s/checkpoint", dir));
+	hec_status status = folder_make(path);
+	if (status != HEC_OK) {
+		free(path);
+		return status;
+	}
+	*out = (checkpoints){.dir = path, .keep = 1};
+	return HEC_OK;
+}
+
+void checkpoints_close(checkpoints *c)
+{
+	free(c->dir);
+	*c = (checkpoints){0};
+}
+
+/* ---- latest ---- */
+
+static bool step_of(const char *name, int64_t *step)
+{
+	size_t prefix = strlen(PREFIX), digits = strspn(name + prefix, "0123456789");
+	if (strncmp(name, PREFIX, prefix) != 0 || digits == 0 || digits > 18 ||
+	    name[prefix + digits] != '\0')
+		return false;
+	*step = strtoll(name + prefix, NULL, 10);
+	return true;
+}
+
+/* name "" where there is no checkpoint. */
+static hec_status read_latest(const char *dir, char name[NAME_MOST])
+{
+	char *path, *text;
+	size_t size;
+	int64_t step;
+	name[0] = '\0';
+	HEC_TRY(path_make(&path, "%s/latest", dir));
+	if (access(path, F_OK) != 0 && errno == ENOENT) {
+		free(path);
+		return HEC_OK;
+	}
+	hec_status status = file_read(path, NAME_MOST - 1, &text, &size);
+	if (status == HEC_OK) {
+		text[strcspn(text, "\n")] = '\0';
+		if (step_of(text, &step))
+			snprintf(name, NAME_MOST, "%s", text);
+		else
+			status = fail(HEC_ERR_FORMAT, "%s: does not name a checkpoint", path);
+		free(text);
+	}
+	free(path);
+	return status;
+}
+
+bool hec_train_can_resume(const char *dir)
+{
+	char *path, name[NAME_MOST];
+	if (!dir || path_make(&path, "%s/checkpoint", dir) != HEC_OK)
+		return false;
+	bool can = read_latest(path, name) == HEC_OK && name[0];
+	free(path);
+	return can;
+}
+
+/* ---- saving ---- */
+
+static hec_status write_files(const checkpoints *c, hec_trainer *t, const run_state *s,
+                              const char *folder)
+{
+	char *path;
+	HEC_TRY(hec_trainer_save(t, folder));
+	if (c->tokenizer)
+		HEC_TRY(hec_tokenizer_save(c->tokenizer, folder));
+	HEC_TRY(path_make(&path, "%s/state.json", folder));
+	hec_status status = state_write(path, s);
+	free(path);
+	return status == HEC_OK ? folder_flush(folder) : status;
+}
+
+static hec_status write_state(const checkpoints *c, const char *name, const run_state *s)
+{
+	char *path;
+	HEC_TRY(path_make(&path, "%s/%s/state.json", c->dir, name));
+	hec_status status = state_write(path, s);
+	free(path);
+	return status;
+}
+
+static hec_status publish(const checkpoints *c, const char *folder, const char *name)
+{
+	char *path, line[NAME_MOST + 1];
+	HEC_TRY(path_make(&path, "%s/%s", c->dir, name));
+	hec_status status = folder_remove(path); /* left by a run that was killed: not the latest */
+	if (status == HEC_OK && rename(folder, path) != 0)
+		status = fail(HEC_ERR_IO, "%s: could not be put in place: %s", path,
+		              strerror(errno));
+	free(path);
+	HEC_TRY(status);
+	HEC_TRY(folder_flush(c->dir));
+	HEC_TRY(path_make(&path, "%s/latest", c->dir));
+	int length = snprintf(line, sizeof line, "%s\n", name);
+	status = file_replace(path, line, (size_t)length);
+	free(path);
+	return status;
+}
+
+/* Nothing depends on this: where it fails, too much is kept. */
+static void tidy(const checkpoints *c, const char *latest)
+{
+	char **names, *path;
+	size_t count;
+	int64_t newest = 0, step, kept = 0;
+	(void)step_of(latest, &newest);
+	if (folder_names(c->dir, "", &names, &count) != HEC_OK)
+		return;
+	for (size_t i = count; i-- > 0;) {
+		bool half = strncmp(names[i], HALF_DONE, strlen(HALF_DONE)) == 0;
+		bool is_step = step_of(names[i], &step);
+		bool stays = is_step && step <= newest && kept < c->keep;
+		kept += stays;
+		if ((half || (is_step && !stays)) &&
+		    path_make(&path, "%s/%s", c->dir, names[i]) == HEC_OK) {
+			(void)folder_remove(path);
+			free(path);
+		} else if (stays && step != newest &&
+		           path_make(&path, "%s/%s/optimizer.safetensors", c->dir, names[i]) ==
+		                   HEC_OK) {
+			unlink(path);
+			free(path);
+		}
+	}
+	names_free(names, count);
+}
+
+hec_status checkpoint_save(const checkpoints *c, hec_trainer *t, const run_state *s)
+{
+	char name[NAME_MOST], latest[NAME_MOST], *folder;
+	snprintf(name, sizeof name, PREFIX "%08lld", (long long)s->step);
+	HEC_TRY(read_latest(c->dir, latest));
+	if (strcmp(name, latest) == 0)
+		return write_state(c, name, s); /* the weights of this very step are there */
+	HEC_TRY(path_make(&folder, "%s/" HALF_DONE "%ld", c->dir, (long)getpid()));
+	hec_status status = folder_remove(folder);
+	if (status == HEC_OK)
+		status = folder_make(folder);
+	if (status == HEC_OK)
+		status = write_files(c, t, s, folder);
+	if (status == HEC_OK)
+		status = publish(c, folder, name);
+	if (status == HEC_OK) {
+		tidy(c, name);
+	} else {
+		/* The message is about what went wrong, not about cleaning up. */
+		char message[512];
+		snprintf(message, sizeof message, "%s", hec_error_message());
+		(void)folder_remove(folder);
+		(void)fail(status, "%s", message);
+	}
+	free(folder);
+	return status;
+}
+
+/* ---- loading ---- */
+
+static hec_status load(const char *folder, hec_trainer *t, const run_identity *identity,
+                       run_state *state)
+{
+	char *path;
+	HEC_TRY(path_make(&path, "%s/state.json", folder));
+	hec_status status = state_read(path, state);
+	if (status == HEC_OK)
+		status = identity_check(path, &state->identity, identity);
+	if (status == HEC_OK)
+		status = hec_trainer_load(t, folder);
+	if (status == HEC_OK && hec_trainer_steps(t) != state->step)
+		status = fail(HEC_ERR_FORMAT, "%s: is of step %lld, the weights beside it of %lld",
+		              path, (long long)state->step, (long long)hec_trainer_steps(t));
+	free(path);
+	return status;
+}
+
+hec_status checkpoint_load(const checkpoints *c, hec_trainer *t, const run_identity *identity,
+                           run_state *state, bool *found)
+{
+	char latest[NAME_MOST], *folder;
+	*found = false;
+	HEC_TRY(read_latest(c->dir, latest));
+	if (!latest[0])
+		return HEC_OK;
+	HEC_TRY(path_make(&folder, "%s/%s", c->dir, latest));
+	hec_status status = load(folder, t, identity, state);
+	free(folder);
+	*found = status == HEC_OK;
+	return status;
+}
+
+/* ---- the mean of several ---- */
+
+static hec_status add_weights(const char *folder, hec_ctx *ctx, double *sum, hec_model *like)
+{
+	hec_model *m = NULL;
+	HEC_TRY(hec_model_load(ctx, folder, &m));
+	hec_tensor from = hec_model_block(m), to = hec_model_block(like);
+	hec_status status = HEC_OK;
+	if (from.shape[0] != to.shape[0])
+		status = fail(HEC_ERR_FORMAT, "%s: holds a model of another size", folder);
+	for (int64_t i = 0; status == HEC_OK && i < to.shape[0]; i++)
+		sum[i] += (double)((const float *)from.data)[i];
+	hec_model_destroy(m);
+	return status;
+}
+
+hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t every,
+                              int64_t step, hec_model *out, int64_t *count)
+{
+	char **names, *folder;
+	size_t listed;
+	hec_tensor block = hec_model_block(out);
+	double *sum = calloc((size_t)block.shape[0], sizeof *sum);
+	*count = 0;
+	if (!sum)
+		return fail(HEC_ERR_MEMORY, "average: no memory for %lld numbers",
+		            (long long)block.shape[0]);
+	hec_status status = folder_names(c->dir, PREFIX, &names, &listed);
+	if (status != HEC_OK) {
+		free(sum);
+		return status;
+	}
+	for (size_t i = listed; i-- > 0 && status == HEC_OK && *count < n;) {
+		int64_t at;
+		if (!step_of(names[i], &at) || at > step || (every > 0 && at % every != 0))
+			continue;
+		status = path_make(&folder, "%s/%s", c->dir, names[i]);
+		if (status != HEC_OK)
+			break;
+		status = add_weights(folder, ctx, sum, out);
+		free(folder);
+		++*count;
+	}
+	for (int64_t i = 0; status == HEC_OK && *count > 0 && i < block.shape[0]; i++)
+		((float *)block.data)[i] = (float)(sum[i] / (double)*count);
+	names_free(names, listed);
+	free(sum);
+	return status;
+}

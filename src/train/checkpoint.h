@@ -1,0 +1,33 @@
+/* checkpoint.h — DIR/checkpoint: a folder for each save, and `latest`, which names the newest.
+ *
+ * A save is written into a folder of another name, flushed, renamed; only then is `latest` replaced.
+ * Killed at any moment, `latest` names a whole checkpoint, the new one or the one before. */
+#ifndef TRAIN_CHECKPOINT_H
+#define TRAIN_CHECKPOINT_H
+
+#include <hecate/train.h>
+
+#include "train/state.h"
+
+typedef struct checkpoints {
+	char *dir; /* DIR/checkpoint */
+	const hec_tokenizer *tokenizer;
+	int64_t keep;
+} checkpoints;
+
+hec_status checkpoints_open(const char *dir, checkpoints *out); /* makes DIR/checkpoint */
+void checkpoints_close(checkpoints *c);
+
+/* Saves, then removes what is older than the `keep` newest. On failure what was there before is
+ * still there. */
+hec_status checkpoint_save(const checkpoints *c, hec_trainer *trainer, const run_state *state);
+/* *found false: there is none yet. */
+hec_status checkpoint_load(const checkpoints *c, hec_trainer *trainer, const run_identity *identity,
+                           run_state *state, bool *found);
+
+/* The mean of the weights of the newest n whose step is a multiple of `every` (0: any) and at most
+ * `step`; *count of them were there. */
+hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t every,
+                              int64_t step, hec_model *out, int64_t *count);
+
+#endif

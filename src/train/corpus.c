@@ -1,0 +1,267 @@
+/* corpus.c — opening ids that lie on disk, making them where they are missing or of something else.
+ *
+ * The files are ours but lie where anyone may write: every number is checked before it is used. */
+#include "train/corpus.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "tensor/check.h"
+#include "train/lines.h"
+
+#define ENTRIES 4096 /* of the index at a time */
+
+char *path_join(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+	char *path = malloc(n + m + 1);
+	if (path) {
+		memcpy(path, a, n);
+		memcpy(path + n, b, m + 1);
+	}
+	return path;
+}
+
+/* ---- what it was made from ---- */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u; /* FNV-1a */
+	return hash;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+	return mix(hash, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
+{
+	uint64_t h = 14695981039346656037u;
+	int32_t task = (int32_t)o->task;
+	h = mix(h, &task, sizeof task);
+	h = mix(h, &o->max_source, sizeof o->max_source);
+	h = mix(h, &o->max_target, sizeof o->max_target);
+	for (size_t i = 0; i < o->n; i++) {
+		struct stat info;
+		if (stat(o->files[i], &info) != 0)
+			return fail(HEC_ERR_IO, "%s: could not be looked at: %s", o->files[i],
+			            strerror(errno));
+		int64_t about[3] = {(int64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
+		                    (int64_t)info.st_mtim.tv_nsec};
+		h = mix_text(h, o->files[i]);
+		h = mix(h, about, sizeof about);
+	}
+	int64_t vocab = hec_tokenizer_vocab(o->tokenizer);
+	for (int64_t id = 0; id < vocab; id++)
+		h = mix_text(h, hec_tokenizer_token(o->tokenizer, (int32_t)id));
+	for (size_t i = 0; i < o->n_labels; i++)
+		h = mix_text(h, o->labels[i]);
+	*out = h;
+	return HEC_OK;
+}
+
+/* ---- opening ---- */
+
+static bool read_at(int fd, void *to, size_t size, uint64_t at)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(at + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static bool size_is(int fd, uint64_t size)
+{
+	struct stat info;
+	return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == size;
+}
+
+static bool header_fits(const hec_corpus *c, uint64_t fingerprint)
+{
+	const corpus_header *h = &c->header;
+	const int64_t most = (int64_t)1 << 40;
+	if (memcmp(h->magic, CORPUS_MAGIC, sizeof h->magic) != 0 || h->version != CORPUS_VERSION ||
+	    h->task != (uint32_t)c->task || h->fingerprint != fingerprint)
+		return false;
+	if (h->count < 0 || h->count > UINT32_MAX || h->ids < 0 || h->ids > most)
+		return false;
+	return size_is(c->index, sizeof *h + (uint64_t)h->count * sizeof(corpus_entry)) &&
+	       size_is(c->tokens, (uint64_t)h->ids * sizeof(int32_t));
+}
+
+static hec_status read_lengths(hec_corpus *c)
+{
+	int64_t count = c->header.count;
+	c->lengths = malloc(count > 0 ? (size_t)count * sizeof *c->lengths : 1);
+	corpus_entry *entries = malloc(ENTRIES * sizeof *entries);
+	hec_status status = HEC_OK;
+	if (!c->lengths || !entries)
+		status = fail(HEC_ERR_MEMORY, "%s: no memory for the lengths of %lld examples",
+		              c->name, (long long)count);
+	for (int64_t i = 0; status == HEC_OK && i < count; i += ENTRIES) {
+		int64_t n = min_i64(ENTRIES, count - i);
+		uint64_t at = sizeof c->header + (uint64_t)i * sizeof *entries;
+		if (!read_at(c->index, entries, (size_t)n * sizeof *entries, at))
+			status = fail(HEC_ERR_IO, "%s: its index could not be read", c->name);
+		for (int64_t j = 0; status == HEC_OK && j < n; j++) {
+			c->lengths[i + j][0] = entries[j].source;
+			c->lengths[i + j][1] = entries[j].target;
+		}
+	}
+	free(entries);
+	return status;
+}
+
+static void take_counts(hec_corpus *c)
+{
+	const corpus_header *h = &c->header;
+	c->counts = (hec_corpus_counts){
+		.size = sizeof c->counts,
+		.lines = h->lines,
+		.examples = h->count,
+		.source_tokens = h->source_tokens,
+		.target_tokens = h->target_tokens,
+		.bad_utf8 = h->bad_utf8,
+		.empty = h->empty,
+		.too_long = h->too_long,
+		.no_tab = h->no_tab,
+		.unknown_label = h->unknown_label,
+	};
+}
+
+static int open_part(const char *path, const char *end)
+{
+	char *name = path_join(path, end);
+	int fd = name ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	free(name);
+	return fd;
+}
+
+/* *found false: there is nothing, or something else. */
+static hec_status try_open(const hec_corpus_options *o, uint64_t fingerprint, hec_corpus *c,
+                           bool *found)
+{
+	c->tokens = open_part(o->cache, ".tokens");
+	c->index = open_part(o->cache, ".index");
+	*found = c->tokens >= 0 && c->index >= 0 &&
+	         read_at(c->index, &c->header, sizeof c->header, 0) && header_fits(c, fingerprint);
+	if (*found)
+		return read_lengths(c);
+	if (c->tokens >= 0)
+		close(c->tokens);
+	if (c->index >= 0)
+		close(c->index);
+	c->tokens = c->index = -1;
+	return HEC_OK;
+}
+
+static hec_status check_options(const hec_corpus_options *o)
+{
+	HEC_TRY(CHECK_GIVEN("corpus", o->files));
+	HEC_TRY(CHECK_GIVEN("corpus", o->tokenizer));
+	HEC_TRY(CHECK_GIVEN("corpus", o->cache));
+	if (o->max_source < 2 || o->max_source > CORPUS_LONGEST || o->max_target < 2 ||
+	    o->max_target > CORPUS_LONGEST - 1)
+		return fail(HEC_ERR_ARGUMENT,
+		            "corpus: max_source is %lld and max_target %lld; 2 to %d are possible",
+		            (long long)o->max_source, (long long)o->max_target, CORPUS_LONGEST - 1);
+	if (o->task == HEC_TASK_CLASSIFY && o->n_labels < 1)
+		return fail(HEC_ERR_ARGUMENT, "corpus: no labels are given to classify by");
+	return HEC_OK;
+}
+
+static hec_status open_or_build(const hec_corpus_options *o, hec_corpus *c)
+{
+	uint64_t fingerprint = 0;
+	bool found = false;
+	c->task = o->task;
+	c->name = path_join(o->cache, ".tokens");
+	if (!c->name)
+		return fail(HEC_ERR_MEMORY, "corpus: no memory for a name");
+	c->vocab = hec_tokenizer_vocab(o->tokenizer);
+	c->mask_id = hec_tokenizer_role(o->tokenizer, "mask");
+	c->pad_id = hec_tokenizer_role(o->tokenizer, "pad");
+	c->eos_id = hec_tokenizer_role(o->tokenizer, "eos");
+	HEC_TRY(fingerprint_of(o, &fingerprint));
+	HEC_TRY(try_open(o, fingerprint, c, &found));
+	if (found)
+		return HEC_OK;
+	HEC_TRY(corpus_build(o, fingerprint));
+	HEC_TRY(try_open(o, fingerprint, c, &found));
+	return found ? HEC_OK : fail(HEC_ERR_IO, "%s: is not what was just written", c->name);
+}
+
+hec_status hec_corpus_open(const hec_corpus_options *options, hec_corpus **out)
+{
+	hec_corpus_options o = {.size = sizeof o};
+	HEC_TRY(CHECK_GIVEN("corpus", options));
+	HEC_TRY(CHECK_GIVEN("corpus", out));
+	HEC_TRY(options_take("hec_corpus_options", &o, sizeof o, options));
+	HEC_TRY(check_options(&o));
+	hec_corpus *c = calloc(1, sizeof *c);
+	if (!c)
+		return fail(HEC_ERR_MEMORY, "corpus: no memory");
+	c->tokens = c->index = -1;
+	hec_status status = open_or_build(&o, c);
+	if (status != HEC_OK) {
+		hec_corpus_close(c);
+		return status;
+	}
+	take_counts(c);
+	*out = c;
+	return HEC_OK;
+}
+
+void hec_corpus_close(hec_corpus *c)
+{
+	if (!c)
+		return;
+	if (c->tokens >= 0)
+		close(c->tokens);
+	if (c->index >= 0)
+		close(c->index);
+	free(c->lengths);
+	free(c->name);
+	free(c);
+}
+
+const hec_corpus_counts *hec_corpus_counts_of(const hec_corpus *c)
+{
+	return &c->counts;
+}
+
+uint32_t hec_corpus_checksum(const hec_corpus *c)
+{
+	return c->header.checksum;
+}
+
+hec_status corpus_read(const hec_corpus *c, int64_t i, int32_t *ids)
+{
+	corpus_entry e;
+	uint64_t at = sizeof c->header + (uint64_t)i * sizeof e;
+	if (!read_at(c->index, &e, sizeof e, at))
+		return fail(HEC_ERR_IO, "%s: the index of example %lld could not be read", c->name,
+		            (long long)i);
+	uint64_t n = (uint64_t)e.source + e.target, all = (uint64_t)c->header.ids;
+	if (e.source != c->lengths[i][0] || e.target != c->lengths[i][1] || n > all ||
+	    e.offset > all - n)
+		return fail(HEC_ERR_FORMAT, "%s: changed while it was in use (example %lld)",
+		            c->name, (long long)i);
+	if (!read_at(c->tokens, ids, n * sizeof *ids, e.offset * sizeof *ids))
+		return fail(HEC_ERR_IO, "%s: example %lld could not be read", c->name,
+		            (long long)i);
+	return HEC_OK;
+}

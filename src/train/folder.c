@@ -1,0 +1,117 @@
+/* folder.c — the few things that checkpoints do with folders. */
+#include "train/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+hec_status path_make(char **out, const char *format, ...)
+{
+	va_list args, again;
+	va_start(args, format);
+	va_copy(again, args);
+	int n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	char *path = n >= 0 ? malloc((size_t)n + 1) : NULL;
+	if (path)
+		vsnprintf(path, (size_t)n + 1, format, again);
+	va_end(again);
+	if (!path)
+		return fail(HEC_ERR_MEMORY, "no memory for a name");
+	*out = path;
+	return HEC_OK;
+}
+
+hec_status folder_make(const char *path)
+{
+	struct stat info;
+	if (mkdir(path, 0777) == 0)
+		return HEC_OK;
+	int error = errno;
+	if (error == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+		return HEC_OK;
+	return fail(HEC_ERR_IO, "%s: the folder could not be made: %s", path, strerror(error));
+}
+
+hec_status folder_flush(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Some file systems cannot flush a folder (EINVAL): then it is as safe as it gets. */
+	int error = fd < 0 || (fsync(fd) != 0 && errno != EINVAL) ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return error ? fail(HEC_ERR_IO, "%s: could not be flushed to disk: %s", path,
+	                    strerror(error))
+	             : HEC_OK;
+}
+
+void names_free(char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool add_name(char ***names, size_t *count, const char *name)
+{
+	char **more = realloc(*names, (*count + 1) * sizeof *more);
+	if (!more)
+		return false;
+	*names = more;
+	more[*count] = strdup(name);
+	return more[*count] && ++*count;
+}
+
+hec_status folder_names(const char *path, const char *prefix, char ***names, size_t *count)
+{
+	*names = NULL;
+	*count = 0;
+	DIR *dir = opendir(path);
+	if (!dir)
+		return fail(HEC_ERR_IO, "%s: could not be read: %s", path, strerror(errno));
+	bool good = true;
+	for (struct dirent *e; good && (e = readdir(dir));)
+		if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 &&
+		    strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			good = add_name(names, count, e->d_name);
+	closedir(dir);
+	if (!good) {
+		names_free(*names, *count);
+		return fail(HEC_ERR_MEMORY, "%s: no memory for its names", path);
+	}
+	if (*count > 0)
+		qsort(*names, *count, sizeof **names, by_name);
+	return HEC_OK;
+}
+
+hec_status folder_remove(const char *path)
+{
+	struct stat info;
+	if (lstat(path, &info) != 0 && errno == ENOENT)
+		return HEC_OK;
+	char **names;
+	size_t count;
+	HEC_TRY(folder_names(path, "", &names, &count));
+	for (size_t i = 0; i < count; i++) {
+		char *file;
+		if (path_make(&file, "%s/%s", path, names[i]) == HEC_OK) {
+			unlink(file);
+			free(file);
+		}
+	}
+	names_free(names, count);
+	if (rmdir(path) != 0)
+		return fail(HEC_ERR_IO, "%s: could not be removed: %s", path, strerror(errno));
+	return HEC_OK;
+}

@@ -1,0 +1,19 @@
+/* folder.h — folders: making, listing, removing, flushing. */
+#ifndef TRAIN_FOLDER_H
+#define TRAIN_FOLDER_H
+
+#include "base/status.h"
+
+hec_status folder_make(const char *path); /* HEC_OK where it is already there */
+/* The folder and the plain files in it; a folder that is not there is fine. Folders inside are left
+ * alone, and then this fails. */
+hec_status folder_remove(const char *path);
+hec_status folder_flush(const char *path);
+/* Names in it that begin with prefix, sorted; for names_free. */
+hec_status folder_names(const char *path, const char *prefix, char ***names, size_t *count);
+void names_free(char **names, size_t count);
+
+/* "a/b" for free(), by a format. */
+hec_status path_make(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

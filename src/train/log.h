@@ -1,0 +1,19 @@
+/* log.h — DIR/log.jsonl, and DIR/curve.svg drawn from it. */
+#ifndef TRAIN_LOG_H
+#define TRAIN_LOG_H
+
+#include <hecate/train.h>
+
+typedef struct log_line {
+	int64_t step, epoch, targets, skips;
+	double loss, lr, grad_norm, tokens_per_s, seconds; /* NaN: written as null */
+	const hec_train_scores *scores;                    /* NULL: no validation at this step */
+} log_line;
+
+/* Cuts what came after the step off, as if it had not happened; step 0: all. */
+hec_status log_cut(const char *path, int64_t step);
+hec_status log_add(const char *path, const log_line *line);
+
+hec_status curve_write(const char *log, const char *svg);
+
+#endif

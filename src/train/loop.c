@@ -1,0 +1,350 @@
+/* loop.c — step, report, validate, save; and again.
+ *
+ * What a step leads to (a line of the log, a validation, a checkpoint) is decided by the number of
+ * the step alone and noted in the state once it is done: a run that was stopped in between does the
+ * rest when it is resumed, and then stands where one stands that was not stopped. */
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "tensor/check.h"
+#include "train/folder.h"
+#include "train/log.h"
+#include "train/run.h"
+#include "train/schedule.h"
+
+double run_clock(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double run_seconds(const run *r)
+{
+	return r->seconds_before + run_clock() - r->begin;
+}
+
+/* ---- telling ---- */
+
+/* By the steps of this run alone: an earlier one may have been on another machine. */
+static double seconds_left(const run *r)
+{
+	int64_t taken = r->state.step - r->first_step;
+	double left = NAN, spent = run_clock() - r->first_moment;
+	if (r->o.steps > 0 && taken > 0)
+		left = spent / (double)taken * (double)(r->o.steps - r->state.step);
+	if (r->o.seconds > 0)
+		left = fmin(isnan(left) ? INFINITY : left, r->begin + r->o.seconds - run_clock());
+	return left;
+}
+
+void run_tell(run *r, hec_train_event *event)
+{
+	const run_state *s = &r->state;
+	event->size = sizeof *event;
+	event->step = s->step;
+	event->steps = r->o.steps;
+	event->epoch = s->place.epoch;
+	event->loss = s->loss_targets > 0 ? s->loss_sum / (double)s->loss_targets : NAN;
+	event->lr = r->last.lr;
+	event->tokens_per_s =
+		r->step_seconds > 0 ? (double)r->step_targets / r->step_seconds : r->tokens_per_s;
+	event->seconds = run_seconds(r);
+	event->left_s = seconds_left(r);
+	event->skips = r->trainer->skips;
+	if (r->o.progress && r->o.progress(r->o.user, event) == HEC_TRAIN_STOP)
+		r->stop = true;
+}
+
+void run_tell_kind(run *r, hec_train_event_kind kind, const char *message)
+{
+	hec_train_event event = {.kind = kind, .message = message};
+	run_tell(r, &event);
+}
+
+/* ---- one step, and what it leads to ---- */
+
+static hec_status take_step(run *r)
+{
+	run_state *s = &r->state;
+	double begin = run_clock();
+	for (int64_t i = 0; i < r->o.accumulate; i++) {
+		hec_batch batch;
+		bool ended;
+		HEC_TRY(batcher_next(r->train, &batch, &ended));
+		if (r->o.batch)
+			r->o.batch(r->o.user, s->step + 1, &batch);
+		HEC_TRY(hec_trainer_add(r->trainer, &batch));
+	}
+	r->last.size = sizeof r->last;
+	HEC_TRY(hec_trainer_apply(r->trainer, &r->last));
+	s->step = r->last.step;
+	s->place = batcher_at(r->train);
+	if (!r->last.skipped) {
+		s->loss_sum += r->last.loss * (double)r->last.targets;
+		s->loss_targets += r->last.targets;
+		s->last_norm = r->last.grad_norm;
+	}
+	r->step_targets += r->last.targets;
+	r->step_seconds += run_clock() - begin;
+	run_tell_kind(r, HEC_TRAIN_STEP, NULL);
+	return HEC_OK;
+}
+
+/* A log that cannot be written is told, and learning goes on. */
+static void report(run *r, const hec_train_scores *scores)
+{
+	run_state *s = &r->state;
+	if (r->step_seconds > 0)
+		r->tokens_per_s = (double)r->step_targets / r->step_seconds;
+	log_line line = {
+		.step = s->step,
+		.epoch = s->place.epoch,
+		.targets = s->loss_targets,
+		.skips = r->trainer->skips,
+		.loss = s->loss_targets > 0 ? s->loss_sum / (double)s->loss_targets : NAN,
+		.lr = schedule_rate(&r->trainer->options, hec_model_config_of(r->model)->width,
+	                            s->step),
+		.grad_norm = s->last_norm,
+		.tokens_per_s = r->tokens_per_s,
+		.seconds = run_seconds(r),
+		.scores = scores,
+	};
+	hec_status status = log_add(r->log, &line);
+	if (status == HEC_OK && scores)
+		status = curve_write(r->log, r->curve);
+	if (status != HEC_OK)
+		run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, hec_error_message());
+	hec_train_event event = {.kind = HEC_TRAIN_REPORT, .scores = scores};
+	run_tell(r, &event);
+	s->report_step = s->step;
+	s->loss_sum = 0;
+	s->loss_targets = 0;
+	r->step_seconds = 0;
+	r->step_targets = 0;
+}
+
+bool run_save(run *r)
+{
+	r->state.seconds = run_seconds(r);
+	hec_status status = checkpoint_save(&r->checkpoints, r->trainer, &r->state);
+	/* Without data to validate on, the last model is the one to keep. */
+	if (status == HEC_OK && !r->valid && !r->o.evaluate)
+		status = run_keep_model(r, r->model, NULL);
+	if (status != HEC_OK)
+		r->saves_failed++;
+	run_tell_kind(r, status == HEC_OK ? HEC_TRAIN_SAVED : HEC_TRAIN_SAVE_FAILED,
+	              status == HEC_OK ? NULL : hec_error_message());
+	return status == HEC_OK;
+}
+
+static bool is_due(int64_t step, int64_t every, int64_t last)
+{
+	return every > 0 && step > last && step % every == 0;
+}
+
+/* last: the run ends here, whatever the number of the step. */
+static hec_status after_step(run *r, bool last)
+{
+	run_state *s = &r->state;
+	bool can = r->valid || r->o.evaluate, given_up = false;
+	bool valid = can && (is_due(s->step, r->o.valid_every, s->valid_step) ||
+	                     (last && s->step > s->valid_step));
+	bool line = is_due(s->step, r->o.report_every, s->report_step) ||
+	            (last && s->step > s->report_step);
+	hec_train_scores scores;
+	if (valid)
+		HEC_TRY(run_validate(r, &scores, &given_up));
+	if (given_up)
+		return HEC_OK;
+	if (valid || line)
+		report(r, valid ? &scores : NULL);
+	if (is_due(s->step, r->o.save_every, 0))
+		(void)run_save(r);
+	return HEC_OK;
+}
+
+/* ---- the loop ---- */
+
+static bool has_ended(const run *r, hec_train_end *end)
+{
+	const run_state *s = &r->state;
+	if (r->stop)
+		*end = HEC_TRAIN_STOPPED;
+	else if ((r->o.steps > 0 && s->step >= r->o.steps) ||
+	         (r->o.epochs > 0 && s->place.epoch >= r->o.epochs))
+		*end = HEC_TRAIN_DONE;
+	else if (r->o.patience > 0 && s->stale >= r->o.patience)
+		*end = HEC_TRAIN_EARLY;
+	else if (r->o.seconds > 0 && run_clock() - r->begin >= r->o.seconds)
+		*end = HEC_TRAIN_TIME;
+	else
+		return false;
+	return true;
+}
+
+static hec_status finish(run *r, hec_train_end *end)
+{
+	if (*end != HEC_TRAIN_STOPPED) {
+		HEC_TRY(after_step(r, true));
+		if (r->stop)
+			*end = HEC_TRAIN_STOPPED;
+	}
+	bool saved = run_save(r);
+	char message[512] = "";
+	if (!saved) {
+		const char *why = hec_error_message();
+		size_t n = 0;
+		for (; why[n] && n + 1 < sizeof message; n++)
+			message[n] = why[n];
+		message[n] = '\0';
+	}
+	if (*end != HEC_TRAIN_STOPPED)
+		HEC_TRY(run_try_average(r));
+	run_tell_kind(r, HEC_TRAIN_END, NULL);
+	return saved ? HEC_OK : fail(HEC_ERR_IO, "the last checkpoint was not saved: %s", message);
+}
+
+static hec_status learn(run *r, hec_train_end *end)
+{
+	r->first_step = r->state.step;
+	r->first_moment = run_clock();
+	run_tell_kind(r, HEC_TRAIN_BEGIN, NULL);
+	if (r->state.step > 0 && !r->stop)
+		HEC_TRY(after_step(r, false)); /* what the step before the stop still owes */
+	while (!has_ended(r, end)) {
+		HEC_TRY(take_step(r));
+		HEC_TRY(after_step(r, false));
+	}
+	return finish(r, end);
+}
+
+/* ---- opening ---- */
+
+static hec_status check_count(const char *name, int64_t value, int64_t least)
+{
+	if (value >= least)
+		return HEC_OK;
+	return fail(HEC_ERR_ARGUMENT, "train: %s is %lld, at least %lld is needed", name,
+	            (long long)value, (long long)least);
+}
+
+static hec_status take_options(const hec_train_options *given, bool valid, hec_train_options *o)
+{
+	*o = (hec_train_options)HEC_TRAIN_OPTIONS_INIT;
+	HEC_TRY(options_take("hec_train_options", o, sizeof *o, given));
+	HEC_TRY(CHECK_GIVEN("train", o->dir));
+	HEC_TRY(check_count("steps", o->steps, 0));
+	HEC_TRY(check_count("epochs", o->epochs, 0));
+	HEC_TRY(check_count("accumulate", o->accumulate, 1));
+	HEC_TRY(check_count("report_every", o->report_every, 1));
+	HEC_TRY(check_count("valid_every", o->valid_every, 0));
+	HEC_TRY(check_count("save_every", o->save_every, 0));
+	HEC_TRY(check_count("keep", o->keep, 1));
+	HEC_TRY(check_count("average", o->average, 0));
+	HEC_TRY(check_count("patience", o->patience, 0));
+	if ((int)o->best < 0 || (int)o->best >= HEC_METRICS)
+		return fail(HEC_ERR_ARGUMENT, "train: there is no metric %d", (int)o->best);
+	if (o->best == HEC_METRIC_LOSS ? !valid && o->evaluate : !o->evaluate)
+		return fail(HEC_ERR_ARGUMENT,
+		            "train: nothing measures %s, by which the best model "
+		            "is to be kept",
+		            hec_metric_name(o->best));
+	o->trainer.steps = o->trainer.steps > 0 ? o->trainer.steps : o->steps;
+	o->keep = max_i64(o->keep, o->average);
+	return HEC_OK;
+}
+
+static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
+{
+	const hec_model_config *c = hec_model_config_of(r->model);
+	batcher_options b = {
+		.max_tokens = r->o.trainer.max_tokens,
+		.max_rows = r->o.trainer.max_rows,
+		.seed = r->o.seed,
+		.pad_id = c->pad_id >= 0 ? c->pad_id : 0,
+		.start_id = c->start_id >= 0 ? c->start_id : 0,
+		.mask_rate = r->o.mask_rate,
+	};
+	HEC_TRY(batcher_create(train, &b, &r->train));
+	b.in_order = true;
+	if (valid)
+		HEC_TRY(batcher_create(valid, &b, &r->valid));
+	r->valid_corpus = valid;
+	r->state.identity = (run_identity){
+		.seed = r->o.seed,
+		.dropout_seed = r->o.trainer.seed,
+		.max_tokens = b.max_tokens,
+		.max_rows = b.max_rows,
+		.accumulate = r->o.accumulate,
+		.data = hec_corpus_checksum(train),
+		.valid = valid ? hec_corpus_checksum(valid) : 0,
+	};
+	return HEC_OK;
+}
+
+static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
+{
+	bool found = false;
+	HEC_TRY(folder_make(r->o.dir));
+	HEC_TRY(path_make(&r->log, "%s/log.jsonl", r->o.dir));
+	HEC_TRY(path_make(&r->curve, "%s/curve.svg", r->o.dir));
+	HEC_TRY(checkpoints_open(r->o.dir, &r->checkpoints));
+	r->checkpoints.tokenizer = r->o.tokenizer;
+	r->checkpoints.keep = r->o.keep;
+	HEC_TRY(open_data(r, train, valid));
+	HEC_TRY(hec_trainer_create(r->ctx, r->model, &r->o.trainer, &r->trainer));
+	if (hec_train_can_resume(r->o.dir) && !r->o.resume)
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: holds a run already; resume it, or take another "
+		            "folder",
+		            r->o.dir);
+	run_identity identity = r->state.identity;
+	if (r->o.resume)
+		HEC_TRY(checkpoint_load(&r->checkpoints, r->trainer, &identity, &r->state, &found));
+	HEC_TRY(log_cut(r->log, r->state.report_step));
+	r->seconds_before = r->state.seconds;
+	return batcher_seek(r->train, r->state.place);
+}
+
+static void close_run(run *r)
+{
+	batcher_destroy(r->train);
+	batcher_destroy(r->valid);
+	hec_trainer_destroy(r->trainer);
+	checkpoints_close(&r->checkpoints);
+	free(r->log);
+	free(r->curve);
+}
+
+hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train, hec_corpus *valid,
+                     const hec_train_options *options, hec_train_result *result)
+{
+	HEC_TRY(CHECK_GIVEN("train", ctx));
+	HEC_TRY(CHECK_GIVEN("train", model));
+	HEC_TRY(CHECK_GIVEN("train", train));
+	HEC_TRY(CHECK_GIVEN("train", options));
+	run r = {.ctx = ctx, .model = model, .begin = run_clock()};
+	hec_train_end end = HEC_TRAIN_DONE;
+	HEC_TRY(take_options(options, valid != NULL, &r.o));
+	hec_status status = open_run(&r, train, valid);
+	if (status == HEC_OK)
+		status = learn(&r, &end);
+	if (result && r.trainer)
+		*result = (hec_train_result){
+			.size = sizeof *result,
+			.end = end,
+			.step = r.state.step,
+			.epoch = r.state.place.epoch,
+			.skips = r.trainer->skips,
+			.best_step = r.state.best_step[r.o.best],
+			.best = r.state.best[r.o.best],
+			.seconds = run_seconds(&r),
+			.saves_failed = r.saves_failed,
+		};
+	close_run(&r);
+	return status;
+}

@@ -1,0 +1,148 @@
+/* reader.c — lines through zlib, which also passes plain files through: there is one way to read.
+ *
+ * The buffer holds one line of the longest allowed length and slides: a line of a gigabyte without
+ * an end takes no more memory than a short one. */
+#include "train/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "text/utf8.h"
+
+#define BUFFER (READER_LONGEST + ((size_t)64 << 10))
+
+struct reader {
+	gzFile file;
+	char *path;
+	char *buffer;
+	size_t begin, end; /* what is read and not yet given away */
+	bool ended;
+};
+
+static hec_status open_regular(const char *path, int *fd)
+{
+	struct stat info;
+	/* O_NONBLOCK: a pipe that nobody writes to must not hang us before it is refused. */
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return fail(HEC_ERR_IO, "%s: could not be opened: %s", path, strerror(errno));
+	if (fstat(*fd, &info) == 0 && S_ISREG(info.st_mode))
+		return HEC_OK;
+	close(*fd);
+	return fail(HEC_ERR_IO, "%s: is no regular file; text is read twice", path);
+}
+
+hec_status reader_open(const char *path, reader **out)
+{
+	int fd;
+	HEC_TRY(open_regular(path, &fd));
+	reader *r = calloc(1, sizeof *r);
+	if (r) {
+		r->path = strdup(path);
+		r->buffer = malloc(BUFFER);
+		r->file = gzdopen(fd, "rb");
+	}
+	if (!r || !r->path || !r->buffer || !r->file) {
+		if (!r || !r->file)
+			close(fd);
+		reader_close(r);
+		return fail(HEC_ERR_MEMORY, "%s: no memory to read it", path);
+	}
+	(void)gzbuffer(r->file, 128 << 10);
+	*out = r;
+	return HEC_OK;
+}
+
+void reader_close(reader *r)
+{
+	if (!r)
+		return;
+	if (r->file)
+		(void)gzclose_r(r->file);
+	free(r->path);
+	free(r->buffer);
+	free(r);
+}
+
+/* Reads on behind what is there. */
+static hec_status read_more(reader *r)
+{
+	if (r->begin > 0) {
+		memmove(r->buffer, r->buffer + r->begin, r->end - r->begin);
+		r->end -= r->begin;
+		r->begin = 0;
+	}
+	int n = gzread(r->file, r->buffer + r->end, (unsigned)(BUFFER - r->end));
+	int error = Z_OK;
+	const char *text = gzerror(r->file, &error);
+	/* A gzip file that is cut short ends with Z_BUF_ERROR after its last whole bytes. */
+	if (n < 0 || error == Z_BUF_ERROR)
+		return fail(HEC_ERR_IO, "%s: could not be read: %s", r->path,
+		            error == Z_ERRNO ? strerror(errno) : text);
+	r->end += (size_t)n;
+	r->ended = n == 0;
+	return HEC_OK;
+}
+
+/* Finds the end of the line that starts at begin: *length up to it, *skip with it. A line that
+ * does not fit is drained; of it only its first bytes are left. */
+static hec_status find_end(reader *r, size_t *length, size_t *skip, bool *whole)
+{
+	size_t seen = 0;
+	*whole = true;
+	for (;;) {
+		char *at = memchr(r->buffer + r->begin + seen, '\n', r->end - r->begin - seen);
+		if (at) {
+			*length = (size_t)(at - (r->buffer + r->begin));
+			*skip = *length + 1;
+			return HEC_OK;
+		}
+		seen = r->end - r->begin;
+		if (r->ended) {
+			*length = *skip = seen;
+			return HEC_OK;
+		}
+		if (seen > READER_LONGEST) {
+			*whole = false;
+			r->begin = r->end = 0;
+			seen = 0;
+		}
+		HEC_TRY(read_more(r));
+	}
+}
+
+static bool is_blank(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (!strchr(" \t\v\f\r", text[i]) || text[i] == '\0')
+			return false;
+	return true;
+}
+
+hec_status reader_next(reader *r, line *out, bool *more)
+{
+	size_t length, skip;
+	bool whole;
+	HEC_TRY(find_end(r, &length, &skip, &whole));
+	*more = skip > 0 || !whole;
+	if (!*more)
+		return HEC_OK;
+	const char *text = r->buffer + r->begin;
+	r->begin += skip;
+	if (length > 0 && text[length - 1] == '\r')
+		length--;
+	*out = (line){text, length, LINE_GOOD};
+	if (!whole || length > READER_LONGEST)
+		out->kind = LINE_TOO_LONG;
+	else if (is_blank(text, length))
+		out->kind = LINE_EMPTY;
+	else if (utf8_valid(text, length) < length)
+		out->kind = LINE_BAD_UTF8;
+	return HEC_OK;
+}

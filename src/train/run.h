@@ -1,0 +1,53 @@
+/* run.h — a run of learning: what the loop, validation and saving share. */
+#ifndef TRAIN_RUN_H
+#define TRAIN_RUN_H
+
+#include <hecate/train.h>
+
+#include "train/batch.h"
+#include "train/checkpoint.h"
+#include "train/state.h"
+#include "train/trainer.h"
+
+typedef struct run {
+	hec_ctx *ctx;
+	hec_model *model;
+	hec_train_options o;
+	hec_trainer *trainer;
+	hec_corpus *valid_corpus; /* or NULL */
+	batcher *train, *valid;
+	checkpoints checkpoints;
+	char *log, *curve;
+	run_state state;
+	hec_step_report last;
+	double begin;                     /* when this run began: a moment of run_clock */
+	double seconds_before;            /* of earlier ones */
+	double step_seconds;              /* since the last report */
+	int64_t step_targets;             /* since the last report, of this run */
+	double rate;                      /* targets a second, smoothed, to say what is left */
+	double tokens_per_s;              /* of the last report */
+	int64_t first_step, saves_failed; /* of this run */
+	double first_moment;
+	bool stop;
+} run;
+
+double run_clock(void); /* seconds */
+double run_seconds(const run *r);
+
+/* Tells the program; what it answers may set r->stop. */
+void run_tell(run *r, hec_train_event *event);
+void run_tell_kind(run *r, hec_train_event_kind kind, const char *message);
+
+/* Loss over all of valid, and what evaluate finds. *given_up: the program asked to stop. */
+hec_status run_scores(run *r, hec_model *model, hec_train_scores *scores, bool *given_up);
+/* Validates the model as it is, and keeps it where it is the best so far by some metric. */
+hec_status run_validate(run *r, hec_train_scores *scores, bool *given_up);
+/* At the end: the mean of the last checkpoints, where it is better. */
+hec_status run_try_average(run *r);
+
+/* A failure is told and counted, not returned: the last good checkpoint is still there. */
+bool run_save(run *r);
+/* The model (and the tokenizer) into DIR, or DIR/best/NAME. */
+hec_status run_keep_model(run *r, const hec_model *model, const char *metric);
+
+#endif

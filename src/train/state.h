@@ -1,0 +1,37 @@
+/* state.h — where a run stands: everything that a resumed run needs besides weights and moments. */
+#ifndef TRAIN_STATE_H
+#define TRAIN_STATE_H
+
+#include <hecate/train.h>
+
+#include "train/batch.h"
+
+/* What must be as it was, or the same batches would not come. */
+typedef struct run_identity {
+	uint64_t seed, dropout_seed;
+	int64_t max_tokens, max_rows, accumulate;
+	uint32_t data, valid; /* checksums; valid 0: none */
+} run_identity;
+
+typedef struct run_state {
+	run_identity identity;
+	int64_t step;
+	batch_place place;
+	/* since the last report */
+	double loss_sum;
+	int64_t loss_targets, report_step;
+	double last_norm;
+	double seconds; /* of learning */
+	/* by metric; best_step 0: none yet */
+	double best[HEC_METRICS];
+	int64_t best_step[HEC_METRICS];
+	int64_t stale; /* validations since the best by the chosen metric */
+	int64_t valid_step, saves_failed;
+} run_state;
+
+hec_status state_write(const char *path, const run_state *state);
+hec_status state_read(const char *path, run_state *state);
+/* HEC_ERR_FORMAT with what differs. */
+hec_status identity_check(const char *path, const run_identity *was, const run_identity *is);
+
+#endif

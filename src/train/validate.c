@@ -1,0 +1,146 @@
+/* validate.c — how good the model is, and whether it is the best so far. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "train/folder.h"
+#include "train/run.h"
+
+static const char *const names[HEC_METRICS] = {"loss", "bleu", "chrf", "accuracy"};
+
+const char *hec_metric_name(hec_metric metric)
+{
+	return (int)metric >= 0 && (int)metric < HEC_METRICS ? names[metric] : "?";
+}
+
+static bool is_better(hec_metric metric, double value, double than)
+{
+	return metric == HEC_METRIC_LOSS ? value < than : value > than;
+}
+
+static hec_status valid_loss(run *r, const hec_model *model, double *loss, bool *given_up)
+{
+	double sum = 0;
+	int64_t targets = 0, done = 0, total = hec_corpus_counts_of(r->valid_corpus)->examples;
+	/* The same batches each time: epoch 0, also of what mlm hides. */
+	HEC_TRY(batcher_seek(r->valid, (batch_place){0, 0}));
+	for (bool ended = false; !ended && !*given_up;) {
+		hec_batch batch;
+		HEC_TRY(batcher_next(r->valid, &batch, &ended));
+		HEC_TRY(trainer_pass(r->ctx, r->trainer->arena, model, &batch, NULL, 0, NULL, &sum,
+		                     &targets));
+		done += batch.targets.shape[0];
+		hec_train_event event = {.kind = HEC_TRAIN_VALIDATE, .done = done, .total = total};
+		run_tell(r, &event);
+		*given_up = r->stop;
+	}
+	*loss = targets > 0 ? sum / (double)targets : NAN;
+	return HEC_OK;
+}
+
+hec_status run_scores(run *r, hec_model *model, hec_train_scores *scores, bool *given_up)
+{
+	*given_up = false;
+	*scores = (hec_train_scores){.size = sizeof *scores};
+	for (int i = 0; i < HEC_METRICS; i++)
+		scores->value[i] = NAN;
+	if (r->valid)
+		HEC_TRY(valid_loss(r, model, &scores->value[HEC_METRIC_LOSS], given_up));
+	if (!r->o.evaluate || *given_up)
+		return HEC_OK;
+	hec_status status = r->o.evaluate(r->o.user, r->ctx, model, scores);
+	if (status != HEC_ERR_CANCELLED)
+		return status;
+	*given_up = r->stop = true;
+	return HEC_OK;
+}
+
+hec_status run_keep_model(run *r, const hec_model *model, const char *metric)
+{
+	char *dir, *parent;
+	HEC_TRY(path_make(&parent, "%s/best", r->o.dir));
+	hec_status status =
+		metric ? path_make(&dir, "%s/%s", parent, metric) : path_make(&dir, "%s", r->o.dir);
+	if (status != HEC_OK) {
+		free(parent);
+		return status;
+	}
+	if (metric)
+		status = folder_make(parent);
+	if (status == HEC_OK)
+		status = folder_make(dir);
+	if (status == HEC_OK)
+		status = hec_model_save(r->ctx, model, r->o.dtype, dir);
+	if (status == HEC_OK && r->o.tokenizer)
+		status = hec_tokenizer_save(r->o.tokenizer, dir);
+	free(dir);
+	free(parent);
+	return status;
+}
+
+/* A model that could not be saved is not the best: the one on the disk is. */
+static bool keep_if_better(run *r, const hec_model *model, hec_metric metric, double value)
+{
+	run_state *s = &r->state;
+	if (!isfinite(value) ||
+	    (s->best_step[metric] > 0 && !is_better(metric, value, s->best[metric])))
+		return false;
+	bool chosen = metric == r->o.best;
+	if (run_keep_model(r, model, chosen ? NULL : hec_metric_name(metric)) != HEC_OK) {
+		r->saves_failed++;
+		run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, hec_error_message());
+		return false;
+	}
+	s->best[metric] = value;
+	s->best_step[metric] = s->step;
+	return true;
+}
+
+hec_status run_validate(run *r, hec_train_scores *scores, bool *given_up)
+{
+	HEC_TRY(run_scores(r, r->model, scores, given_up));
+	if (*given_up)
+		return HEC_OK;
+	bool best = false;
+	for (int i = 0; i < HEC_METRICS; i++) {
+		bool better = keep_if_better(r, r->model, (hec_metric)i, scores->value[i]);
+		best = best || (better && (hec_metric)i == r->o.best);
+	}
+	r->state.stale = best ? 0 : r->state.stale + 1;
+	r->state.valid_step = r->state.step;
+	hec_train_event event = {.kind = HEC_TRAIN_SCORES, .scores = scores, .better = best};
+	run_tell(r, &event);
+	return HEC_OK;
+}
+
+static hec_status try_average(run *r, hec_model *mean)
+{
+	int64_t count;
+	bool given_up;
+	hec_train_scores scores;
+	HEC_TRY(checkpoint_average(&r->checkpoints, r->ctx, r->o.average, r->o.save_every,
+	                           r->state.step, mean, &count));
+	if (count < 2)
+		return HEC_OK;
+	HEC_TRY(hec_model_pack(r->ctx, mean, false));
+	HEC_TRY(run_scores(r, mean, &scores, &given_up));
+	if (given_up)
+		return HEC_OK;
+	bool better = keep_if_better(r, mean, r->o.best, scores.value[r->o.best]);
+	hec_train_event event = {.kind = HEC_TRAIN_SCORES,
+	                         .scores = &scores,
+	                         .better = better,
+	                         .message = "the mean of the last checkpoints"};
+	run_tell(r, &event);
+	return HEC_OK;
+}
+
+hec_status run_try_average(run *r)
+{
+	hec_model *mean = NULL;
+	if (r->o.average < 2 || (!r->valid && !r->o.evaluate))
+		return HEC_OK;
+	HEC_TRY(hec_model_like(r->model, &mean));
+	hec_status status = try_average(r, mean);
+	hec_model_destroy(mean);
+	return status;
+}

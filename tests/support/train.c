@@ -1,0 +1,87 @@
+/* train.c — small worlds to learn in. */
+#include "support/train.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+lab lab_open(uint64_t seed)
+{
+	lab l = {.k = kit_open(seed)};
+	snprintf(l.dir, sizeof l.dir, "/tmp/hecate-test-XXXXXX");
+	CHECK(&l.k, mkdtemp(l.dir), "no folder could be made under /tmp");
+	return l;
+}
+
+void lab_close(lab *l)
+{
+	char command[192];
+	hec_tokenizer_destroy(l->tokenizer);
+	snprintf(command, sizeof command, "chmod -R u+rwx %s; rm -rf %s", l->dir, l->dir);
+	CHECK(&l->k, system(command) == 0, "%s is left", l->dir);
+	kit_close(&l->k);
+}
+
+const char *lab_path(const lab *l, const char *name)
+{
+	static char paths[4][256];
+	static int next;
+	char *path = paths[next++ % 4];
+	snprintf(path, sizeof paths[0], "%s/%s", l->dir, name);
+	return path;
+}
+
+void lab_write(const lab *l, const char *name, const void *data, size_t size)
+{
+	FILE *f = fopen(lab_path(l, name), "wb");
+	CHECK(&l->k, f && fwrite(data, 1, size, f) == size && fclose(f) == 0,
+	      "%s could not be written", name);
+}
+
+void lab_write_pairs(lab *l, const char *source, const char *target, int n)
+{
+	static const char *const digits[10] = {"null", "eins",  "zwei",   "drei", "vier",
+	                                       "fünf", "sechs", "sieben", "acht", "neun"};
+	FILE *a = fopen(lab_path(l, source), "w"), *b = fopen(lab_path(l, target), "w");
+	CHECK(&l->k, a && b, "no files could be made");
+	for (int i = 0; i < n; i++) {
+		int length = (int)draw_in(&l->k, 1, 7);
+		for (int j = 0; j < length; j++) {
+			uint32_t digit = draw(&l->k) % 10;
+			fprintf(a, "%s%u", j ? " " : "", digit);
+			fprintf(b, "%s%s", j ? " " : "", digits[digit]);
+		}
+		fputc('\n', a);
+		fputc('\n', b);
+	}
+	CHECK(&l->k, fclose(a) == 0 && fclose(b) == 0, "files could not be written");
+}
+
+void lab_learn_tokenizer(lab *l, const char *source, const char *target)
+{
+	const char *files[2] = {lab_path(l, source), lab_path(l, target)};
+	hec_bpe_train_options o = HEC_BPE_TRAIN_OPTIONS_INIT;
+	hec_lines *lines;
+	o.vocab = 290;
+	o.threads = 1;
+	OK(&l->k, hec_lines_open(HEC_TASK_TRANSLATE, files, 2, &lines));
+	OK(&l->k, hec_bpe_train(&o, hec_lines_next, lines, &l->tokenizer));
+	hec_lines_close(lines);
+}
+
+hec_corpus *lab_corpus(const lab *l, const char *source, const char *target, const char *cache)
+{
+	const char *files[2] = {lab_path(l, source), lab_path(l, target)};
+	hec_corpus_options o = {.size = sizeof o,
+	                        .task = HEC_TASK_TRANSLATE,
+	                        .files = files,
+	                        .n = 2,
+	                        .tokenizer = l->tokenizer,
+	                        .max_source = 24,
+	                        .max_target = 24,
+	                        .cache = lab_path(l, cache)};
+	hec_corpus *corpus = NULL;
+	OK(&l->k, hec_corpus_open(&o, &corpus));
+	return corpus;
+}
