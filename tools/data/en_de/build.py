@@ -1,0 +1,217 @@
+"""Reads the unpacked packages, cleans, splits by document, writes the corpus and a table of it.
+
+    python3 build.py UNPACKED OUT
+"""
+import hashlib
+import sys
+from collections import Counter
+from pathlib import Path
+
+import clean
+from sources import all_sources, read_packages
+
+# Pairs of each source in the validation set, and as many in the test set: 2,000 together.
+HELD_OUT = {"dictionary": 400, "office-help": 350, "manual": 250, "documents": 250, "user-help": 250,
+            "descriptions": 200, "stories": 150, "mozilla": 50, "office": 0, "programs": 100}
+# An English text keeps so many German ones, and the other way round.
+MOST_OF_ONE = 2
+# A document with more pairs than this would cost training too much if it were held out.
+LARGEST_HELD_OUT = 900
+
+
+def rank(*words):
+    """A number that looks random and is the same everywhere."""
+    return int.from_bytes(hashlib.sha256("\0".join(words).encode()).digest()[:8], "big")
+
+
+def gather(source, found, dropped):
+    """{document: [(en, de)]} of clean pairs."""
+    documents = {}
+    for name, pairs in found:
+        good = []
+        for en, de in pairs:
+            de = clean.same_case(en, de)
+            reason = clean.why_not(en, de)
+            if reason:
+                dropped[source, reason] += 1
+            else:
+                good.append((en, de))
+        if good:
+            documents.setdefault(name, []).extend(good)
+    return documents
+
+
+def worth_testing(en, de):
+    return clean.is_sentence(en) and clean.is_sentence(de)
+
+
+def hold_out(source, documents):
+    """Whole documents in a shuffled order go to valid and test in turn until each has enough."""
+    wanted = HELD_OUT[source]
+    chosen = {"valid": [], "test": []}
+    count = {"valid": 0, "test": 0}
+    taken = Counter()
+    # A dictionary's line is small: a few too many cost nothing and replace repeats.
+    enough = wanted * 2.5
+    for name in sorted(documents, key=lambda n: rank(source, n)):
+        split = min(count, key=lambda s: (count[s], s))
+        if count[split] >= enough:
+            break
+        pairs = documents[name]
+        good = sum(worth_testing(*p) for p in pairs)
+        if good == 0 or len(pairs) > LARGEST_HELD_OUT:
+            continue
+        # One large document shall not be the whole of a source's share.
+        good = min(good, max(20, wanted // 4))
+        chosen[split].append(name)
+        count[split] += good
+        taken[split] += 1
+    return chosen
+
+
+class Repeats:
+    """Refuses what was there before: the same pair, or one side with too many others already."""
+
+    def __init__(self):
+        self.pairs, self.en, self.de = set(), Counter(), Counter()
+
+    def add(self, a, b):
+        if (a, b) in self.pairs or self.en[a] >= MOST_OF_ONE or self.de[b] >= MOST_OF_ONE:
+            return False
+        self.pairs.add((a, b))
+        self.en[a] += 1
+        self.de[b] += 1
+        return True
+
+    def knows_a_side(self, a, b):
+        return a in self.en or b in self.de
+
+
+_SMALL = frozenset("to the a an something somebody of in be".split())
+COMMON = 4
+
+
+def drop_rare_words(sources, dropped):
+    """Of the dictionary's words and phrases only those stay that the sentences of all sources also use."""
+    count = Counter()
+    for documents in sources.values():
+        for pairs in documents.values():
+            for en, de in pairs:
+                if worth_testing(en, de):
+                    count.update(set(clean.words(en)))
+    documents = sources["dictionary"]
+    for name, pairs in list(documents.items()):
+        good = []
+        for en, de in pairs:
+            content = [w for w in clean.words(en) if w not in _SMALL]
+            if clean.is_sentence(en) or all(count[w] >= COMMON for w in content):
+                good.append((en, de))
+        dropped["dictionary", "rare words"] += len(pairs) - len(good)
+        if good:
+            documents[name] = good
+        else:
+            del documents[name]
+
+
+def split(sources, dropped):
+    """{"train" | "valid" | "test": [(source, en, de)]}; nothing held out has a side met in training."""
+    out = {"train": [], "valid": [], "test": []}
+    held = {source: hold_out(source, documents) for source, documents in sources.items()}
+    repeats = Repeats()
+    for source, documents in sources.items():
+        away = set(held[source]["valid"]) | set(held[source]["test"])
+        for name in documents:
+            if name in away:
+                continue
+            for en, de in documents[name]:
+                if repeats.add(clean.key(en), clean.key(de)):
+                    out["train"].append((source, en, de))
+                else:
+                    dropped[source, "repeated"] += 1
+    for part in ("valid", "test"):
+        for source, documents in sources.items():
+            fresh = []
+            for name in held[source][part]:
+                of_this = []
+                for en, de in documents[name]:
+                    a, b = clean.key(en), clean.key(de)
+                    if not worth_testing(en, de) or repeats.knows_a_side(a, b):
+                        continue
+                    repeats.add(a, b)
+                    of_this.append((source, en, de))
+                of_this.sort(key=lambda p: rank("pick", p[1], p[2]))
+                fresh += of_this[:max(20, HELD_OUT[source] // 4)]
+            fresh.sort(key=lambda p: rank("pick", p[1], p[2]))
+            out[part] += fresh[:HELD_OUT[source]]
+    for part, pairs in out.items():
+        pairs.sort(key=lambda p: rank("order", part, p[1], p[2]))
+    return out, held
+
+
+def table(sources, parts, packages):
+    licences = {}
+    for uses in packages.values():
+        for source, licence in uses:
+            licences.setdefault(source, set()).update(licence.split(","))
+    licences["descriptions"] = {"GPL-2+", "as the package"}
+    lines = [f"{'source':<13} {'documents':>9} {'train':>8} {'sentences':>9} {'valid':>6} {'test':>6} "
+             f"{'words en':>9} {'words de':>9}  licence"]
+    total = Counter()
+    for source, documents in sources.items():
+        row = Counter(documents=len(documents))
+        for part, pairs in parts.items():
+            for s, en, de in pairs:
+                if s != source:
+                    continue
+                row[part] += 1
+                if part == "train":
+                    row["sentences"] += worth_testing(en, de)
+                    row["en"] += len(en.split())
+                    row["de"] += len(de.split())
+        total += row
+        lines.append(_row(source, row, ", ".join(sorted(licences.get(source, {"?"})))))
+    lines.append(_row("all", total, ""))
+    return "\n".join(lines) + "\n"
+
+
+def _row(name, row, licence):
+    return (f"{name:<13} {row['documents']:>9,} {row['train']:>8,} {row['sentences']:>9,} {row['valid']:>6,} "
+            f"{row['test']:>6,} {row['en']:>9,} {row['de']:>9,}  {licence}").rstrip()
+
+
+def versions(root, packages):
+    debs = sorted((root.parent / "debs").glob("*.deb"))
+    return "".join(f"{d.name[:-4]}\n" for d in debs if d.name.split("_")[0] in packages)
+
+
+def main():
+    root, out = Path(sys.argv[1]), Path(sys.argv[2])
+    packages = read_packages(Path(__file__).parent / "packages.txt")
+    dropped, sources = Counter(), {}
+    for source, found in all_sources(root, packages):
+        sources[source] = gather(source, found, dropped)
+        kept = sum(map(len, sources[source].values()))
+        print(f"en-de: {source}: {len(sources[source]):,} documents, {kept:,} pairs", file=sys.stderr)
+        if not kept:
+            sys.exit(f"en-de: {source} gave nothing: is the cache complete?")
+    drop_rare_words(sources, dropped)
+    parts, held = split(sources, dropped)
+    out.mkdir(parents=True, exist_ok=True)
+    for part, pairs in parts.items():
+        for i, language in ((1, "en"), (2, "de")):
+            (out / f"{part}.{language}").write_text("".join(p[i] + "\n" for p in pairs), "utf-8")
+        (out / f"{part}.source").write_text("".join(p[0] + "\n" for p in pairs), "utf-8")
+    text = table(sources, parts, packages)
+    why = Counter()
+    for (_, reason), n in dropped.items():
+        why[reason] += n
+    text += "left out: " + ", ".join(f"{r} {n:,}" for r, n in sorted(why.items())) + "\n"
+    names = "".join(f"{part} {source}: {name}\n" for source in held if source != "dictionary"
+                    for part in ("valid", "test") for name in held[source][part])
+    (out / "sources.txt").write_text(text + "\nheld-out documents\n" + names
+                                     + "\npackages\n" + versions(root, packages), "utf-8")
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
