@@ -25,6 +25,7 @@
 #include <hecate/param.h>
 #include <hecate/position.h>
 #include <hecate/random.h>
+#include <hecate/score.h>
 #include <hecate/session.h>
 #include <hecate/status.h>
 #include <hecate/tensor.h>

@@ -35,5 +35,6 @@ extern const command command_explain;
 extern const command command_train;
 extern const command command_bench;
 extern const command command_tokenize;
+extern const command command_score;
 
 #endif

@@ -19,6 +19,7 @@ static const command *const commands[] = {
 	&command_train,
 	&command_bench,
 	&command_tokenize,
+	&command_score,
 };
 #define MESSAGE_MOST 2048 /* bytes */
 #define COMMANDS (sizeof commands / sizeof commands[0])

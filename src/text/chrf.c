@@ -1,0 +1,81 @@
+/* chrf.c — F2 of the mean precision and recall of character n-grams, n = 1 … 6 (Popović 2015), with
+ * sacrebleu's choices: white space is left out; an order that the reference lacks counts nothing of
+ * the hypothesis; orders that either side lacks in the whole corpus are left out of the mean. */
+#include "text/chrf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "text/characters.h"
+
+#define BETA2 4.0 /* β² */
+
+/* The characters of text that are not white space; returns how many. */
+static size_t read_symbols(const char *text, size_t bytes, uint32_t *to)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t n = 0;
+	for (size_t length; bytes > 0; at += length, bytes -= length) {
+		uint32_t c = character_read(at, bytes, &length);
+		if (!character_is_space(c))
+			to[n++] = c;
+	}
+	return n;
+}
+
+hec_status chrf_add(chrf *c, const char *hypothesis, const char *reference)
+{
+	size_t bytes_h = strlen(hypothesis), bytes_r = strlen(reference), most, size;
+	if (!size_add(bytes_h, bytes_r, &most) || !size_mul(most, sizeof(uint32_t), &size))
+		return fail(HEC_ERR_MEMORY, "chrF: texts of %zu and %zu bytes are too long",
+		            bytes_h, bytes_r);
+	if (most > c->capacity) {
+		uint32_t *symbols = realloc(c->symbols, size);
+		if (!symbols)
+			return fail(HEC_ERR_MEMORY, "chrF: no memory for %zu characters", most);
+		c->symbols = symbols;
+		c->capacity = most;
+	}
+	size_t n_h = 0, n_r = 0;
+	if (most > 0) {
+		n_h = read_symbols(hypothesis, bytes_h, c->symbols);
+		n_r = read_symbols(reference, bytes_r, c->symbols + n_h);
+	}
+	uint64_t shared[CHRF_ORDER] = {0};
+	if (n_h > 0 && n_r > 0)
+		HEC_TRY(ngram_shared(&c->room, c->symbols, n_h, c->symbols + n_h, n_r, CHRF_ORDER,
+		                     shared));
+	for (int n = 1; n <= CHRF_ORDER; n++) {
+		uint64_t reference_total = ngram_total(n_r, n);
+		c->hypothesis[n - 1] += reference_total ? ngram_total(n_h, n) : 0;
+		c->reference[n - 1] += reference_total;
+		c->shared[n - 1] += shared[n - 1];
+	}
+	return HEC_OK;
+}
+
+double chrf_score(const chrf *c)
+{
+	double precision = 0, recall = 0;
+	int orders = 0;
+	for (int i = 0; i < CHRF_ORDER; i++) {
+		if (c->hypothesis[i] == 0 || c->reference[i] == 0)
+			continue;
+		precision += (double)c->shared[i] / (double)c->hypothesis[i];
+		recall += (double)c->shared[i] / (double)c->reference[i];
+		orders++;
+	}
+	if (orders == 0 || precision + recall == 0)
+		return 0;
+	precision /= orders;
+	recall /= orders;
+	return 100 * ((1 + BETA2) * precision * recall / (BETA2 * precision + recall));
+}
+
+void chrf_free(chrf *c)
+{
+	free(c->symbols);
+	ngram_room_free(&c->room);
+	*c = (chrf){0};
+}
