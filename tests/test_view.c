@@ -96,24 +96,25 @@ static void blocks_without_colour_look_like_this(void **state)
 	o.top = 2;
 	drawn d = draw_view(&small_view, HEC_VIEW_TEXT, &o);
 	assert_string_equal(
-		d.text, "Cross-attention  layer 0 of 1, heads 0 to 1\n"
-			"down: each token as it is written; across: what it looks at in the source\n"
-			"\n"
-			"     <          <\n"
-			"     s     é    s     é\n"
-			"     > x 猫e    > x 猫e\n"
-			"     head 0     head 1\n"
-			"   a 5 ▓▓· ·    · · ██·\n"
-			"  bc 1 ░░▒▒▒▒   · ▒▒▒▒▓▓\n"
-			"  猫 10· · ·    3 ██· ·\n"
-			"\n"
-			"  · is 0; ░ ▒ ▓ █ are equal parts of 0 to 1\n"
-			"  in tenths, left out of the shades, as heads rest there: <s>\n"
-			"\n"
-			"Most looked at  mean over these heads\n"
-			"   a  .50 猫    .25 <s>\n"
-			"  bc  .47 ée    .28 猫\n"
-			"  猫  .63 <s>   .38 x\n");
+		d.text,
+		"Cross-attention  layer 0 of 1, heads 0 to 1\n"
+		"down: each token as it is written; across: what it looks at in the source\n"
+		"\n"
+		"     <          <\n"
+		"     s     é    s     é\n"
+		"     > x 猫e    > x 猫e\n"
+		"     head 0     head 1\n"
+		"   a 5 ▓▓           ██\n"
+		"  bc 1 ░░▒▒▒▒     ▒▒▒▒▓▓\n"
+		"  猫 10         3 ██\n"
+		"\n"
+		"  · is little; ░ ▒ ▓ █ are quarters of 0 to 1\n"
+		"  in tenths, left out of the shades, as heads rest there: <s>\n"
+		"\n"
+		"Most looked at  mean over these heads\n"
+		"   a  .50 猫    .25 <s>\n"
+		"  bc  .47 ée    .28 猫\n"
+		"  猫  .63 <s>   .38 x\n");
 	free(d.text);
 }
 
@@ -126,16 +127,17 @@ static void one_head_is_large_and_shows_its_numbers(void **state)
 	o.title = "Mine\x1b[31m";
 	drawn d = draw_view(&small_view, HEC_VIEW_TEXT, &o);
 	assert_string_equal(
-		d.text, "Mine\xEF\xBF\xBD[31m  layer 0 of 1, head 0 of 2\n"
-			"down: each token as it is written; across: what it looks at in the source\n"
-			"\n"
-			"      <s>    x   猫   ée\n"
-			"   a  .50 █.50    ·    ·\n"
-			"  bc  .10 ▒.15 ▓.30 █.45\n"
-			"  猫  1.0    ·    ·    ·\n"
-			"\n"
-			"  · is 0; ░ ▒ ▓ █ are equal parts of 0 to 0.5\n"
-			"  left out of the shades, as heads rest there: <s>\n");
+		d.text,
+		"Mine\xEF\xBF\xBD[31m  layer 0 of 1, head 0 of 2\n"
+		"down: each token as it is written; across: what it looks at in the source\n"
+		"\n"
+		"      <s>    x   猫   ée\n"
+		"   a  .50 █.50\n"
+		"  bc  .10 ▒.15 ▓.30 █.45\n"
+		"  猫  1.0\n"
+		"\n"
+		"  · is little; ░ ▒ ▓ █ are quarters of 0 to 0.5\n"
+		"  left out of the shades, as heads rest there: <s>\n");
 	free(d.text);
 }
 
@@ -297,7 +299,7 @@ static void sinks_do_not_dim_the_rest(void **state)
 	v.sink = NULL;
 	d = draw_view(&v, HEC_VIEW_TEXT, NULL);
 	assert_non_null(strstr(d.text, "0 to 0.99"));
-	assert_non_null(strstr(d.text, "░.06"));
+	assert_non_null(strstr(d.text, "·.06"));
 	free(d.text);
 }
 

@@ -76,12 +76,14 @@ static void put_background(page *p, const look *l, double heat, bool sink)
 	}
 }
 
-/* Exactly nothing, and four equal parts of the rest. */
+/* Nothing at all, next to nothing, and four equal parts of the rest. */
+#define LITTLE (1.0 / 16)
+
 static const char *shade(double heat)
 {
-	static const char *const shades[] = {"·", "░", "▒", "▓", "█"};
+	static const char *const shades[] = {"░", "▒", "▓", "█"};
 	int part = (int)(heat * 4);
-	return shades[heat == 0 ? 0 : 1 + (part < 3 ? part : 3)];
+	return heat == 0 ? " " : heat < LITTLE ? "·" : shades[part < 3 ? part : 3];
 }
 
 static void put_cell(page *p, const look *l, double heat, bool sink)
@@ -90,12 +92,14 @@ static void put_cell(page *p, const look *l, double heat, bool sink)
 		put_background(p, l, heat, sink);
 		page_text(p, "  \x1b[0m");
 	} else if (heat == 0) {
-		page_text(p, "·");
-		page_spaces(p, 1);
+		page_spaces(p, CELL);
 	} else if (sink) { /* in tenths */
 		int tenths = (int)(heat * 10 + 0.5);
 		page_add(p, "%d", tenths);
 		page_spaces(p, tenths < 10);
+	} else if (heat < LITTLE) {
+		page_text(p, shade(heat));
+		page_spaces(p, 1);
 	} else {
 		page_text(p, shade(heat));
 		page_text(p, shade(heat));
@@ -324,7 +328,7 @@ static void put_number(page *p, double weight)
 {
 	int hundredths = (int)(weight * 100 + 0.5);
 	if (weight == 0)
-		page_text(p, "  ·");
+		page_spaces(p, 3);
 	else if (hundredths >= 100)
 		page_text(p, "1.0");
 	else
@@ -341,8 +345,8 @@ static void put_large_cell(page *p, const look *l, int64_t t, int64_t s)
 		page_text(p, heat > 0.55 ? "\x1b[38;5;232m" : "\x1b[38;5;252m");
 		page_spaces(p, width - 4);
 	} else {
-		page_spaces(p, width - 5);
-		page_text(p, sink || heat == 0 ? " " : shade(heat));
+		page_spaces(p, width - 5 + (sink || heat == 0));
+		page_text(p, sink || heat == 0 ? "" : shade(heat));
 	}
 	put_number(p, look_weight(l, l->layer, l->head, t, s));
 	if (colour)
@@ -463,7 +467,7 @@ static void put_legend(page *p, const look *l)
 	put_ink(p, l, INK_FAINT);
 	if (plain) {
 		page_spaces(p, INDENT);
-		flow_words(&f, "· is 0; ░ ▒ ▓ █ are equal parts of 0 to");
+		flow_words(&f, "· is little; ░ ▒ ▓ █ are quarters of 0 to");
 	} else {
 		put_ramp(p, l, false);
 		f.used = INDENT + 2 + CELL * RAMP_CELLS;
