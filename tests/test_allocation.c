@@ -1,6 +1,7 @@
 /* test_allocation.c — promise 7: a repeated call asks the system for no memory; and the memory of
  * attention grows with T + S, not with T · S. Built with --wrap for every way to ask for memory. */
 #include "support/calls.h"
+#include "support/models.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -113,6 +114,57 @@ static void a_training_step_of_a_layer_allocates_nothing(void **state)
 	}
 }
 
+/* Everything that is repeated: learning, packing, sources, tokens, beams that move. */
+static void use_model(kit *k, hec_model *m, hec_model *grad, hec_session *s, model_batch *batch,
+                      const hec_model_loss *loss, hec_tensor *logits)
+{
+	const int32_t from[] = {1, 0, 3, 3};
+	double sum;
+	int64_t count;
+	hec_tensor ids, one;
+	OK(k, hec_model_pack(k->ctx, m, true));
+	OK(k, hec_model_learn(k->ctx, k->arena, m, &batch->input, loss, NULL, grad, &sum, &count));
+	OK(k, hec_session_start(s, 2, &batch->input.ids, batch->length));
+	OK(k, hec_tensor_reshape(&batch->input.decoder_ids, 2, (int64_t[]){4, 3}, &ids));
+	OK(k, hec_session_step(s, &ids, NULL, logits));
+	OK(k, hec_session_reorder(s, from));
+	OK(k, hec_session_keep(s, (int64_t[]){1}, 1));
+	OK(k, hec_tensor_slice(&batch->input.ids, 0, 0, 1, &one));
+	OK(k, hec_session_add(s, 1, &one, batch->length));
+	OK(k, hec_tensor_slice(&ids, 1, 0, 1, &ids));
+	OK(k, hec_session_step(s, &ids, NULL, logits));
+}
+
+static void a_model_learns_and_writes_without_allocating(void **state)
+{
+	(void)state;
+	kit k = kit_open(5150);
+	for (int n = 0; n < MODEL_VARIANTS; n++) {
+		hec_model_config config = model_variant(FORM_BOTH, n, HEC_HEAD_LM, 0.1);
+		hec_model *m = model_open(&k, &config, HEC_F32), *grad = NULL;
+		hec_session *s = NULL;
+		hec_session_options o = HEC_SESSION_OPTIONS_INIT;
+		o.sources = o.beams = 2;
+		model_batch batch;
+		hec_model_loss loss = HEC_MODEL_LOSS_INIT;
+		batch_open(&batch, &k, m, 2, 5, 6, true);
+		loss.targets = batch.input.decoder_ids;
+		OK(&k, hec_model_like(m, &grad));
+		OK(&k, hec_model_pack(k.ctx, m, true));
+		OK(&k, hec_session_create(k.ctx, m, &o, &s));
+		hec_tensor logits = make(&k, HEC_F32, SHAPE(4, 7));
+		use_model(&k, m, grad, s, &batch, &loss, &logits);
+		long before = atomic_load(&asked);
+		use_model(&k, m, grad, s, &batch, &loss, &logits);
+		CHECK(&k, atomic_load(&asked) == before, "variant %d: %ld allocations", n,
+		      atomic_load(&asked) - before);
+		hec_session_destroy(s);
+		hec_model_destroy(m);
+		hec_model_destroy(grad);
+	}
+	kit_close(&k);
+}
+
 static void packing_again_takes_no_more_of_the_arena(void **state)
 {
 	(void)state;
@@ -180,6 +232,7 @@ int main(void)
 		cmocka_unit_test(the_counter_counts),
 		cmocka_unit_test(no_call_allocates_when_repeated),
 		cmocka_unit_test(a_training_step_of_a_layer_allocates_nothing),
+		cmocka_unit_test(a_model_learns_and_writes_without_allocating),
 		cmocka_unit_test(packing_again_takes_no_more_of_the_arena),
 		cmocka_unit_test(the_memory_of_attention_grows_with_T_plus_S),
 		cmocka_unit_test(attention_over_16384_tokens_needs_less_than_64_MB),

@@ -172,7 +172,7 @@ typedef struct cache_args {
 	const hec_tensor *x; /* append: [B, T, G, K] new rows; reorder: [B, S, G, K] the source */
 	const int32_t
 		*index; /* append: position [B] of the first new row; reorder: source row [B] */
-	const int32_t *length;   /* reorder: rows to move [B]; NULL: all */
+	const int32_t *length;   /* [B] rows to put (append) or to move (reorder); NULL: all */
 	const hec_tensor *cache; /* [B, S, G, K] written; reorder: not x */
 } cache_args;
 

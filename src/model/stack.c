@@ -33,13 +33,13 @@ static bool has_relative(const model_stack *s)
 }
 
 /* Layer i's part of weights [L·B, H, T, S]; NULL where there are none. */
-static hec_status layer_weights(const hec_tensor *all, int64_t i, int64_t B, hec_tensor *part,
-                                hec_tensor **out)
+static hec_status layer_weights(const stack_call *call, const hec_tensor *all, int64_t i, int64_t B,
+                                hec_tensor *part, hec_tensor **out)
 {
 	*out = NULL;
-	if (!is_present(all))
+	if (!is_present(all) || (call->only > 0 && call->only != i + 1))
 		return HEC_OK;
-	HEC_TRY(hec_tensor_slice(all, 0, i * B, B, part));
+	HEC_TRY(hec_tensor_slice(all, 0, call->only > 0 ? 0 : i * B, B, part));
 	*out = part;
 	return HEC_OK;
 }
@@ -50,8 +50,8 @@ static hec_status layer_fwd(const stack_call *call, const model_stack *s, int64_
 {
 	hec_tensor self_part, cross_part, *weights, *cross_weights;
 	const int64_t B = x->shape[0];
-	HEC_TRY(layer_weights(&call->weights, i, B, &self_part, &weights));
-	HEC_TRY(layer_weights(&call->cross_weights, i, B, &cross_part, &cross_weights));
+	HEC_TRY(layer_weights(call, &call->weights, i, B, &self_part, &weights));
+	HEC_TRY(layer_weights(call, &call->cross_weights, i, B, &cross_part, &cross_weights));
 	if (s->encoder)
 		return hec_encoder_layer_fwd(call->ctx, call->arena, &s->encoder[i], x,
 		                             &masks->self, call->key, y, weights,

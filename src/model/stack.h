@@ -18,6 +18,7 @@ typedef struct stack_call {
 	hec_tensor memory;          /* [B, S, C] where the layers have cross-attention */
 	const int32_t *memory_length;
 	hec_tensor weights, cross_weights; /* [L·B, H, T, T], [L·B, H, T, S] written; or absent */
+	int64_t only; /* > 0: weights are [B, H, T, S], of layer only − 1 alone */
 } stack_call;
 
 typedef struct embed_kept {

@@ -1,6 +1,6 @@
 /* decoder_layer.c — self-attention, cross-attention (where there is one) and feed-forward: two or
  * three sublayers in a row. */
-#include <hecate/decoder_layer.h>
+#include "nn/decoder_layer.h"
 
 #include "base/status.h"
 #include "nn/param.h"
@@ -158,6 +158,21 @@ hec_status hec_decoder_layer_fwd(hec_ctx *ctx, hec_arena *arena, const hec_decod
 		hec_arena_rewind(arena, mark);
 	else
 		*kept = k;
+	return status;
+}
+
+hec_status decoder_layer_step(hec_ctx *ctx, hec_arena *arena, const hec_decoder_layer *layer,
+                              const hec_tensor *x, const multi_head_cache *self,
+                              const multi_head_cache *cross, hec_tensor *y)
+{
+	size_t mark = hec_arena_used(arena);
+	sublayer list[MAX_SUBLAYERS];
+	int n = list_sublayers(layer, NULL, NULL, NULL, NULL, NULL, list);
+	list[0].cache = self;
+	if (has_cross(layer))
+		list[1].cache = cross;
+	hec_status status = sublayers_fwd(ctx, arena, list, n, x, NULL, y, NULL);
+	hec_arena_rewind(arena, mark);
 	return status;
 }
 

@@ -22,13 +22,6 @@
 
 enum { SITE_Q, SITE_K, SITE_V, SITE_WEIGHTS, SITE_OUT };
 
-/* q, k and v, or their gradients: rows as the projections see them, heads as attention does. */
-typedef struct heads {
-	hec_tensor q_rows;  /* [B·T, H·K], or with k and v behind in self-attention */
-	hec_tensor kv_rows; /* [B·S, G·K + G·D]; self-attention: the same rows as q_rows */
-	hec_tensor q, k, v; /* [B, T, H, K], [B, S, G, K], [B, S, G, D] */
-} heads;
-
 struct hec_multi_head_kept {
 	heads in;
 	hec_tensor joined; /* [B, T, H, D] */
@@ -176,9 +169,8 @@ static hec_status list_projections(const hec_multi_head_config *c, const hec_mul
 	return HEC_OK;
 }
 
-/* The buffers, and the heads as views of them. */
-static hec_status make_heads(hec_arena *arena, const hec_multi_head_config *c, hec_dtype dtype,
-                             int64_t B, int64_t T, int64_t S, bool cross, heads *h)
+hec_status heads_make(hec_arena *arena, const hec_multi_head_config *c, hec_dtype dtype, int64_t B,
+                      int64_t T, int64_t S, bool cross, heads *h)
 {
 	int64_t q = q_width(c), kv = kv_width(c), k = c->kv_heads * c->d_k, first = cross ? 0 : q;
 	HEC_TRY(hec_arena_tensor(arena, dtype, 2, (int64_t[]){B * T, cross ? q : q + kv},
@@ -219,7 +211,7 @@ static hec_status turn_heads(hec_ctx *ctx, const hec_rotary *rotary, bool invers
 	return hec_rotary_apply(ctx, rotary, inverse, &h->k, NULL, &h->k);
 }
 
-static hec_attention_desc attention_desc(const hec_multi_head_config *c, const hec_dropout_key *key)
+hec_attention_desc multi_head_desc(const hec_multi_head_config *c, const hec_dropout_key *key)
 {
 	return (hec_attention_desc){
 		.size = sizeof(hec_attention_desc),
@@ -250,15 +242,18 @@ hec_status multi_head_check(hec_ctx *ctx, hec_arena *arena, const hec_multi_head
 	                            memory ? memory->shape[1] : x->shape[1]);
 }
 
-static hec_status project(hec_ctx *ctx, const hec_multi_head *layer, const hec_tensor *x,
-                          const hec_tensor *memory, heads *h)
+hec_status multi_head_project(hec_ctx *ctx, const hec_multi_head *layer, const hec_tensor *x,
+                              const hec_tensor *memory, bool cross, heads *h)
 {
 	projection list[3];
 	int count;
-	HEC_TRY(list_projections(&layer->config, layer, memory != NULL, list, &count));
+	HEC_TRY(list_projections(&layer->config, layer, cross, list, &count));
 	for (int i = 0; i < count; i++) {
+		const hec_tensor *from = list[i].from_memory ? memory : x;
 		hec_tensor in, out;
-		HEC_TRY(view_rows("multi-head: input", list[i].from_memory ? memory : x, &in));
+		if (!from)
+			continue;
+		HEC_TRY(view_rows("multi-head: input", from, &in));
 		HEC_TRY(hec_tensor_slice(list[i].to_kv ? &h->kv_rows : &h->q_rows, 1,
 		                         list[i].column, list[i].width, &out));
 		HEC_TRY(hec_linear_fwd(ctx, &list[i].linear, HEC_ACT_NONE, &in, NULL, &out, NULL));
@@ -266,9 +261,9 @@ static hec_status project(hec_ctx *ctx, const hec_multi_head *layer, const hec_t
 	return HEC_OK;
 }
 
-static hec_status project_out(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
-                              const hec_dropout_key *key, const hec_tensor *joined,
-                              const hec_tensor *residual, hec_tensor *y)
+hec_status multi_head_join(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                           const hec_dropout_key *key, const hec_tensor *joined,
+                           const hec_tensor *residual, hec_tensor *y)
 {
 	const hec_multi_head_config *c = &layer->config;
 	hec_tensor in, out, added;
@@ -305,21 +300,21 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *
 	hec_multi_head_kept local, *k = &local;
 	if (kept)
 		HEC_TRY(hec_arena_alloc(arena, sizeof *k, (void **)&k));
-	HEC_TRY(make_heads(arena, c, x->dtype, B, T, S, memory != NULL, &k->in));
+	HEC_TRY(heads_make(arena, c, x->dtype, B, T, S, memory != NULL, &k->in));
 	HEC_TRY(hec_arena_tensor(arena, x->dtype, 4, (int64_t[]){B, T, c->heads, c->d_v},
 	                         &k->joined));
 	HEC_TRY(hec_arena_tensor(arena, x->dtype, 3, (int64_t[]){B, c->heads, T}, &k->lse));
 
-	HEC_TRY(project(ctx, layer, x, memory, &k->in));
+	HEC_TRY(multi_head_project(ctx, layer, x, memory, memory != NULL, &k->in));
 	HEC_TRY(dropout_heads(ctx, c, key, &k->in));
 	HEC_TRY(turn_heads(ctx, layer->rotary, false, &k->in));
-	hec_attention_desc desc = attention_desc(c, key);
+	hec_attention_desc desc = multi_head_desc(c, key);
 	HEC_TRY(hec_attention_fwd(ctx, &desc, &k->in.q, &k->in.k, &k->in.v, mask, &k->joined,
 	                          kept || weights ? &k->lse : NULL));
 	if (weights)
 		HEC_TRY(hec_attention_weights(ctx, &desc, NULL, &k->in.q, &k->in.k, mask, &k->lse,
 		                              weights));
-	HEC_TRY(project_out(ctx, arena, layer, key, &k->joined, residual, y));
+	HEC_TRY(multi_head_join(ctx, arena, layer, key, &k->joined, residual, y));
 	if (kept)
 		*kept = k;
 	return HEC_OK;
@@ -409,9 +404,9 @@ static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_multi_head 
 	hec_tensor djoined;
 	heads d;
 	HEC_TRY(hec_arena_tensor(arena, x->dtype, 4, kept->joined.shape, &djoined));
-	HEC_TRY(make_heads(arena, c, x->dtype, B, T, S, memory != NULL, &d));
+	HEC_TRY(heads_make(arena, c, x->dtype, B, T, S, memory != NULL, &d));
 	HEC_TRY(project_out_bwd(ctx, arena, layer, key, dy, &kept->joined, &djoined, grad));
-	hec_attention_desc desc = attention_desc(c, key);
+	hec_attention_desc desc = multi_head_desc(c, key);
 	HEC_TRY(hec_attention_bwd(ctx, &desc, &kept->in.q, &kept->in.k, &kept->in.v, mask,
 	                          &kept->joined, &kept->lse, &djoined, &d.q, &d.k, &d.v, dbias));
 	HEC_TRY(turn_heads(ctx, layer->rotary, true, &d));

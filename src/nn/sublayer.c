@@ -66,6 +66,8 @@ static hec_status part_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *s, co
                            const hec_tensor *r, const hec_dropout_key *key, hec_tensor *sum,
                            sublayer_kept *kept)
 {
+	if (s->attention && s->cache)
+		return multi_head_step(ctx, arena, s->attention, in, s->cache, r, sum);
 	if (s->attention)
 		return multi_head_fwd(ctx, arena, s->attention, in, s->memory, s->mask, key, r, sum,
 		                      s->weights, kept ? &kept->attention : NULL);
@@ -161,7 +163,7 @@ static hec_status check_all(hec_ctx *ctx, hec_arena *arena, const sublayer *list
 {
 	for (int i = 0; i < n; i++) {
 		const sublayer *s = &list[i];
-		if (!s->attention)
+		if (!s->attention || s->cache)
 			continue;
 		HEC_TRY(multi_head_check(ctx, arena, s->attention, x, s->memory, s->mask,
 		                         grads ? grads[i].dbias : NULL));

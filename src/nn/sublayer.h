@@ -21,9 +21,10 @@ typedef struct sublayer {
 	const hec_norm *norm;
 	const hec_linear *residual; /* NULL: the identity */
 	bool norm_first;
-	const hec_tensor *memory; /* attention: what it looks at; NULL: x itself */
-	const hec_mask *mask;     /* attention: or NULL */
-	hec_tensor *weights;      /* attention: written when asked for, or NULL */
+	const hec_tensor *memory;             /* attention: what it looks at; NULL: x itself */
+	const hec_mask *mask;                 /* attention: or NULL */
+	hec_tensor *weights;                  /* attention: written when asked for, or NULL */
+	const struct multi_head_cache *cache; /* attention: goes on from here; or NULL */
 } sublayer;
 
 /* The gradients of a sublayer, in step with it; all are added to. */

@@ -70,6 +70,7 @@ SCENARIO(attention)
 SCENARIO(encoder_layer)
 SCENARIO(decoder_layer)
 SCENARIO(models)
+SCENARIO(sessions)
 SCENARIO(views)
 
 /* A repeated call asks the system for nothing. */
@@ -149,6 +150,7 @@ int main(void)
 		cmocka_unit_test(encoder_layer_when_memory_is_refused),
 		cmocka_unit_test(decoder_layer_when_memory_is_refused),
 		cmocka_unit_test(models_when_memory_is_refused),
+		cmocka_unit_test(sessions_when_memory_is_refused),
 		cmocka_unit_test(views_when_memory_is_refused),
 		cmocka_unit_test(a_second_step_allocates_nothing),
 		cmocka_unit_test(an_arena_of_any_size_is_enough_or_an_error),

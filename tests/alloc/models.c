@@ -60,6 +60,46 @@ static void steps(world *w, hec_model **model, hec_model **grad)
 	add_bits(w, &block);
 }
 
+static hec_status write(world *w, hec_session *s, const int32_t *ids, hec_tensor *logits)
+{
+	(void)w;
+	hec_tensor sources = hec_tensor_2d((void *)(uintptr_t)ids, HEC_I32, B, 7),
+		   tokens = hec_tensor_2d((void *)(uintptr_t)ids, HEC_I32, 2 * B, 3);
+	const int32_t from[2 * B] = {1, 0, 3, 3};
+	hec_status status = hec_session_start(s, B, &sources, NULL);
+	if (status == HEC_OK)
+		status = hec_session_step(s, &tokens, NULL, logits);
+	if (status == HEC_OK)
+		status = hec_session_reorder(s, from);
+	return status == HEC_OK ? hec_session_step(s, &tokens, NULL, logits) : status;
+}
+
+static void session_steps(world *w, hec_model **model, hec_session **session)
+{
+	static const int32_t ids[B * 7] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7};
+	hec_tensor logits;
+	hec_session_options o = HEC_SESSION_OPTIONS_INIT;
+	o.sources = B;
+	o.beams = 2;
+	o.keep_attention = true;
+	BEGIN(w);
+	const hec_model_config config = small_config();
+	MAKE2(w, &logits, 2 * B, V);
+	CALL(w, hec_model_create(w->ctx, &config, HEC_F32, 11, model));
+	CALL(w, hec_session_create(w->ctx, *model, &o, session));
+	CALL(w, write(w, *session, ids, &logits));
+	add_bits(w, &logits);
+}
+
+void sessions(world *w)
+{
+	hec_model *model = NULL;
+	hec_session *session = NULL;
+	session_steps(w, &model, &session);
+	hec_session_destroy(session);
+	hec_model_destroy(model);
+}
+
 void models(world *w)
 {
 	hec_model *model = NULL, *grad = NULL;

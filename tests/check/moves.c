@@ -268,12 +268,12 @@ static void make_cache(trial *t, bool reorder)
 		B = 4, S = 1024, G = 8, K = 64, T = reorder ? S : 1;
 	cache_args *a = &t->args.cache;
 	*a = (cache_args){.index = t->lengths[0]};
-	if (reorder && rng_chance(&t->r, 0.5))
+	if (rng_chance(&t->r, 0.5))
 		a->length = t->lengths[1];
 	for (int64_t b = 0; b < B; b++) {
 		t->lengths[0][b] =
 			(int32_t)(reorder ? rng_below(&t->r, B) : rng_below(&t->r, S - T + 1));
-		t->lengths[1][b] = (int32_t)rng_below(&t->r, S + 1);
+		t->lengths[1][b] = (int32_t)rng_below(&t->r, (reorder ? S : T) + 1);
 	}
 	trial_note(t, "B %lld S %lld T %lld G %lld K %lld%s", (long long)B, (long long)S,
 	           (long long)T, (long long)G, (long long)K, a->length ? " length" : "");

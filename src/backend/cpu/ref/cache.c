@@ -1,13 +1,25 @@
 /* cache.c — keys and values of earlier tokens: new rows put at each sequence's end, and whole
  * sequences exchanged when a beam search keeps other hypotheses. */
+#include <string.h>
+
 #include "backend/cpu/ref/real.h"
 #include "backend/cpu/ref/slots.h"
 #include "backend/cpu/rows.h"
+
+static bool heads_are_dense(const hec_tensor *x)
+{
+	return x->stride[3] == 1 && x->stride[2] == x->shape[3];
+}
 
 /* All heads of one position. */
 static void copy_position(const hec_tensor *x, int64_t b, int64_t t, const hec_tensor *y, int64_t c,
                           int64_t s)
 {
+	if (heads_are_dense(x) && heads_are_dense(y)) {
+		memcpy(at_4d(y, c, s, 0, 0), at_4d(x, b, t, 0, 0),
+		       (size_t)(x->shape[2] * x->shape[3]) * sizeof(real));
+		return;
+	}
 	for (int64_t g = 0; g < x->shape[2]; g++) {
 		for (int64_t i = 0; i < x->shape[3]; i++)
 			*at_4d(y, c, s, g, i) = *at_4d(x, b, t, g, i);
@@ -21,7 +33,8 @@ static void append_rows(const void *args, int64_t begin, int64_t end, void *scra
 	int64_t T = a->x->shape[1];
 	for (int64_t row = begin; row < end; row++) {
 		int64_t b = row / T, t = row % T;
-		copy_position(a->x, b, t, a->cache, b, a->index[b] + t);
+		if (!a->length || t < a->length[b])
+			copy_position(a->x, b, t, a->cache, b, a->index[b] + t);
 	}
 }
 

@@ -1,0 +1,256 @@
+/* session.c — making a session, and moving its rows.
+ *
+ * All memory is one arena. Its size is found at creation: everything is laid out in a reserved arena
+ * and the largest calls are made there in a dry context. */
+#include "model/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "tensor/check.h"
+
+#define DRY_ADDRESSES ((size_t)1 << 42)
+
+/* ---- rows and sources exchanged ---- */
+
+hec_status hec_session_reorder(hec_session *s, const int32_t *from)
+{
+	HEC_TRY(CHECK_GIVEN("session", s));
+	HEC_TRY(CHECK_GIVEN("session", from));
+	const int64_t beams = s->cache.beams, rows = s->live * beams;
+	for (int64_t r = 0; r < rows; r++) {
+		if (from[r] < 0 || from[r] >= rows || from[r] / beams != r / beams)
+			return fail(HEC_ERR_ARGUMENT,
+			            "session: row %lld from row %d, which is not one of its "
+			            "source's %lld",
+			            (long long)r, (int)from[r], (long long)beams);
+	}
+	return cache_reorder(s->ctx, &s->cache, from, rows);
+}
+
+hec_status hec_session_keep(hec_session *s, const int64_t *keep, int64_t n)
+{
+	HEC_TRY(CHECK_GIVEN("session", s));
+	if (n < 0 || n > s->live || (n > 0 && !keep))
+		return fail(HEC_ERR_ARGUMENT, "session: %lld of %lld sources are to stay",
+		            (long long)n, (long long)s->live);
+	for (int64_t i = 0; i < n; i++) {
+		if (keep[i] < 0 || keep[i] >= s->live || (i > 0 && keep[i] <= keep[i - 1]))
+			return fail(HEC_ERR_ARGUMENT,
+			            "session: source %lld is to stay at place %lld: the numbers "
+			            "must rise, below %lld",
+			            (long long)keep[i], (long long)i, (long long)s->live);
+	}
+	HEC_TRY(cache_keep(s->ctx, &s->cache, keep, n));
+	s->live = n;
+	return HEC_OK;
+}
+
+/* ---- making and unmaking ---- */
+
+static hec_status take_options(const hec_model *m, const hec_session_options *given,
+                               hec_session_options *o)
+{
+	*o = (hec_session_options)HEC_SESSION_OPTIONS_INIT;
+	HEC_TRY(options_take("hec_session_options", o, sizeof *o, given));
+	const hec_model_config *c = &m->config;
+	if (!model_has_decoder(m) || c->head != HEC_HEAD_LM)
+		return fail(HEC_ERR_ARGUMENT, "session: the model has no %s to write with",
+		            model_has_decoder(m) ? "head for words" : "decoder");
+	const struct {
+		const char *name;
+		int64_t *value, otherwise;
+		const hec_position_config *bound;
+	} sizes[] = {{"sources", &o->sources, 1, NULL},
+	             {"beams", &o->beams, 1, NULL},
+	             {"max_source", &o->max_source, c->encoder.position.max, &c->encoder.position},
+	             {"max_target", &o->max_target, c->decoder.position.max, &c->decoder.position}};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const hec_position_config *p = sizes[i].bound;
+		if (i == 2 && !model_has_encoder(m)) {
+			o->max_source = 0;
+			continue;
+		}
+		if (*sizes[i].value == 0)
+			*sizes[i].value = sizes[i].otherwise;
+		const bool bounded =
+			p && p->kind != HEC_POSITION_NONE && p->kind != HEC_POSITION_RELATIVE;
+		const int64_t most = bounded ? p->max : INT32_MAX / 4;
+		if (*sizes[i].value < 1 || *sizes[i].value > most)
+			return fail(HEC_ERR_ARGUMENT, "session: %s is %lld, not 1 … %lld",
+			            sizes[i].name, (long long)*sizes[i].value, (long long)most);
+	}
+	if (o->sources > INT32_MAX / 4 / o->beams)
+		return fail(HEC_ERR_ARGUMENT, "session: %lld sources of %lld beams",
+		            (long long)o->sources, (long long)o->beams);
+	return HEC_OK;
+}
+
+/* The most tokens that any group has: as measure() tries them. */
+static int64_t group_tokens(const hec_session_options *o)
+{
+	const int64_t step = min_i64(o->max_target, PIECE) * o->beams,
+		      rows = o->sources * min_i64(o->max_target, PIECE) * o->beams,
+		      encoder = o->max_source;
+	return max_i64(max_i64(step, min_i64(rows, STEP_TOKENS)),
+	               max_i64(encoder, min_i64(encoder * o->sources, ENCODER_TOKENS)));
+}
+
+static hec_status make_numbers(hec_arena *arena, int64_t n, int32_t **out)
+{
+	void *memory;
+	HEC_TRY(hec_arena_alloc(arena, (size_t)n * sizeof **out, &memory));
+	*out = memory;
+	return HEC_OK;
+}
+
+/* Everything that stays from call to call, in s->arena. */
+static hec_status lay_out(hec_session *s)
+{
+	const hec_model *m = s->model;
+	const hec_session_options *o = &s->options;
+	const int64_t rows = o->sources * o->beams, tokens = group_tokens(o);
+	HEC_TRY(cache_make(s->arena, m, o, &s->cache));
+	HEC_TRY(hec_arena_tensor(s->arena, m->dtype, 2, (int64_t[]){rows, m->config.width},
+	                         &s->last));
+	HEC_TRY(make_numbers(s->arena, tokens, &s->ids));
+	HEC_TRY(make_numbers(s->arena, tokens, &s->at));
+	HEC_TRY(make_numbers(s->arena, rows, &s->take));
+	HEC_TRY(make_numbers(s->arena, rows, &s->done));
+	HEC_TRY(make_numbers(s->arena, rows, &s->keys));
+	if (m->decoder.config->position.kind != HEC_POSITION_RELATIVE)
+		return HEC_OK;
+	/* Tokens that are not real look back past the first key: hence twice the length. */
+	return hec_relative_bias_fwd(s->ctx, s->arena, &m->decoder.relative, 2 * o->max_target,
+	                             o->max_target, 0, &s->line);
+}
+
+/* The largest calls of each form: for each number of sources that may go together, the most tokens
+ * that each of them can then have. */
+static hec_status measure(hec_session *s)
+{
+	const hec_session_options *o = &s->options;
+	session_cache *c = &s->cache;
+	const size_t mark = hec_arena_used(s->arena);
+	memset(s->ids, 0, (size_t)group_tokens(o) * sizeof *s->ids);
+	for (int64_t n = 1; model_has_encoder(s->model) && n <= o->sources; n++) {
+		const int64_t S =
+			min_i64(o->max_source, n == 1 ? o->max_source : ENCODER_TOKENS / n);
+		if (S < 1)
+			break;
+		for (int64_t i = 0; i < n; i++)
+			c->source_length[i] = (int32_t)S;
+		HEC_TRY(session_encode(s, 0, n, S));
+		hec_arena_rewind(s->arena, mark);
+	}
+	const int64_t piece = min_i64(o->max_target, PIECE);
+	for (int64_t n = 1; n <= o->sources; n++) {
+		const int64_t rows = n * o->beams,
+			      T = min_i64(piece, n == 1 ? piece : STEP_TOKENS / rows);
+		if (T < 1)
+			break;
+		for (int64_t r = 0; r < rows; r++) {
+			s->take[r] = (int32_t)T;
+			c->length[r] = (int32_t)(o->max_target - T - (r == 0 && o->max_target > T));
+		}
+		HEC_TRY(session_feed(s, 0, rows, T));
+		hec_arena_rewind(s->arena, mark);
+	}
+	hec_tensor lse;
+	return hec_arena_tensor(
+		s->arena, s->model->dtype, 2,
+		(int64_t[]){s->model->config.decoder.attention.heads, o->max_target}, &lse);
+}
+
+/* Lays out and measures in addresses alone; *bytes is what the arena must hold. */
+static hec_status measure_dry(hec_session *s, size_t *bytes)
+{
+	hec_ctx *working = s->ctx;
+	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
+	options.threads = hec_ctx_threads(working);
+	options.isa = hec_ctx_isa(working);
+	HEC_TRY(hec_ctx_create_dry(&options, &s->ctx));
+	hec_status status = hec_arena_create_reserved(DRY_ADDRESSES, &s->arena);
+	if (status == HEC_OK)
+		status = lay_out(s);
+	if (status == HEC_OK)
+		status = measure(s);
+	if (status == HEC_OK)
+		*bytes = hec_arena_peak(s->arena);
+	hec_arena_destroy(s->arena);
+	hec_ctx_destroy(s->ctx);
+	s->arena = NULL;
+	s->ctx = working;
+	return status;
+}
+
+void hec_session_destroy(hec_session *s)
+{
+	if (!s)
+		return;
+	hec_arena_destroy(s->arena);
+	free(s);
+}
+
+static hec_status build(hec_session *s)
+{
+	size_t bytes = 0;
+	HEC_TRY(measure_dry(s, &bytes));
+	HEC_TRY(hec_arena_create(bytes, &s->arena));
+	return lay_out(s);
+}
+
+hec_status hec_session_create(hec_ctx *ctx, const hec_model *model,
+                              const hec_session_options *options, hec_session **out)
+{
+	HEC_TRY(CHECK_GIVEN("session", ctx));
+	HEC_TRY(CHECK_GIVEN("session", model));
+	HEC_TRY(CHECK_GIVEN("session", out));
+	hec_session_options o;
+	HEC_TRY(take_options(model, options, &o));
+	hec_session *s = calloc(1, sizeof *s);
+	if (!s)
+		return fail(HEC_ERR_MEMORY, "session: no memory");
+	s->ctx = ctx;
+	s->model = model;
+	s->options = o;
+	hec_status status = build(s);
+	if (status != HEC_OK)
+		hec_session_destroy(s);
+	else
+		*out = s;
+	return status;
+}
+
+const hec_model *hec_session_model(const hec_session *s)
+{
+	return s->model;
+}
+
+hec_ctx *hec_session_ctx(const hec_session *s)
+{
+	return s->ctx;
+}
+
+const hec_session_options *hec_session_options_of(const hec_session *s)
+{
+	return &s->options;
+}
+
+size_t hec_session_bytes(const hec_session *s)
+{
+	return hec_arena_peak(s->arena);
+}
+
+int64_t hec_session_sources(const hec_session *s)
+{
+	return s->live;
+}
+
+int64_t hec_session_length(const hec_session *s, int64_t row)
+{
+	return row >= 0 && row < s->live * s->cache.beams ? s->cache.length[row] : 0;
+}
