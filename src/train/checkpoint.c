@@ -123,7 +123,13 @@ static hec_status publish(const checkpoints *c, const char *folder, const char *
 	return status;
 }
 
-/* Nothing depends on this: where it fails, too much is kept. */
+static bool is_regular(const checkpoints *c, int64_t step)
+{
+	return c->every == 0 || step % c->every == 0;
+}
+
+/* Nothing depends on this: where it fails, too much is kept. What a stop left in between does not
+ * count, so that a run that was stopped often keeps what one keeps that was not. */
 static void tidy(const checkpoints *c, const char *latest)
 {
 	char **names, *path;
@@ -135,8 +141,9 @@ static void tidy(const checkpoints *c, const char *latest)
 	for (size_t i = count; i-- > 0;) {
 		bool half = strncmp(names[i], HALF_DONE, strlen(HALF_DONE)) == 0;
 		bool is_step = step_of(names[i], &step);
-		bool stays = is_step && step <= newest && kept < c->keep;
-		kept += stays;
+		bool regular = is_step && is_regular(c, step) && step <= newest && kept < c->keep;
+		bool stays = regular || (is_step && step == newest);
+		kept += regular;
 		if ((half || (is_step && !stays)) &&
 		    path_make(&path, "%s/%s", c->dir, names[i]) == HEC_OK) {
 			(void)folder_remove(path);
@@ -229,8 +236,8 @@ static hec_status add_weights(const char *folder, hec_ctx *ctx, double *sum, hec
 	return status;
 }
 
-hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t every,
-                              int64_t step, hec_model *out, int64_t *count)
+hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t step,
+                              hec_model *out, int64_t *count)
 {
 	char **names, *folder;
 	size_t listed;
@@ -247,7 +254,7 @@ hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int
 	}
 	for (size_t i = listed; i-- > 0 && status == HEC_OK && *count < n;) {
 		int64_t at;
-		if (!step_of(names[i], &at) || at > step || (every > 0 && at % every != 0))
+		if (!step_of(names[i], &at) || at > step || !is_regular(c, at))
 			continue;
 		status = path_make(&folder, "%s/%s", c->dir, names[i]);
 		if (status != HEC_OK)

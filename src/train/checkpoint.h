@@ -12,22 +12,23 @@
 typedef struct checkpoints {
 	char *dir; /* DIR/checkpoint */
 	const hec_tokenizer *tokenizer;
-	int64_t keep;
+	int64_t keep; /* of those whose step is a multiple of `every`; and the newest, whatever it is */
+	int64_t every; /* 0: all */
 } checkpoints;
 
 hec_status checkpoints_open(const char *dir, checkpoints *out); /* makes DIR/checkpoint */
 void checkpoints_close(checkpoints *c);
 
-/* Saves, then removes what is older than the `keep` newest. On failure what was there before is
+/* Saves, then removes what is not to be kept. On failure what was there before is
  * still there. */
 hec_status checkpoint_save(const checkpoints *c, hec_trainer *trainer, const run_state *state);
 /* *found false: there is none yet. */
 hec_status checkpoint_load(const checkpoints *c, hec_trainer *trainer, const run_identity *identity,
                            run_state *state, bool *found);
 
-/* The mean of the weights of the newest n whose step is a multiple of `every` (0: any) and at most
- * `step`; *count of them were there. */
-hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t every,
-                              int64_t step, hec_model *out, int64_t *count);
+/* The mean of the weights of the newest n whose step is a multiple of `every` and at most `step`;
+ * *count of them were there. */
+hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t step,
+                              hec_model *out, int64_t *count);
 
 #endif

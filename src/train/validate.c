@@ -117,8 +117,8 @@ static hec_status try_average(run *r, hec_model *mean)
 	int64_t count;
 	bool given_up;
 	hec_train_scores scores;
-	HEC_TRY(checkpoint_average(&r->checkpoints, r->ctx, r->o.average, r->o.save_every,
-	                           r->state.step, mean, &count));
+	HEC_TRY(checkpoint_average(&r->checkpoints, r->ctx, r->o.average, r->state.step, mean,
+	                           &count));
 	if (count < 2)
 		return HEC_OK;
 	HEC_TRY(hec_model_pack(r->ctx, mean, false));
