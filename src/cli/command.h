@@ -34,6 +34,7 @@ int command_failed(const command *self, const char *format, ...)
 extern const command command_explain;
 extern const command command_train;
 extern const command command_bench;
+extern const command command_info;
 extern const command command_tokenize;
 extern const command command_score;
 

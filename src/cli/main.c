@@ -18,6 +18,7 @@ static const command *const commands[] = {
 	&command_explain,
 	&command_train,
 	&command_bench,
+	&command_info,
 	&command_tokenize,
 	&command_score,
 };
