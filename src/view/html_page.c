@@ -107,7 +107,7 @@ const char html_script[] =
 "let end = 10000;\n"
 "const heat = (w, s) => isSink(s) ? w / 10000 : w / end;\n"
 "/* What cannot be seen is shown by a sign. */\n"
-"const shown = t => t.replace(/^ | $/g, '\\u2423').replace(/\\n/g, '\\u21b5').replace(/\\t/g, '\\u21e5')\n"
+"const shown = t => t.replace(/^ | $|\\u2581/g, '\\u2423').replace(/\\n/g, '\\u21b5').replace(/\\t/g, '\\u21e5')\n"
 "  .replace(/[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]/g, '\\ufffd');\n"
 "const short = t => { const c = Array.from(shown(t)); return c.length > 16 ? c.slice(0, 15).join('') + '\\u2026' : c.join(''); };\n"
 "const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();\n"

@@ -205,10 +205,16 @@ void look_selection(const look *l, char *out, size_t size)
 
 /* ---- labels ---- */
 
-/* What stands for a character that is seen badly or not at all; NULL: itself. */
-static const char *sign_of(char c, bool at_an_end)
+/* What stands for a character that is seen badly or not at all, of *bytes bytes; NULL: itself. */
+static const char *sign_of(const char *at, bool at_an_end, size_t *bytes)
 {
-	switch (c) {
+	static const char space[] = "\xE2\x96\x81"; /* as SentencePiece writes one: a heavy bar */
+	*bytes = 1;
+	if (strncmp(at, space, sizeof space - 1) == 0) {
+		*bytes = sizeof space - 1;
+		return "␣";
+	}
+	switch (*at) {
 	case '\n':
 		return "↵";
 	case '\r':
@@ -226,8 +232,8 @@ int label_of(const char *token, int columns, char out[LABEL_BYTES])
 {
 	char signs[LABEL_BYTES];
 	size_t used = 0;
-	for (size_t i = 0; token[i] && used + 4 < sizeof signs; i++) {
-		const char *sign = sign_of(token[i], i == 0 || token[i + 1] == '\0');
+	for (size_t i = 0, bytes; token[i] && used + 4 < sizeof signs; i += bytes) {
+		const char *sign = sign_of(token + i, i == 0 || token[i + 1] == '\0', &bytes);
 		size_t n = sign ? strlen(sign) : 1;
 		memcpy(signs + used, sign ? sign : token + i, n);
 		used += n;

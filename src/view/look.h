@@ -37,7 +37,7 @@ const char *look_across(const look *l);
 void look_selection(const look *l, char *out, size_t size);
 
 /* A token as one line of at most so many columns, safe for a terminal: ends of lines and tabs are
- * shown by a sign, spaces at its ends by ␣. Returns its width. */
+ * shown by a sign, spaces at its ends (and ▁ for one) by ␣. Returns its width. */
 #define LABEL_BYTES 160
 int label_of(const char *token, int columns, char out[LABEL_BYTES]);
 

@@ -15,7 +15,8 @@
 #define LEGEND_ROOM 64 /* below them */
 #define MARGIN 24
 #define GAP 26
-#define ROW_MOST 1280 /* width at which blocks are wrapped */
+#define WIDTH_LEAST 720 /* of the words above and below */
+#define ROW_MOST 1280   /* width at which blocks are wrapped */
 
 typedef struct layout {
 	int cell, font;
@@ -52,7 +53,7 @@ static layout choose_layout(const look *l)
 	a.height = l->view.queries * a.cell;
 	a.across = (ROW_MOST - a.left - 2 * MARGIN + GAP) / (a.block + GAP);
 	a.across = max_i64(1, min_i64(a.across, l->heads));
-	a.width = max_i64(2 * MARGIN + a.left + a.across * (a.block + GAP) - GAP, 560);
+	a.width = max_i64(2 * MARGIN + a.left + a.across * (a.block + GAP) - GAP, WIDTH_LEAST);
 	a.total = TITLE_ROOM + LEGEND_ROOM +
 	          rows_of_blocks(l, &a) * (a.above + a.height + GAP + a.font);
 	return a;
