@@ -1,0 +1,343 @@
+/* test_train_program.c — `hecate train` as a person runs it: every task, wrong usage, signals; and
+ * killed at random moments, resumed, it ends with the weights of a run that was not.
+ *
+ * $HECATE_KILLS (10) is how often it is killed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "explain_run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <hecate/hecate.h>
+#include <jansson.h>
+
+#define SMALL                                                                                      \
+	"--width 16 --encoder-layers 1 --decoder-layers 1 --heads 2 --hidden 32 --vocab 280 "      \
+	"--batch-tokens 128 --max-length 40 --warmup 10 --threads 1 "
+#define PAIRS "--task translate --train %1$s/a.en %1$s/a.de --valid %1$s/v.en %1$s/v.de "
+
+static const char *const digits[10] = {"null", "eins",  "zwei",   "drei", "vier",
+                                       "fünf", "sechs", "sieben", "acht", "neun"};
+static uint32_t drawn;
+
+static uint32_t draw(void)
+{
+	uint32_t out[4];
+	hec_philox((const uint32_t[4]){drawn++, 0, 0, 0}, (const uint32_t[2]){42, 0}, out);
+	return out[0];
+}
+
+/* n lines; side 0: digits, 1: words, 2: both with a tab, 3: odd or even, a tab, digits. */
+static void write_lines(const char *name, int side, int n)
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	drawn = 100000 * (uint32_t)name[0];
+	for (int i = 0; i < n; i++) {
+		uint32_t digit[6], count = 1 + draw() % 6;
+		for (uint32_t j = 0; j < count; j++)
+			digit[j] = draw() % 10;
+		if (side == 3)
+			fprintf(f, "%s\t", count % 2 ? "odd" : "even");
+		for (uint32_t j = 0; side != 1 && j < count; j++)
+			fprintf(f, "%s%u", j ? " " : "", digit[j]);
+		if (side == 2)
+			fputc('\t', f);
+		for (uint32_t j = 0; (side == 1 || side == 2) && j < count; j++)
+			fprintf(f, "%s%s", j ? " " : "", digits[digit[j]]);
+		fputc('\n', f);
+	}
+	assert_int_equal(fclose(f), 0);
+}
+
+static int make_texts(void **state)
+{
+	if (make_folder(state) != 0)
+		return -1;
+	/* The same first letter of the name: the same digits on both sides. */
+	write_lines("a.en", 0, 400);
+	write_lines("a.de", 1, 400);
+	write_lines("v.en", 0, 40);
+	write_lines("v.de", 1, 40);
+	write_lines("pairs", 2, 300);
+	write_lines("labels", 3, 300);
+	return shell("gzip -k '%s/pairs'", folder);
+}
+
+/* `hecate train` with the folder put in for %1$s. */
+static result train(const char *format)
+{
+	char arguments[2048] = "train ";
+	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
+	return run(arguments);
+}
+
+static void check_same(const char *one, const char *two)
+{
+	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {
+		print_message("%s and %s differ\n", one, two);
+		assert_true(false);
+	}
+}
+
+/* ---- usage ---- */
+
+static void wrong_usage_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *arguments, *word;
+		int code;
+	} rows[] = {
+		{"", "--task is missing", 2},
+		{"--task sing --train x --out %1$s/no", "no task 'sing'", 2},
+		{"--task lm --out %1$s/no", "--train is missing", 2},
+		{"--task lm --train %1$s/a.en", "--out is missing", 2},
+		{"--task translate --train %1$s/a.en --out %1$s/no", "in pairs", 2},
+		{"--task lm --train %1$s/a.en --out %1$s/no --schedule up", "no schedule", 2},
+		{"--task lm --train %1$s/a.en --out %1$s/no --batch-tokens many", "many", 2},
+		{"--task lm --train %1$s/a.en --out %1$s/no --dropout 2", "from 0 to 1", 2},
+		{"--task lm --train %1$s/nothing --out %1$s/no-file", "nothing", 1},
+		{"--task translate --train %1$s/a.en %1$s/v.de --out %1$s/unequal", "has 400 lines",
+	         1},
+		{"--task lm --train %1$s/a.en --out %1$s", "is not empty", 1},
+		{"--resume --out %1$s", "holds no run to resume", 1},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		result r = train(rows[i].arguments);
+		if (r.code != rows[i].code || !strstr(r.err, rows[i].word)) {
+			print_message("hecate train %s\ngave %d: %s\n", rows[i].arguments, r.code,
+			              r.err);
+			assert_true(false);
+		}
+		done(&r);
+	}
+}
+
+static void all_settings_are_shown(void **state)
+{
+	(void)state;
+	result help = train("--help"), dump = train(PAIRS "--dump-config");
+	assert_int_equal(help.code, 0);
+	assert_int_equal(dump.code, 0);
+	json_t *root = json_loads(dump.out, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	assert_true(json_object_size(root) > 35);
+	const char *key;
+	json_t *value;
+	json_object_foreach(root, key, value)
+	{
+		char flag[64] = "--";
+		for (size_t i = 0; key[i]; i++)
+			flag[i + 2] = key[i] == '_' ? '-' : key[i];
+		if (!strstr(help.out, flag)) {
+			print_message("--help does not name %s\n", flag);
+			assert_true(false);
+		}
+	}
+	assert_int_equal(json_integer_value(json_object_get(root, "width")), 128);
+	json_decref(root);
+	done(&help);
+	done(&dump);
+}
+
+/* ---- tasks ---- */
+
+static void check_model(const char *name)
+{
+	char path[256];
+	hec_ctx *ctx;
+	hec_model *model = NULL;
+	hec_tokenizer *tokenizer = NULL;
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	assert_int_equal(hec_ctx_create(NULL, &ctx), HEC_OK);
+	if (hec_model_load(ctx, path, &model) != HEC_OK ||
+	    hec_tokenizer_load(path, &tokenizer) != HEC_OK) {
+		print_message("%s\n", hec_error_message());
+		assert_true(false);
+	}
+	assert_int_equal(hec_model_config_of(model)->vocab, hec_tokenizer_vocab(tokenizer));
+	hec_tokenizer_destroy(tokenizer);
+	hec_model_destroy(model);
+	hec_ctx_destroy(ctx);
+}
+
+static void every_task_gives_a_model_that_loads(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *arguments;
+	} rows[] = {
+		{"translate", PAIRS},
+		{"seq2seq", "--task seq2seq --train %1$s/pairs.gz --valid %1$s/pairs "},
+		{"lm", "--task lm --train %1$s/a.de --valid %1$s/v.de "},
+		{"mlm", "--task mlm --train %1$s/a.de --valid %1$s/v.de "},
+		{"classify", "--task classify --train %1$s/labels --valid %1$s/labels "},
+		{"alone", "--task lm --train %1$s/a.de %1$s/a.en "},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char arguments[1024];
+		snprintf(arguments, sizeof arguments, "%s --out %%1$s/%s --steps 12 --json %s",
+		         rows[i].arguments, rows[i].name, SMALL);
+		result r = train(arguments);
+		if (r.code != 0) {
+			print_message("%s: %s\n", rows[i].name, r.err);
+			assert_true(false);
+		}
+		json_t *root = json_loads(r.out, 0, NULL);
+		assert_int_equal(json_integer_value(json_object_get(root, "step")), 12);
+		json_decref(root);
+		check_model(rows[i].name);
+		done(&r);
+	}
+}
+
+/* ---- stopped and killed ---- */
+
+#define RUN                                                                                        \
+	PAIRS SMALL "--quiet --steps 120 --valid-every 30 --report-every 7 --save-every 10 "       \
+		    "--accumulate 2 --valid-sentences 4 "
+
+static pid_t start(const char *dir)
+{
+	char arguments[2048], out[256];
+	snprintf(arguments, sizeof arguments, RUN "--resume --out %1$s/%2$s", folder, dir);
+	snprintf(out, sizeof out, "%s/%s.out", folder, dir);
+	char *words[128] = {(char *)(uintptr_t)program(), "train"};
+	int n = 2;
+	for (char *w = strtok(arguments, " "); w; w = strtok(NULL, " "))
+		words[n++] = w;
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (!freopen(out, "w", stdout) || !freopen(out, "a", stderr))
+			_exit(99);
+		execv(words[0], words);
+		_exit(98);
+	}
+	return child;
+}
+
+static int finish(pid_t child)
+{
+	int status;
+	while (waitpid(child, &status, 0) < 0)
+		assert_int_equal(errno, EINTR);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void sleep_for(double seconds)
+{
+	struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+	nanosleep(&t, NULL);
+}
+
+/* Everything of two logs but the times. */
+static void check_same_log(const char *one, const char *two)
+{
+	const char *cut = "sed 's/\"tokens_per_s\".*//'";
+	assert_int_equal(shell("%s '%s/%s/log.jsonl' >'%s/log1'; %s '%s/%s/log.jsonl' >'%s/log2'; "
+	                       "diff '%s/log1' '%s/log2'",
+	                       cut, folder, one, folder, cut, folder, two, folder, folder, folder),
+	                 0);
+}
+
+static void a_run_killed_again_and_again_ends_with_the_same_weights(void **state)
+{
+	(void)state;
+	const char *wanted = getenv("HECATE_KILLS");
+	int kills = wanted && *wanted ? atoi(wanted) : 10, done_kills = 0;
+	double begin = now();
+	assert_int_equal(finish(start("whole")), 0);
+	double whole = now() - begin;
+	for (int round = 0; done_kills < kills; round++) {
+		/* Between a few moments after its start and half of a run: it always gets on. */
+		pid_t child = start("killed");
+		sleep_for(whole * (0.02 + 0.5 * draw() / 4294967296.0));
+		kill(child, SIGKILL);
+		int code = finish(child);
+		if (code == -SIGKILL) {
+			done_kills++;
+			continue;
+		}
+		if (code != 0) {
+			char *text = read_all("killed.out");
+			print_message("after %d kills it ended with %d: %s\n", done_kills, code,
+			              text);
+			free(text);
+			assert_true(false);
+		}
+		check_same("whole/model.safetensors", "killed/model.safetensors");
+		assert_int_equal(shell("rm -r '%s/killed'", folder), 0);
+	}
+	assert_int_equal(finish(start("killed")), 0);
+	check_same("whole/model.safetensors", "killed/model.safetensors");
+	check_same("whole/checkpoint/step-00000120/model.safetensors",
+	           "killed/checkpoint/step-00000120/model.safetensors");
+	check_same("whole/checkpoint/step-00000120/optimizer.safetensors",
+	           "killed/checkpoint/step-00000120/optimizer.safetensors");
+	check_same_log("whole", "killed");
+}
+
+static long log_size(const char *dir)
+{
+	char path[256];
+	struct stat info;
+	snprintf(path, sizeof path, "%s/%s/log.jsonl", folder, dir);
+	return stat(path, &info) == 0 ? (long)info.st_size : 0;
+}
+
+static void a_run_that_is_asked_to_stop_saves_and_says_so(void **state)
+{
+	(void)state;
+	static const int signals[] = {SIGTERM, SIGINT};
+	for (int i = 0; i < 2; i++) {
+		long before = log_size("asked");
+		pid_t child = start("asked");
+		/* Until it has written something, so that it is learning. */
+		for (int wait = 0; wait < 2000 && log_size("asked") <= before; wait++)
+			sleep_for(0.01);
+		kill(child, signals[i]);
+		assert_int_equal(finish(child), 0);
+		char *text = read_all("asked.out");
+		if (!strstr(text, "done at")) { /* it may have come to its end before */
+			assert_non_null(strstr(text, "stopped at step"));
+			assert_non_null(strstr(text, "--resume"));
+		}
+		free(text);
+		assert_int_equal(shell("test -s '%s/asked/checkpoint/latest'", folder), 0);
+	}
+	assert_int_equal(finish(start("asked")), 0);
+	check_same("whole/model.safetensors", "asked/model.safetensors");
+	check_same_log("whole", "asked");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_usage_is_told),
+		cmocka_unit_test(all_settings_are_shown),
+		cmocka_unit_test(every_task_gives_a_model_that_loads),
+		cmocka_unit_test(a_run_killed_again_and_again_ends_with_the_same_weights),
+		cmocka_unit_test(a_run_that_is_asked_to_stop_saves_and_says_so),
+	};
+	return cmocka_run_group_tests(tests, make_texts, remove_folder);
+}
