@@ -233,6 +233,13 @@ static void for_each_golden(each_golden *fn)
 	assert_true(count >= 9);
 }
 
+/* The committed ones, whatever the environment says. */
+static const char *committed(const char *name, char path[PATH])
+{
+	snprintf(path, PATH, "%s/golden/models/%s", TESTS_DIR, name);
+	return path;
+}
+
 static void load_and_compare(kit *k, const char *name, const char *dir)
 {
 	(void)name;
@@ -267,6 +274,22 @@ static void what_was_loaded_is_saved_as_the_same_family_and_the_same_bits(void *
 {
 	(void)state;
 	for_each_golden(save_and_load);
+}
+
+static void what_a_model_has_no_use_for_is_listed(void **state)
+{
+	(void)state;
+	kit k = kit_open(7105);
+	hec_model *m = NULL;
+	char path[PATH];
+	OK(&k, hec_model_load(k.ctx, committed("bert_base", path), &m));
+	assert_string_equal(hec_model_ignored(m), "embeddings.position_ids\n"
+	                                          "pooler.dense.bias\npooler.dense.weight\n");
+	hec_model_destroy(m);
+	OK(&k, hec_model_load(k.ctx, committed("gpt2", path), &m));
+	assert_string_equal(hec_model_ignored(m), "");
+	hec_model_destroy(m);
+	kit_close(&k);
 }
 
 /* ---- our own ---- */
@@ -455,8 +478,7 @@ static void config_json_is_checked(void **state)
 	(void)state;
 	kit k = kit_open(7140);
 	char dir[PATH], from[PATH];
-	snprintf(from, sizeof from, "%s/marian", goldens());
-	copy_folder(&k, from, fresh(dir));
+	copy_folder(&k, committed("marian", from), fresh(dir));
 	OK(&k, load_with(&k, dir, "transformers_version", json_string("x")));
 	FAILS(&k, HEC_ERR_UNSUPPORTED, load_with(&k, dir, "model_type", json_string("mamba")),
 	      "config.json", "'mamba' is not known", "marian, bert, gpt2, hecate");
@@ -482,6 +504,9 @@ static void config_json_is_checked(void **state)
 	FAILS(&k, HEC_ERR_FORMAT, load_with(&k, dir, "encoder_layers", json_integer(2)),
 	      "'model.encoder.layers.1.self_attn.q_proj.weight' is missing",
 	      "'model.encoder.layers.1.self_attn.k_proj.bias' is missing", "more");
+	FAILS(&k, HEC_ERR_UNSUPPORTED,
+	      load_with(&k, dir, "max_position_embeddings", json_integer(2000000000)),
+	      "a table of 2000000000 positions");
 	FAILS(&k, HEC_ERR_UNSUPPORTED, load_with(&k, dir, "vocab_size", json_integer(2000000000)),
 	      "'decoder_vocab_size'");
 	kit_close(&k);
@@ -518,8 +543,7 @@ static void no_value_in_config_json_is_worse_than_a_message(void **state)
 	for (int i = 0; i < 3; i++) {
 		char from[PATH];
 		kit k = kit_open(7150);
-		snprintf(from, sizeof from, "%s/%s", goldens(), names[i]);
-		set_each_number(&k, names[i], from);
+		set_each_number(&k, names[i], committed(names[i], from));
 		kit_close(&k);
 	}
 }
@@ -540,6 +564,8 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 		"id\":0,"
 		"\"eos_token_id\":0,\"n_positions\":2147483647}",
 		"{\"model_type\":\"gpt2\",\"n_embd\":8,\"n_head\":1,\"n_layer\":5000}",
+		"{\"model_type\":\"bert\",\"vocab_size\":9,\"hidden_size\":12,\"type_vocab_size\":"
+		"2147483647}",
 		"{\"model_type\":\"bert\",\"vocab_size\":2147483647,\"hidden_size\":2147483647,"
 		"\"num_attention_heads\":1}",
 	};
@@ -590,8 +616,7 @@ static void every_refused_allocation_is_an_error(void **state)
 	json_set_alloc_funcs(malloc, free); /* through refuse.c, like ours */
 	json_object_seed(1);
 	char dir[PATH], from[PATH];
-	snprintf(from, sizeof from, "%s/gpt2_base", goldens());
-	copy_folder(&k, from, fresh(dir));
+	copy_folder(&k, committed("gpt2_base", from), fresh(dir));
 	char to[PATH];
 	fresh(to);
 	long step = 1, count = 0;
@@ -625,6 +650,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_family_gives_what_transformers_gives),
 		cmocka_unit_test(what_was_loaded_is_saved_as_the_same_family_and_the_same_bits),
+		cmocka_unit_test(what_a_model_has_no_use_for_is_listed),
 		cmocka_unit_test(any_model_comes_back_as_the_same_bits),
 		cmocka_unit_test(a_configuration_is_saved_as_the_family_that_can_say_it),
 		cmocka_unit_test(half_as_many_bits_are_rounded_once),

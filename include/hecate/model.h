@@ -25,6 +25,9 @@ HEC_API HEC_MUST_USE hec_status hec_model_save(hec_ctx *ctx, const hec_model *mo
                                                hec_dtype dtype, /* F32, BF16, F16 */
                                                const char *dir);
 HEC_API void hec_model_destroy(hec_model *model); /* takes NULL */
+/* Names of tensors in the files that a loaded model has no use for, each with a newline; "" where
+ * there are none. */
+HEC_API const char *hec_model_ignored(const hec_model *model);
 
 HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* resolved */
 

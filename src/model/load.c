@@ -82,6 +82,8 @@ static uint64_t matrices_of(const hec_model_config *c, const hec_stack_config *s
 	add_product(&sum, c->width, s->feed_forward.hidden, 2 * s->layers);
 	if (s->position.kind == HEC_POSITION_LEARNED)
 		add_product(&sum, c->width, s->position.max + s->position.offset, 1);
+	if (s->position.kind == HEC_POSITION_RELATIVE)
+		add_product(&sum, a->heads, s->position.buckets, 1);
 	return sum;
 }
 
@@ -101,7 +103,7 @@ static hec_status check_tables(const char *dir, const hec_stack_config *s, int64
 static hec_status check_size(const char *dir, const hec_model_config *c, const safetensors *files)
 {
 	uint64_t asked = 0, there = 0;
-	add_product(&asked, c->vocab, c->width, 1);
+	add_product(&asked, c->vocab + c->types + c->labels, c->width, 1);
 	for (size_t i = 0; i < safetensors_count(files); i++)
 		there += safetensors_at(files, i)->count;
 	bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
@@ -274,8 +276,32 @@ static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weig
 	return HEC_OK;
 }
 
+/* The names of what no weight was read from. */
+static hec_status list_ignored(const safetensors *files, const safetensors_entry **found,
+                               size_t count, char **out)
+{
+	size_t all = safetensors_count(files), bytes = 1;
+	bool *used = calloc(all + 1, sizeof *used);
+	if (!used)
+		return no_memory();
+	for (size_t i = 0; i < count; i++)
+		if (found[i])
+			used[found[i] - safetensors_at(files, 0)] = true;
+	for (size_t i = 0; i < all; i++)
+		bytes += used[i] ? 0 : strlen(safetensors_at(files, i)->name) + 1;
+	char *text = malloc(bytes), *at = text;
+	for (size_t i = 0; text && i < all; i++)
+		if (!used[i])
+			at += sprintf(at, "%s\n", safetensors_at(files, i)->name);
+	if (text)
+		*at = '\0';
+	free(used);
+	*out = text;
+	return text ? HEC_OK : no_memory();
+}
+
 static hec_status read_weights(hec_ctx *ctx, const char *dir, const safetensors *files,
-                               const family *f, const weight *list, size_t count)
+                               const family *f, const weight *list, size_t count, char **ignored)
 {
 	const safetensors_entry **found = calloc(count + 1, sizeof *found);
 	void *memory = malloc(PIECE);
@@ -285,6 +311,8 @@ static hec_status read_weights(hec_ctx *ctx, const char *dir, const safetensors 
 	for (size_t i = 0; status == HEC_OK && i < count; i++)
 		if (found[i])
 			status = read_weight(ctx, files, &list[i], found[i], memory);
+	if (status == HEC_OK)
+		status = list_ignored(files, found, count, ignored);
 	free(memory);
 	free(found);
 	return status;
@@ -296,7 +324,7 @@ static hec_status fill(hec_ctx *ctx, const char *dir, const safetensors *files, 
 	weight *list;
 	size_t count;
 	HEC_TRY(weights_list(f, m, &list, &count));
-	hec_status status = read_weights(ctx, dir, files, f, list, count);
+	hec_status status = read_weights(ctx, dir, files, f, list, count, &m->ignored);
 	free(list);
 	return status;
 }

@@ -259,6 +259,7 @@ void hec_model_destroy(hec_model *m)
 	free(m->decoder.decoder);
 	free(m->params);
 	free(m->names);
+	free(m->ignored);
 	free(m);
 }
 
@@ -459,6 +460,11 @@ size_t hec_model_bytes(const hec_model *m)
 const hec_model_config *hec_model_config_of(const hec_model *m)
 {
 	return &m->config;
+}
+
+const char *hec_model_ignored(const hec_model *m)
+{
+	return m->ignored ? m->ignored : "";
 }
 
 size_t hec_model_param_count(const hec_model *m)

@@ -1,0 +1,223 @@
+/* saved_models.c — saves small random models of every kind into folders, each with what it gives for
+ * some ids (expected.safetensors) and a tokenizer learned for it with what it makes of some texts
+ * (texts.json): tools/parity_models.py loads them with other tools and compares.
+ *   saved_models FOLDER SEED */
+#include "support/models.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <hecate/tokenizer.h>
+
+#include "base/status.h"
+#include "format/json.h"
+#include "format/safetensors.h"
+#include "model/model.h"
+
+#define PATH 512
+
+static const char *const texts[] = {
+	"The cat sat on the mat because it was tired.",
+	"Die Katze saß auf der Matte, weil sie müde war.",
+	"one two three four five six seven eight nine ten",
+	"A dog and a cat; a cat and a dog.",
+	"naïve café — 12,345.67 €",
+};
+#define TEXTS (sizeof texts / sizeof *texts)
+
+static hec_status next_line(void *user, const char **line, size_t *bytes)
+{
+	size_t *at = user;
+	*line = *at < 40 * TEXTS ? texts[*at % TEXTS] : NULL;
+	*bytes = *line ? strlen(*line) : 0;
+	++*at;
+	return HEC_OK;
+}
+
+static hec_tokenizer *learn(kit *k, int64_t vocab)
+{
+	hec_bpe_train_options options = HEC_BPE_TRAIN_OPTIONS_INIT;
+	hec_tokenizer *t = NULL;
+	size_t at = 0;
+	options.vocab = vocab;
+	options.threads = 1;
+	OK(k, hec_bpe_train(&options, next_line, &at, &t));
+	return t;
+}
+
+static void save_texts(kit *k, const hec_tokenizer *t, const char *dir)
+{
+	json_t *list = json_array();
+	hec_encoding e = HEC_ENCODING_INIT;
+	for (size_t i = 0; i < TEXTS; i++) {
+		OK(k, hec_tokenizer_encode(t, texts[i], strlen(texts[i]), NULL, &e));
+		json_t *ids = json_array();
+		for (size_t j = 0; j < e.n; j++)
+			json_array_append_new(ids, json_integer(e.ids[j]));
+		json_t *entry = json_pack("{s:s, s:o}", "text", texts[i], "ids", ids);
+		json_array_append_new(list, entry);
+	}
+	hec_encoding_free(&e);
+	char path[PATH + 32];
+	snprintf(path, sizeof path, "%s/texts.json", dir);
+	OK(k, json_file_write(path, list));
+	json_decref(list);
+}
+
+static safetensors_item item(const char *name, const hec_tensor *t)
+{
+	safetensors_item i = {.name = name,
+	                      .dtype = safetensors_dtype_of(t->dtype),
+	                      .rank = t->rank,
+	                      .data = t->data};
+	memcpy(i.shape, t->shape, sizeof t->shape);
+	return i;
+}
+
+static void save_expected(kit *k, const hec_model *m, const char *dir)
+{
+	model_batch batch;
+	safetensors_item items[8];
+	size_t n = 0;
+	batch_open(&batch, k, m, 3, draw_in(k, 2, 9), draw_in(k, 1, 9), true);
+	const hec_model_input *in = &batch.input;
+	hec_model_output out = {.size = sizeof out, .logits = logits_open(k, m, in)};
+	hec_tensor length = hec_tensor_1d(batch.length, HEC_I32, 3),
+		   decoder_length = hec_tensor_1d(batch.decoder_length, HEC_I32, 3);
+	OK(k, hec_model_fwd(k->ctx, k->arena, m, in, NULL, &out, NULL));
+	if (in->ids.rank) {
+		items[n++] = item("ids", &in->ids);
+		items[n++] = item("length", &length);
+	}
+	if (in->types.rank)
+		items[n++] = item("types", &in->types);
+	if (in->decoder_ids.rank) {
+		items[n++] = item("decoder_ids", &in->decoder_ids);
+		items[n++] = item("decoder_length", &decoder_length);
+	}
+	items[n++] = item("logits", &out.logits);
+	char path[PATH + 32];
+	snprintf(path, sizeof path, "%s/expected.safetensors", dir);
+	OK(k, safetensors_write(path, items, n, NULL, NULL, NULL));
+}
+
+static void save(kit *k, const char *folder, const char *name, hec_model_config c, hec_dtype dtype,
+                 const hec_tokenizer *t)
+{
+	char dir[PATH];
+	snprintf(dir, sizeof dir, "%s/%s", folder, name);
+	hec_model *m = model_open(k, &c, HEC_F32), *back = NULL;
+	OK(k, model_zero_padding(k->ctx, m));
+	OK(k, hec_model_save(k->ctx, m, dtype, dir));
+	OK(k, hec_model_load(k->ctx, dir, &back)); /* in 16 bits it is another model */
+	save_expected(k, back, dir);
+	OK(k, hec_tokenizer_save(t, dir));
+	save_texts(k, t, dir);
+	hec_model_destroy(m);
+	hec_model_destroy(back);
+	printf("%s\n", dir);
+}
+
+static hec_stack_config stack(kit *k, int64_t layers, int64_t heads)
+{
+	hec_stack_config s = {.layers = layers, .norm_eps = 1e-5, .embedding_scale = 1};
+	s.attention.heads = heads;
+	s.attention.fused = draw(k) % 2;
+	s.feed_forward.hidden = draw_in(k, 3, 70);
+	s.feed_forward.act = HEC_ACT_RELU;
+	s.position.kind = HEC_POSITION_LEARNED;
+	s.position.max = 48;
+	return s;
+}
+
+static hec_model_config base(const hec_tokenizer *t, int64_t width)
+{
+	hec_model_config c = {.size = sizeof c,
+	                      .vocab = hec_tokenizer_vocab(t),
+	                      .width = width,
+	                      .head = HEC_HEAD_LM,
+	                      .bos_id = -1,
+	                      .start_id = -1,
+	                      .eos_id = hec_tokenizer_role(t, "eos"),
+	                      .pad_id = hec_tokenizer_role(t, "pad")};
+	return c;
+}
+
+static void save_marians(kit *k, const char *folder, const hec_tokenizer *t)
+{
+	static const hec_activation acts[] = {HEC_ACT_RELU, HEC_ACT_SILU, HEC_ACT_GELU};
+	static const hec_dtype types[] = {HEC_F32, HEC_BF16, HEC_F16};
+	for (int i = 0; i < 3; i++) {
+		int64_t heads = draw_in(k, 1, 4), width = heads * 2 * draw_in(k, 1, 8);
+		hec_model_config c = base(t, width);
+		c.encoder = stack(k, draw_in(k, 1, 3), heads);
+		c.decoder = stack(k, draw_in(k, 1, 3), heads);
+		c.encoder.feed_forward.act = c.decoder.feed_forward.act = acts[i];
+		c.encoder.position.kind = c.decoder.position.kind = HEC_POSITION_SINUSOIDAL;
+		c.encoder.position.sinusoid = c.decoder.position.sinusoid = HEC_SINUSOID_HALVES;
+		if (i < 2)
+			c.encoder.embedding_scale = c.decoder.embedding_scale = sqrt((double)width);
+		c.output_bias = i == 1;
+		c.start_id = c.pad_id;
+		char name[32];
+		snprintf(name, sizeof name, "marian-%d", i);
+		save(k, folder, name, c, types[i], t);
+		if (i == 0) {
+			c.encoder.norm_first = true;
+			save(k, folder, "hecate-0", c, HEC_F32, t);
+		}
+	}
+}
+
+static void save_gpt2s(kit *k, const char *folder, const hec_tokenizer *t)
+{
+	for (int i = 0; i < 2; i++) {
+		int64_t heads = draw_in(k, 1, 4);
+		hec_model_config c = base(t, heads * draw_in(k, 2, 17));
+		c.decoder = stack(k, draw_in(k, 1, 3), heads);
+		c.decoder.norm_first = c.decoder.final_norm = true;
+		c.decoder.feed_forward.act = HEC_ACT_GELU_TANH;
+		c.separate_output = i == 1;
+		char name[32];
+		snprintf(name, sizeof name, "gpt2-%d", i);
+		save(k, folder, name, c, i ? HEC_BF16 : HEC_F32, t);
+	}
+}
+
+static void save_berts(kit *k, const char *folder, const hec_tokenizer *t)
+{
+	static const hec_head heads[] = {HEC_HEAD_MASKED, HEC_HEAD_CLASSIFY, HEC_HEAD_TOKENS,
+	                                 HEC_HEAD_ANSWER};
+	for (int i = 0; i < 4; i++) {
+		int64_t h = draw_in(k, 1, 4);
+		hec_model_config c = base(t, h * draw_in(k, 2, 17));
+		c.encoder = stack(k, draw_in(k, 1, 3), h);
+		c.encoder.embedding_norm = true;
+		c.encoder.feed_forward.act = c.head_act = HEC_ACT_GELU;
+		c.types = 2;
+		c.head = heads[i];
+		c.output_bias = i == 0;
+		c.labels = i == 1 || i == 2 ? draw_in(k, 2, 6) : 0;
+		char name[32];
+		snprintf(name, sizeof name, "bert-%d", i);
+		save(k, folder, name, c, HEC_F32, t);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return fprintf(stderr, "usage: saved_models FOLDER SEED\n"), 2;
+	kit k = kit_open(strtoull(argv[2], NULL, 10));
+	(void)mkdir(argv[1], 0777);
+	hec_tokenizer *t = learn(&k, 300);
+	save_marians(&k, argv[1], t);
+	save_gpt2s(&k, argv[1], t);
+	save_berts(&k, argv[1], t);
+	hec_tokenizer_destroy(t);
+	kit_close(&k);
+	return 0;
+}
