@@ -17,14 +17,18 @@ decode_models.txt is of small random models, saved beside it as decode_NAME/. Li
                    source or prompt (a count, then ids)
   result …         nbest of them follow: score, count, ids
   warp …           temperature, top_k, top_p, min_p, two ids of a prompt, vocab, then the ids that
-                   Transformers' warpers leave (a count, then ids)"""
+                   Transformers' warpers leave (a count, then ids)
+translate.jsonl is of a model with a tokenizer, decode_text/: a line each of {"source", "greedy",
+"beam": [{"text", "score"} …]}, the four best of four beams."""
 import argparse
+import json
 import os
 import random
 import sys
 import warnings
 
 import numpy as np
+import tokenizers
 import torch
 import transformers
 from transformers import GenerationConfig, GenerationMixin, PretrainedConfig, PreTrainedModel
@@ -260,6 +264,83 @@ def write_warps(out, rng):
             temperature, top_k, top_p, min_p, prompt[0], prompt[1], vocab, len(left), " ".join(map(str, left))))
 
 
+SENTENCES = """The file could not be opened.
+Please try again later.
+Die Datei konnte nicht geöffnet werden.
+Bitte versuchen Sie es später noch einmal.
+Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.
+The quick brown fox jumps over the lazy dog.
+She sells sea shells by the sea shore, does she not?
+1, 2, 3 … 42 per cent of 3.14
+Ω is a letter, 猫 is a cat and 🦊 is a fox.
+a
+  two  spaces  and a tab	here  
+""".split("\n")
+
+
+def make_tokenizer():
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer.train_from_iterator(SENTENCES, tokenizers.trainers.BpeTrainer(
+        vocab_size=319, special_tokens=["</s>", "<unk>"], show_progress=False,
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet()))
+    tokenizer.add_special_tokens(["<pad>"])
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", tokenizer.token_to_id("</s>"))])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>", pad_token="<pad>",
+        clean_up_tokenization_spaces=False)
+
+
+def teach(model, tokenizer):
+    """A little, so that words come out: each sentence answers the one before it."""
+    batch = tokenizer(SENTENCES[:-1], return_tensors="pt", padding=True)
+    labels = tokenizer(SENTENCES[1:-1] + SENTENCES[:1], return_tensors="pt", padding=True).input_ids
+    labels[labels == tokenizer.pad_token_id] = -100
+    adam = torch.optim.Adam(model.parameters(), lr=4e-3)
+    for _ in range(180):
+        adam.zero_grad()
+        model(**batch, labels=labels).loss.backward()
+        model.model.shared.weight.grad[tokenizer.pad_token_id] = 0
+        adam.step()
+    model.eval()
+
+
+def write_text_model(folder, rng):
+    tokenizer = make_tokenizer()
+    vocab = len(tokenizer)
+    torch.manual_seed(rng.getrandbits(32))
+    pad = tokenizer.pad_token_id
+    assert pad == vocab - 1
+    model = transformers.MarianMTModel(transformers.MarianConfig(
+        vocab_size=vocab, d_model=24, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=64,
+        init_std=0.1, dropout=0.0, scale_embedding=True, activation_function="relu", pad_token_id=pad,
+        eos_token_id=0, decoder_start_token_id=pad, forced_eos_token_id=0))
+    teach(model, tokenizer)
+    model.generation_config = GenerationConfig(
+        num_beams=2, max_length=30, bad_words_ids=[[pad]], decoder_start_token_id=pad, eos_token_id=0,
+        pad_token_id=pad, forced_eos_token_id=0)
+    path = os.path.join(folder, "decode_text")
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    with open(os.path.join(folder, "translate.jsonl"), "w") as out:
+        for source in SENTENCES[:-1]:
+            ids = tokenizer(source, return_tensors="pt")
+            with Margin() as margin:
+                greedy = model.generate(**ids, num_beams=1)
+                beam = model.generate(**ids, num_beams=4, num_return_sequences=4, output_scores=True,
+                                      return_dict_in_generate=True)
+            if margin.least < 1e-4:
+                continue
+            text = tokenizer.batch_decode(beam.sequences, skip_special_tokens=True)
+            json.dump({"source": source, "greedy": tokenizer.decode(greedy[0], skip_special_tokens=True),
+                       "beam": [{"text": t, "score": float(s)} for t, s in zip(text, beam.sequences_scores)]},
+                      out, ensure_ascii=False)
+            out.write("\n")
+
+
 def main():
     words = argparse.ArgumentParser()
     words.add_argument("folder")
@@ -276,6 +357,7 @@ def main():
     with open(os.path.join(words.folder, "decode.txt"), "w") as out:
         write_searches(out, rng, 700)
         write_warps(out, rng)
+    write_text_model(words.folder, random.Random(words.seed))
     write_models(words.folder, rng, 4 if words.live else 1, 100)
 
 
