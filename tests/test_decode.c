@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/refuse.h"
 #include "decode/plan.h"
 #include "decode/scheduler.h"
 #include "decode/topk.h"
@@ -328,6 +329,47 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 	kit_close(&k);
 }
 
+/* Where a refused request is an error, nothing is left behind; and once the search has begun, only
+ * its results are asked for: steps allocate nothing. */
+static void refused_memory_is_an_error_and_steps_ask_for_none(void **state)
+{
+	(void)state;
+	kit k = kit_open(11);
+	crowd c;
+	crowd_draw(&c, &k, 83);
+	formula m;
+	formula_open(&m, &k, 83, 4, 4, 40, 7);
+	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+	o.beams = 4;
+	o.nbest = 2;
+	o.max_tokens = MOST;
+	hec_decoded out;
+	OK(&k,
+	   decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out)); /* scratch of the context */
+	hec_decoded_free(&out);
+	long live = refuse_live();
+	refuse_request(0, false);
+	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out));
+	long requests = refuse_requests();
+	hec_decoded_free(&out);
+	/* The work space, the order, the list of results, and each result; qsort may take one. */
+	assert_in_range(requests, 3 + SOURCES * 2, 4 + SOURCES * 2);
+	for (long n = 1; n <= requests; n++) {
+		m.live = 0;
+		refuse_request(n, false);
+		hec_status status = decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out);
+		bool fired = refuse_fired();
+		refuse_request(0, false);
+		assert_true(fired);
+		CHECK(&k, status == HEC_OK || status == HEC_ERR_MEMORY, "request %ld gave %s", n,
+		      hec_status_name(status));
+		hec_decoded_free(&out);
+		assert_int_equal(refuse_live(), live);
+	}
+	formula_close(&m);
+	kit_close(&k);
+}
+
 /* ---- the largest k ---- */
 
 static int better_first(const void *a, const void *b)
@@ -380,6 +422,7 @@ int main(void)
 		cmocka_unit_test(another_seed_draws_other_words),
 		cmocka_unit_test(tokens_stream_and_progress_can_cancel),
 		cmocka_unit_test(what_cannot_be_is_said_with_its_numbers),
+		cmocka_unit_test(refused_memory_is_an_error_and_steps_ask_for_none),
 		cmocka_unit_test(topk_is_the_head_of_a_sorted_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
