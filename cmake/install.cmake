@@ -11,6 +11,10 @@ if(TARGET hecate)
 endif()
 if(TARGET hecate_program)
   install(TARGETS hecate_program)
+  # The default model of `hecate translate`: src/cli/model_path.c looks for it there.
+  if(EXISTS ${PROJECT_SOURCE_DIR}/models/en-de)
+    install(DIRECTORY models/en-de DESTINATION ${CMAKE_INSTALL_DATADIR}/hecate/models)
+  endif()
 endif()
 install(EXPORT hecate_targets NAMESPACE hecate:: FILE hecate-targets.cmake
         DESTINATION ${package_dir})

@@ -10,5 +10,7 @@ if(with_main)
   add_executable(hecate_program ${cli_sources})
   set_target_properties(hecate_program PROPERTIES OUTPUT_NAME hecate)
   target_include_directories(hecate_program PRIVATE src/cli)
+  target_compile_definitions(hecate_program PRIVATE
+                             HECATE_DATA_DIR="${CMAKE_INSTALL_FULL_DATADIR}/hecate")
   target_link_libraries(hecate_program PRIVATE hecate_static PkgConfig::jansson)
 endif()

@@ -31,6 +31,7 @@
 #include <hecate/tensor.h>
 #include <hecate/tokenizer.h>
 #include <hecate/train.h>
+#include <hecate/translate.h>
 #include <hecate/trainer.h>
 #include <hecate/version.h>
 #include <hecate/view.h>

@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 static const command *const commands[] = {
+	&command_translate,
 	&command_explain,
 	&command_train,
 	&command_bench,

@@ -1,0 +1,72 @@
+/* translate.h — text in, text out: a model with an encoder and a decoder, its tokenizer, and how it was
+ * meant to write.
+ *
+ * A translator belongs to one thread; the model and the tokenizer inside it are only read. Every text
+ * gives the same translation, to the bit, alone or among others. */
+#ifndef HECATE_TRANSLATE_H
+#define HECATE_TRANSLATE_H
+
+#include <hecate/decode.h>
+#include <hecate/tokenizer.h>
+
+HEC_BEGIN
+
+typedef struct hec_translator hec_translator;
+
+/* Reads a directory: config.json, model.safetensors, tokenizer.json, and generation_config.json where
+ * there is one. */
+HEC_API HEC_MUST_USE hec_status hec_translator_load(hec_ctx *ctx, const char *dir,
+                                                    hec_translator **out);
+/* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
+HEC_API HEC_MUST_USE hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
+                                                      const hec_tokenizer *tokenizer,
+                                                      hec_translator **out);
+HEC_API void hec_translator_destroy(hec_translator *translator); /* takes NULL */
+HEC_API const hec_model *hec_translator_model(const hec_translator *translator);
+HEC_API const hec_tokenizer *hec_translator_tokenizer(const hec_translator *translator);
+/* How the directory's generation_config.json says to write, to copy and to change: beams, length
+ * penalty, ids that are never written, and so on. What it points at is the translator's. */
+HEC_API const hec_decode_options *hec_translator_defaults(const hec_translator *translator);
+/* The longest text that the model can take, in tokens. */
+HEC_API int64_t hec_translator_max_source(const hec_translator *translator);
+/* Bytes of the session that the last call needed. */
+HEC_API size_t hec_translator_session_bytes(const hec_translator *translator);
+
+typedef struct hec_translate_options {
+	size_t size;                      /* sizeof(hec_translate_options) */
+	const hec_decode_options *decode; /* NULL: hec_translator_defaults */
+	int64_t batch;                    /* texts at a time; 0: 16 */
+	bool truncate; /* a text that is too long loses its end; else it is an error */
+	bool lossy;    /* invalid UTF-8 counts as U+FFFD; else it is an error */
+} hec_translate_options;
+
+/* clang-format off */
+#define HEC_TRANSLATE_OPTIONS_INIT {sizeof(hec_translate_options), NULL, 0, false, false}
+/* clang-format on */
+
+typedef struct hec_translation {
+	char *text;   /* UTF-8, special tokens left out; "" where there is none */
+	double score; /* as hec_hypothesis has it; 0 for an empty text */
+	int32_t *ids; /* [n] the tokens, the end counted in */
+	int64_t n;
+} hec_translation;
+
+typedef struct hec_translations {
+	size_t size;            /* sizeof(hec_translations) */
+	hec_translation *items; /* [texts · nbest], best first within each text */
+	int64_t texts, nbest;
+	int64_t failed; /* after a failure: the text that is to blame; −1: none */
+} hec_translations;
+
+/* A text without a word (empty, or white space) has an empty translation. out need not be set before,
+ * is to be freed after, and is empty after a failure. */
+HEC_API HEC_MUST_USE hec_status hec_translate(hec_translator *translator, int64_t n,
+                                              const char *const *texts,
+                                              const size_t *bytes, /* NULL: zero bytes end them */
+                                              const hec_translate_options *options, /* or NULL */
+                                              hec_translations *out);
+HEC_API void hec_translations_free(hec_translations *translations); /* takes an empty one */
+
+HEC_END
+
+#endif

@@ -1,0 +1,359 @@
+/* translate.c — text → ids → encoder → beam search ⇄ decoder → ids → text. */
+#include <hecate/translate.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "task/generation_config.h"
+
+#define BATCH 16
+#define BATCH_MOST 4096
+
+struct hec_translator {
+	hec_ctx *ctx;
+	const hec_model *model;
+	const hec_tokenizer *tokenizer;
+	hec_model *own_model; /* NULL: the caller's */
+	hec_tokenizer *own_tokenizer;
+	generation_config generation;
+	hec_session *session;     /* of the last call, used again where it is large enough */
+	hec_session_options made; /* how it was made */
+	hec_encoding encoding;
+};
+
+/* ---- making one ---- */
+
+static hec_status check_model(const hec_model *model, const hec_tokenizer *tokenizer)
+{
+	const hec_model_config *c = hec_model_config_of(model);
+	if (c->encoder.layers == 0 || c->decoder.layers == 0 || c->head != HEC_HEAD_LM)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "translate: the model has %lld encoder and %lld decoder layers; to "
+		            "translate takes both, and a head that writes words",
+		            (long long)c->encoder.layers, (long long)c->decoder.layers);
+	if (hec_tokenizer_vocab(tokenizer) > c->vocab)
+		return fail(HEC_ERR_FORMAT, "translate: the tokenizer has %lld ids, the model %lld",
+		            (long long)hec_tokenizer_vocab(tokenizer), (long long)c->vocab);
+	return HEC_OK;
+}
+
+static hec_status translator_new(hec_ctx *ctx, hec_translator **out)
+{
+	hec_translator *t = calloc(1, sizeof *t);
+	if (!t)
+		return fail(HEC_ERR_MEMORY, "translate: no memory for a translator");
+	t->ctx = ctx;
+	t->generation.options = (hec_decode_options)HEC_DECODE_OPTIONS_INIT;
+	t->encoding = (hec_encoding)HEC_ENCODING_INIT;
+	*out = t;
+	return HEC_OK;
+}
+
+hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
+                                 const hec_tokenizer *tokenizer, hec_translator **out)
+{
+	if (!ctx || !model || !tokenizer || !out)
+		return fail(HEC_ERR_ARGUMENT, "translate: ctx, model, tokenizer or out is NULL");
+	HEC_TRY(check_model(model, tokenizer));
+	hec_translator *t;
+	HEC_TRY(translator_new(ctx, &t));
+	t->model = model;
+	t->tokenizer = tokenizer;
+	*out = t;
+	return HEC_OK;
+}
+
+static hec_status load(hec_translator *t, const char *dir)
+{
+	HEC_TRY(hec_tokenizer_load(dir, &t->own_tokenizer));
+	HEC_TRY(hec_model_load(t->ctx, dir, &t->own_model));
+	t->tokenizer = t->own_tokenizer;
+	t->model = t->own_model;
+	HEC_TRY(check_model(t->model, t->tokenizer));
+	return generation_config_read(dir, hec_model_config_of(t->model)->vocab, 1, &t->generation);
+}
+
+hec_status hec_translator_load(hec_ctx *ctx, const char *dir, hec_translator **out)
+{
+	if (!ctx || !dir || !out)
+		return fail(HEC_ERR_ARGUMENT, "translate: ctx, dir or out is NULL");
+	hec_translator *t;
+	HEC_TRY(translator_new(ctx, &t));
+	hec_status status = load(t, dir);
+	if (status != HEC_OK)
+		hec_translator_destroy(t);
+	else
+		*out = t;
+	return status;
+}
+
+void hec_translator_destroy(hec_translator *translator)
+{
+	if (!translator)
+		return;
+	hec_session_destroy(translator->session);
+	hec_model_destroy(translator->own_model);
+	hec_tokenizer_destroy(translator->own_tokenizer);
+	generation_config_free(&translator->generation);
+	hec_encoding_free(&translator->encoding);
+	free(translator);
+}
+
+const hec_model *hec_translator_model(const hec_translator *translator)
+{
+	return translator->model;
+}
+
+const hec_tokenizer *hec_translator_tokenizer(const hec_translator *translator)
+{
+	return translator->tokenizer;
+}
+
+const hec_decode_options *hec_translator_defaults(const hec_translator *translator)
+{
+	return &translator->generation.options;
+}
+
+int64_t hec_translator_max_source(const hec_translator *translator)
+{
+	return hec_model_config_of(translator->model)->encoder.position.max;
+}
+
+size_t hec_translator_session_bytes(const hec_translator *translator)
+{
+	return translator->session ? hec_session_bytes(translator->session) : 0;
+}
+
+/* ---- texts to ids ---- */
+
+typedef struct job {
+	hec_translator *t;
+	hec_translate_options o;
+	hec_decode_options decode;
+	int64_t n;
+	const char *const *texts;
+	const size_t *bytes;
+	int32_t **ids;    /* [n] sources of those that have words */
+	int64_t *lengths; /* [n] */
+	int64_t *which;   /* [n] the text of each source */
+	int64_t sources;
+	int64_t longest;
+	hec_translations *out;
+} job;
+
+static bool has_words(const hec_encoding *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (e->sequence[i] >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Takes tokens of the text away from its end, so that what was added stays. */
+static void shorten(hec_encoding *e, size_t most)
+{
+	size_t extra = e->n - most;
+	for (size_t i = e->n; i-- > 0 && extra > 0;) {
+		if (e->sequence[i] < 0)
+			continue;
+		memmove(e->ids + i, e->ids + i + 1, (e->n - i - 1) * sizeof *e->ids);
+		memmove(e->sequence + i, e->sequence + i + 1, (e->n - i - 1) * sizeof *e->sequence);
+		e->n--;
+		extra--;
+	}
+}
+
+static hec_status encode(job *j, int64_t i)
+{
+	hec_translator *t = j->t;
+	hec_encoding *e = &t->encoding;
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	o.lossy = j->o.lossy;
+	size_t bytes = j->bytes ? j->bytes[i] : strlen(j->texts[i]);
+	HEC_TRY(hec_tokenizer_encode(t->tokenizer, j->texts[i], bytes, &o, e));
+	if (!has_words(e))
+		return HEC_OK;
+	size_t most = (size_t)hec_translator_max_source(t);
+	if (e->n > most && j->o.truncate)
+		shorten(e, most);
+	if (e->n > most)
+		return fail(HEC_ERR_SHAPE, "the text has %zu tokens; the model takes %zu", e->n,
+		            most);
+	size_t size = e->n * sizeof *e->ids;
+	int32_t *ids = malloc(size);
+	if (!ids)
+		return fail(HEC_ERR_MEMORY, "translate: no memory for %zu tokens", e->n);
+	memcpy(ids, e->ids, size);
+	j->ids[j->sources] = ids;
+	j->lengths[j->sources] = (int64_t)e->n;
+	j->which[j->sources++] = i;
+	j->longest = max_i64(j->longest, (int64_t)e->n);
+	return HEC_OK;
+}
+
+static hec_status encode_all(job *j)
+{
+	for (int64_t i = 0; i < j->n; i++) {
+		if (!j->texts[i])
+			return fail(HEC_ERR_ARGUMENT, "translate: text %lld is NULL", (long long)i);
+		hec_status status = encode(j, i);
+		if (status != HEC_OK) {
+			if (status != HEC_ERR_MEMORY)
+				j->out->failed = i;
+			return status;
+		}
+	}
+	return HEC_OK;
+}
+
+/* ---- the session ---- */
+
+/* Sizes go up in steps, so that a few texts more or a longer one do not need a new session. */
+static int64_t round_up(int64_t n, int64_t most)
+{
+	int64_t size = 32;
+	while (size < n)
+		size *= 2;
+	return min_i64(size, most);
+}
+
+static hec_status need_session(job *j)
+{
+	hec_translator *t = j->t;
+	const hec_model_config *c = hec_model_config_of(t->model);
+	hec_decode_options *o = &j->decode;
+	int64_t room = c->decoder.position.max;
+	/* As Transformers counts: the start is a token of the whole. */
+	if (o->max_tokens == 0 || o->max_tokens > room - 1)
+		o->max_tokens = max_i64(1, room - 1);
+	if (o->min_tokens > o->max_tokens)
+		o->min_tokens = o->max_tokens;
+	int64_t sources = min_i64(j->sources, j->o.batch);
+	const hec_session_options *made = &t->made;
+	if (t->session && made->beams == o->beams && made->sources >= sources &&
+	    made->sources <= j->o.batch && made->max_source >= j->longest &&
+	    made->max_target >= o->max_tokens)
+		return HEC_OK;
+	hec_session_options wanted = HEC_SESSION_OPTIONS_INIT;
+	wanted.beams = o->beams;
+	wanted.sources = sources;
+	wanted.max_source = round_up(j->longest, hec_translator_max_source(t));
+	wanted.max_target = o->max_tokens;
+	hec_session_destroy(t->session);
+	t->session = NULL;
+	HEC_TRY(hec_session_create(t->ctx, t->model, &wanted, &t->session));
+	t->made = wanted;
+	return HEC_OK;
+}
+
+/* ---- ids to texts ---- */
+
+static hec_status give(job *j, hec_hypothesis *h, hec_translation *to)
+{
+	HEC_TRY(hec_tokenizer_decode(j->t->tokenizer, h->ids, (size_t)h->n, true, &to->text, NULL));
+	to->score = h->score;
+	to->ids = h->ids;
+	to->n = h->n;
+	h->ids = NULL;
+	return HEC_OK;
+}
+
+static hec_status give_all(job *j, hec_decoded *decoded)
+{
+	int64_t nbest = j->out->nbest;
+	for (int64_t i = 0; i < j->sources * nbest; i++)
+		HEC_TRY(give(j, &decoded->hypotheses[i],
+		             &j->out->items[j->which[i / nbest] * nbest + i % nbest]));
+	/* What has no words has no translation. */
+	for (int64_t i = 0; i < j->n * nbest; i++) {
+		hec_translation *item = &j->out->items[i];
+		if (!item->text && !(item->text = calloc(1, 1)))
+			return fail(HEC_ERR_MEMORY, "translate: no memory for a text");
+	}
+	return HEC_OK;
+}
+
+static hec_status work(job *j)
+{
+	size_t n = (size_t)j->n, items;
+	if (!size_mul(n, (size_t)j->out->nbest, &items) ||
+	    !(j->out->items = calloc(items, sizeof *j->out->items)) ||
+	    !(j->ids = calloc(n, sizeof *j->ids)) ||
+	    !(j->lengths = calloc(n, sizeof *j->lengths)) ||
+	    !(j->which = calloc(n, sizeof *j->which)))
+		return fail(HEC_ERR_MEMORY, "translate: no memory for %lld texts", (long long)j->n);
+	j->out->texts = j->n;
+	HEC_TRY(encode_all(j));
+	hec_decoded decoded = {.size = sizeof decoded};
+	if (j->sources > 0) {
+		HEC_TRY(need_session(j));
+		HEC_TRY(hec_decode(j->t->session, j->sources, (const int32_t *const *)j->ids,
+		                   j->lengths, &j->decode, &decoded));
+	}
+	hec_status status = give_all(j, &decoded);
+	hec_decoded_free(&decoded);
+	return status;
+}
+
+hec_status hec_translate(hec_translator *translator, int64_t n, const char *const *texts,
+                         const size_t *bytes, const hec_translate_options *options,
+                         hec_translations *out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
+	*out = (hec_translations){.size = sizeof *out, .failed = -1};
+	if (!translator || n < 0 || (n > 0 && !texts))
+		return fail(HEC_ERR_ARGUMENT, "translate: %lld texts, translator %s, texts %s",
+		            (long long)n, translator ? "given" : "NULL", texts ? "given" : "NULL");
+	job j = {.t = translator,
+	         .o = HEC_TRANSLATE_OPTIONS_INIT,
+	         .decode = translator->generation.options,
+	         .n = n,
+	         .texts = texts,
+	         .bytes = bytes,
+	         .out = out};
+	HEC_TRY(options_take("hec_translate_options", &j.o, sizeof j.o, options));
+	HEC_TRY(options_take("hec_decode_options", &j.decode, sizeof j.decode, j.o.decode));
+	if (j.o.batch == 0)
+		j.o.batch = BATCH;
+	if (j.o.batch < 1 || j.o.batch > BATCH_MOST)
+		return fail(HEC_ERR_ARGUMENT, "translate: batch is %lld; it is from 1 to %d",
+		            (long long)j.o.batch, BATCH_MOST);
+	j.decode.beams = max_i64(1, j.decode.beams);
+	out->nbest = max_i64(1, j.decode.nbest);
+	if (out->nbest > j.decode.beams)
+		return fail(HEC_ERR_ARGUMENT, "translate: nbest is %lld, with %lld beams",
+		            (long long)out->nbest, (long long)j.decode.beams);
+	if (n == 0)
+		return HEC_OK;
+	hec_status status = work(&j);
+	for (int64_t i = 0; i < j.sources; i++)
+		free(j.ids[i]);
+	free(j.ids);
+	free(j.lengths);
+	free(j.which);
+	if (status != HEC_OK) {
+		int64_t failed = out->failed;
+		hec_translations_free(out);
+		out->failed = failed;
+	}
+	return status;
+}
+
+void hec_translations_free(hec_translations *translations)
+{
+	if (!translations)
+		return;
+	for (int64_t i = 0; translations->items && i < translations->texts * translations->nbest;
+	     i++) {
+		free(translations->items[i].text);
+		free(translations->items[i].ids);
+	}
+	free(translations->items);
+	*translations = (hec_translations){.size = sizeof *translations, .failed = -1};
+}
