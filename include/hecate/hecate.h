@@ -31,8 +31,8 @@
 #include <hecate/tensor.h>
 #include <hecate/tokenizer.h>
 #include <hecate/train.h>
-#include <hecate/translate.h>
 #include <hecate/trainer.h>
+#include <hecate/translate.h>
 #include <hecate/version.h>
 #include <hecate/view.h>
 #include <hecate/width.h>
