@@ -203,6 +203,39 @@ static void every_task_gives_a_model_that_loads(void **state)
 	}
 }
 
+static json_t *read_json(const char *name)
+{
+	char *text = read_all(name);
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	free(text);
+	return root;
+}
+
+/* Stands on the models of the test before. */
+static void labels_have_names_and_a_config_gives_the_architecture(void **state)
+{
+	(void)state;
+	json_t *root = read_json("classify/config.json"),
+	       *names = json_object_get(root, "id2label");
+	assert_string_equal(json_string_value(json_object_get(names, "0")), "even");
+	assert_string_equal(json_string_value(json_object_get(names, "1")), "odd");
+	json_decref(root);
+	result r = train(PAIRS "--config %1$s/translate/config.json --out %1$s/again --steps 3 "
+	                       "--threads 1 --quiet");
+	assert_int_equal(r.code, 0);
+	done(&r);
+	root = read_json("again/config.json");
+	assert_int_equal(json_integer_value(json_object_get(root, "d_model")), 16);
+	assert_string_equal(json_string_value(json_object_get(root, "model_type")), "marian");
+	json_decref(root);
+	r = train("--task lm --train %1$s/a.en --config %1$s/translate/config.json "
+	          "--out %1$s/wrong");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "wants a decoder alone"));
+	done(&r);
+}
+
 /* ---- stopped and killed ---- */
 
 #define RUN                                                                                        \
@@ -336,6 +369,7 @@ int main(void)
 		cmocka_unit_test(wrong_usage_is_told),
 		cmocka_unit_test(all_settings_are_shown),
 		cmocka_unit_test(every_task_gives_a_model_that_loads),
+		cmocka_unit_test(labels_have_names_and_a_config_gives_the_architecture),
 		cmocka_unit_test(a_run_killed_again_and_again_ends_with_the_same_weights),
 		cmocka_unit_test(a_run_that_is_asked_to_stop_saves_and_says_so),
 	};

@@ -69,23 +69,32 @@ static bool is_empty(const char *path)
 }
 
 /* Written beside, flushed, renamed: there is always a whole one. */
-static bool write_settings(const job *j)
+static bool replace_file(const job *j, const char *name, void print(const job *, FILE *))
 {
 	char path[PATH_MOST], beside[PATH_MOST];
-	snprintf(path, sizeof path, "%s/train.json", j->s.out);
-	snprintf(beside, sizeof beside, "%s/.train.json.new", j->s.out);
-	json_t *root = settings_json(&j->s);
-	FILE *f = root ? fopen(beside, "w") : NULL;
-	bool good = f && json_dumpf(root, f, JSON_INDENT(2)) == 0 && fputc('\n', f) == '\n' &&
-	            fflush(f) == 0 && fsync(fileno(f)) == 0;
+	snprintf(path, sizeof path, "%s/%s", j->s.out, name);
+	snprintf(beside, sizeof beside, "%s/.%s.new", j->s.out, name);
+	FILE *f = fopen(beside, "w");
+	if (f)
+		print(j, f);
+	bool good = f && !ferror(f) && fflush(f) == 0 && fsync(fileno(f)) == 0;
 	int error = errno;
 	if (f)
 		good = fclose(f) == 0 && good;
 	good = good && rename(beside, path) == 0;
-	json_decref(root);
 	if (!good)
 		command_failed(j->self, "%s could not be written: %s", path, strerror(error));
 	return good;
+}
+
+static void print_settings(const job *j, FILE *out)
+{
+	settings_print(&j->s, out);
+}
+
+static bool write_settings(const job *j)
+{
+	return replace_file(j, "train.json", print_settings);
 }
 
 /* Settings of the run in DIR, with those of the command line over them. */
@@ -172,6 +181,9 @@ static int say_plan(job *j)
 static int open_data(job *j)
 {
 	train_settings *s = &j->s;
+	char error[256];
+	if (!train_read_config(s, error, sizeof error))
+		return command_failed(j->self, "%s", error);
 	/* A run that is resumed has its sizes; its labels are found again. */
 	if ((!j->old || s->width == 0 || s->task_id == HEC_TASK_CLASSIFY) &&
 	    train_data_count(s, &j->data) != HEC_OK)
@@ -187,7 +199,8 @@ static int open_model(job *j)
 	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
 	hec_model_config config;
 	o.threads = (int)j->s.threads;
-	train_config(&j->s, &j->data, &config);
+	if (train_config(&j->s, &j->data, &config) != HEC_OK)
+		return failed(j, NULL);
 	if (hec_ctx_create(&o, &j->ctx) != HEC_OK ||
 	    hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) != HEC_OK ||
 	    train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
@@ -258,6 +271,34 @@ static void train_options(job *j, hec_train_options *o)
 	o->user = j;
 }
 
+/* config.json as the library wrote it, with the names of the labels. */
+static void print_config(const job *j, FILE *out)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s/config.json", j->s.out);
+	json_t *root = json_load_file(path, 0, NULL), *names = json_object(), *ids = json_object();
+	for (size_t i = 0; i < j->data.n_labels; i++) {
+		char id[24];
+		snprintf(id, sizeof id, "%zu", i);
+		json_object_set_new(names, id, json_string(j->data.labels[i]));
+		json_object_set_new(ids, j->data.labels[i], json_integer((json_int_t)i));
+	}
+	json_object_set_new(root, "id2label", names);
+	json_object_set_new(root, "label2id", ids);
+	json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	fputc('\n', out);
+	json_decref(root);
+}
+
+static bool name_labels(const job *j)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s/config.json", j->s.out);
+	if (j->s.task_id != HEC_TASK_CLASSIFY || access(path, F_OK) != 0)
+		return true;
+	return replace_file(j, "config.json", print_config);
+}
+
 static void print_result(const job *j, const hec_train_result *r)
 {
 	static const char *const ends[] = {"done", "no better model for a while", "time is up",
@@ -299,6 +340,8 @@ static int learn(job *j)
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
 	if (status != HEC_OK)
 		return failed(j, NULL);
+	if (!name_labels(j))
+		return EXIT_FAILED;
 	print_result(j, &result);
 	return EXIT_DONE;
 }
@@ -325,16 +368,15 @@ static void close_job(job *j)
 	json_decref(j->old);
 }
 
-/* Without text to count, what it would decide stays 0. */
 static int dump_settings(job *j)
 {
+	char error[256];
+	if (!train_read_config(&j->s, error, sizeof error))
+		return command_failed(j->self, "%s", error);
 	if (train_data_count(&j->s, &j->data) != HEC_OK)
 		return failed(j, NULL);
 	train_settle_sizes(&j->s, &j->data);
-	json_t *root = settings_json(&j->s);
-	json_dumpf(root, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(root);
+	settings_print(&j->s, stdout);
 	return EXIT_DONE;
 }
 

@@ -43,6 +43,37 @@ static bool has_decoder(hec_task task)
 	return task != HEC_TASK_MLM && task != HEC_TASK_CLASSIFY;
 }
 
+bool train_read_config(train_settings *s, char *error, size_t room)
+{
+	hec_model_config c;
+	if (!s->config)
+		return true;
+	if (hec_model_config_read(s->config, &c) != HEC_OK) {
+		snprintf(error, room, "%s", hec_error_message());
+		return false;
+	}
+	if ((c.encoder.layers > 0) != has_encoder(s->task_id) ||
+	    (c.decoder.layers > 0) != has_decoder(s->task_id)) {
+		snprintf(error, room, "%.100s: %lld encoder and %lld decoder layers; %s wants %s",
+		         s->config, (long long)c.encoder.layers, (long long)c.decoder.layers,
+		         s->task,
+		         !has_encoder(s->task_id)  ? "a decoder alone"
+		         : has_decoder(s->task_id) ? "both"
+		                                   : "an encoder alone");
+		return false;
+	}
+	const hec_stack_config *stack = c.encoder.layers > 0 ? &c.encoder : &c.decoder;
+	s->width = c.width;
+	s->encoder_layers = c.encoder.layers;
+	s->decoder_layers = c.decoder.layers;
+	s->heads = stack->attention.heads;
+	s->hidden = stack->feed_forward.hidden;
+	s->dropout = stack->dropout;
+	s->attention_dropout = stack->attention.dropout_weights;
+	s->activation_dropout = stack->feed_forward.dropout_hidden;
+	return true;
+}
+
 static void settle(int64_t *value, int64_t otherwise)
 {
 	if (*value == 0)
@@ -99,9 +130,7 @@ static void marian_config(const train_settings *s, hec_model_config *c)
 		stack->position.kind = HEC_POSITION_SINUSOIDAL;
 		stack->position.sinusoid = HEC_SINUSOID_HALVES;
 	}
-	c->head = HEC_HEAD_LM;
 	c->output_bias = true;
-	c->start_id = c->pad_id;
 }
 
 static void gpt2_config(const train_settings *s, hec_model_config *c)
@@ -113,12 +142,10 @@ static void gpt2_config(const train_settings *s, hec_model_config *c)
 	c->decoder.feed_forward.act = HEC_ACT_GELU_TANH;
 	c->decoder.position.kind = HEC_POSITION_LEARNED;
 	c->decoder.position.max = s->max_length;
-	c->head = HEC_HEAD_LM;
 	c->init_std = 0.02;
-	c->bos_id = c->eos_id;
 }
 
-static void bert_config(const train_settings *s, const train_data *d, hec_model_config *c)
+static void bert_config(const train_settings *s, hec_model_config *c)
 {
 	c->encoder = stack_of(s, s->encoder_layers);
 	c->encoder.embedding_norm = true;
@@ -129,33 +156,45 @@ static void bert_config(const train_settings *s, const train_data *d, hec_model_
 	c->types = 2;
 	c->init_std = 0.02;
 	c->head_act = HEC_ACT_GELU;
-	if (s->task_id == HEC_TASK_CLASSIFY) {
-		c->head = HEC_HEAD_CLASSIFY;
-		c->labels = (int64_t)d->n_labels;
-		c->head_dropout = s->dropout;
-	} else {
-		c->head = HEC_HEAD_MASKED;
-		c->output_bias = true;
-	}
+	c->head_dropout = s->dropout;
+	c->output_bias = s->task_id == HEC_TASK_MLM;
 }
 
-void train_config(const train_settings *s, const train_data *d, hec_model_config *c)
+/* What belongs to the text, not to the architecture. */
+static void take_ids(const train_settings *s, const train_data *d, hec_model_config *c)
 {
-	*c = (hec_model_config){
-		.size = sizeof *c,
-		.vocab = hec_tokenizer_vocab(d->tokenizer),
-		.width = s->width,
-		.pad_id = hec_tokenizer_role(d->tokenizer, "pad"),
-		.bos_id = -1,
-		.eos_id = hec_tokenizer_role(d->tokenizer, "eos"),
-		.start_id = -1,
-	};
-	if (s->task_id == HEC_TASK_LM)
+	c->vocab = hec_tokenizer_vocab(d->tokenizer);
+	c->pad_id = hec_tokenizer_role(d->tokenizer, "pad");
+	c->eos_id = hec_tokenizer_role(d->tokenizer, "eos");
+	c->bos_id = s->task_id == HEC_TASK_LM ? c->eos_id : -1;
+	c->start_id = has_encoder(s->task_id) && has_decoder(s->task_id) ? c->pad_id : -1;
+}
+
+static void take_head(const train_settings *s, const train_data *d, hec_model_config *c)
+{
+	c->head = has_decoder(s->task_id)           ? HEC_HEAD_LM
+	          : s->task_id == HEC_TASK_CLASSIFY ? HEC_HEAD_CLASSIFY
+	                                            : HEC_HEAD_MASKED;
+	c->labels = c->head == HEC_HEAD_CLASSIFY ? (int64_t)d->n_labels : 0;
+}
+
+hec_status train_config(const train_settings *s, const train_data *d, hec_model_config *c)
+{
+	*c = (hec_model_config){.size = sizeof *c, .width = s->width};
+	if (s->config) {
+		hec_status status = hec_model_config_read(s->config, c);
+		if (status != HEC_OK)
+			return status;
+	} else if (s->task_id == HEC_TASK_LM) {
 		gpt2_config(s, c);
-	else if (has_decoder(s->task_id))
+	} else if (has_decoder(s->task_id)) {
 		marian_config(s, c);
-	else
-		bert_config(s, d, c);
+	} else {
+		bert_config(s, c);
+	}
+	take_ids(s, d, c);
+	take_head(s, d, c);
+	return HEC_OK;
 }
 
 /* ---- batches ---- */

@@ -4,10 +4,12 @@
 
 #include "train_data.h"
 
+/* --config: its sizes become the settings; false: what is wrong stands in error. */
+bool train_read_config(train_settings *s, char *error, size_t room);
 /* Sizes that the amount of text decides; before there is a tokenizer. */
 void train_settle_sizes(train_settings *s, const train_data *data);
-/* The architecture: Marian's, GPT-2's or BERT's by the task. */
-void train_config(const train_settings *s, const train_data *data, hec_model_config *config);
+/* The architecture: that of --config; else Marian's, GPT-2's or BERT's by the task. */
+hec_status train_config(const train_settings *s, const train_data *data, hec_model_config *config);
 /* Tokens of a batch, batches of a step, how often to validate. */
 hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *model,
                               const train_data *data);

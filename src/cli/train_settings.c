@@ -167,53 +167,67 @@ static const char *key_of(const setting *t, char key[64])
 	return key;
 }
 
-static json_t *list_json(const option_list *list)
+static void print_text(const char *text, FILE *out)
 {
-	json_t *array = json_array();
-	for (size_t i = 0; array && i < list->count; i++)
-		if (json_array_append_new(array, json_string(list->items[i])) != 0) {
-			json_decref(array);
-			return NULL;
-		}
-	return array;
+	json_t *value = text ? json_string(text) : json_null();
+	if (!value || json_dumpf(value, out, JSON_ENCODE_ANY) != 0)
+		fputs("null", out);
+	json_decref(value);
 }
 
-static json_t *value_json(const setting *t, const void *at)
+/* By the fewest digits that read back as the same bits. */
+static void print_real(double value, FILE *out)
 {
-	const char *text = t->kind == OPTION_TEXT ? *(const char *const *)at : NULL;
+	char text[40];
+	snprintf(text, sizeof text, "%.15g", value);
+	if (strtod(text, NULL) != value)
+		snprintf(text, sizeof text, "%.17g", value);
+	fputs(text, out);
+}
+
+static void print_value(const setting *t, const void *at, FILE *out)
+{
 	switch (t->kind) {
 	case OPTION_FLAG:
-		return json_boolean(*(const bool *)at);
+		fputs(*(const bool *)at ? "true" : "false", out);
+		break;
 	case OPTION_TEXT:
-		return text ? json_string(text) : json_null();
+		print_text(*(const char *const *)at, out);
+		break;
 	case OPTION_WHOLE:
-		return json_integer(*(const int64_t *)at);
+		fprintf(out, "%lld", (long long)*(const int64_t *)at);
+		break;
 	case OPTION_REAL:
-		return json_real(*(const double *)at);
-	case OPTION_SEED:
-		/* A JSON number holds 53 bits for others. */
-		return json_sprintf("%llu", (unsigned long long)((const option_seed *)at)->value);
+		print_real(*(const double *)at, out);
+		break;
+	case OPTION_SEED: /* a text: a JSON number holds 53 bits for others */
+		fprintf(out, "\"%llu\"", (unsigned long long)((const option_seed *)at)->value);
+		break;
 	case OPTION_LIST:
-		return list_json(at);
+		for (size_t i = 0; i < ((const option_list *)at)->count; i++) {
+			fputs(i ? ", " : "[", out);
+			print_text(((const option_list *)at)->items[i], out);
+		}
+		fputs(((const option_list *)at)->count ? "]" : "[]", out);
+		break;
 	case OPTION_END:
 		break;
 	}
-	return NULL;
 }
 
-json_t *settings_json(const train_settings *s)
+void settings_print(const train_settings *s, FILE *out)
 {
-	json_t *root = json_object();
-	for (size_t i = 0; root && i < SETTINGS; i++) {
+	const char *before = "{";
+	for (size_t i = 0; i < SETTINGS; i++) {
 		const setting *t = &table[i];
 		char key[64];
-		if (t->of_run && json_object_set_new(root, key_of(t, key),
-		                                     value_json(t, (const char *)s + t->place))) {
-			json_decref(root);
-			root = NULL;
-		}
+		if (!t->of_run)
+			continue;
+		fprintf(out, "%s\n  \"%s\": ", before, key_of(t, key));
+		print_value(t, (const char *)s + t->place, out);
+		before = ",";
 	}
-	return root;
+	fputs("\n}\n", out);
 }
 
 static bool take_list(option_list *to, const json_t *value)
@@ -272,11 +286,9 @@ bool settings_take_json(train_settings *s, const json_t *root, char *error, size
 		const setting *t = &table[i];
 		char key[64];
 		const json_t *value = t->of_run ? json_object_get(root, key_of(t, key)) : NULL;
-		if (!t->of_run)
-			continue;
-		if (!value || !take_value(t, (char *)s + t->place, value)) {
-			snprintf(error, room, "train.json: '%s' is %s", key,
-			         value ? "not what it must be" : "missing");
+		/* A run of an older program lacks what came later: the default holds. */
+		if (value && !take_value(t, (char *)s + t->place, value)) {
+			snprintf(error, room, "train.json: '%s' is not what it must be", key);
 			return false;
 		}
 	}

@@ -43,8 +43,8 @@ void settings_default(train_settings *s);
 /* The options of the command over *s, {0} last. */
 const option *settings_options(train_settings *s);
 
-/* All that matters to a run, by name, for train.json and --dump-config. NULL: no memory. */
-json_t *settings_json(const train_settings *s);
+/* All that matters to a run, by name, as JSON: train.json and --dump-config. */
+void settings_print(const train_settings *s, FILE *out);
 /* Takes what train.json says over *s; texts belong to root. False: why stands in error. */
 bool settings_take_json(train_settings *s, const json_t *root, char *error, size_t room);
 

@@ -36,23 +36,38 @@ static hec_status path_in(const char *dir, const char *name, char **out)
 	return HEC_OK;
 }
 
+static hec_status config_from(const char *path, const family **f, hec_model_config *c)
+{
+	json_t *root;
+	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, &root));
+	json_scope s;
+	hec_status status = json_scope_root(path, root, &s);
+	if (status == HEC_OK)
+		status = family_find(&s, f);
+	if (status == HEC_OK)
+		status = family_read(*f, &s, c);
+	if (status == HEC_OK && (status = hec_model_config_resolve(c)) != HEC_OK)
+		status = fail_in(status, "%s", path);
+	json_decref(root);
+	return status;
+}
+
+hec_status hec_model_config_read(const char *path, hec_model_config *out)
+{
+	const family *f;
+	hec_model_config c;
+	HEC_TRY(CHECK_GIVEN("model config", path));
+	HEC_TRY(CHECK_GIVEN("model config", out));
+	HEC_TRY(config_from(path, &f, &c));
+	*out = c;
+	return HEC_OK;
+}
+
 static hec_status read_config(const char *dir, const family **f, hec_model_config *c)
 {
 	char *path;
-	json_t *root;
 	HEC_TRY(path_in(dir, "config.json", &path));
-	hec_status status = json_file_read(path, JSON_CONFIG_MOST, &root);
-	if (status == HEC_OK) {
-		json_scope s;
-		status = json_scope_root(path, root, &s);
-		if (status == HEC_OK)
-			status = family_find(&s, f);
-		if (status == HEC_OK)
-			status = family_read(*f, &s, c);
-		if (status == HEC_OK && (status = hec_model_config_resolve(c)) != HEC_OK)
-			status = fail_in(status, "%s", path);
-		json_decref(root);
-	}
+	hec_status status = config_from(path, f, c);
 	free(path);
 	return status;
 }
