@@ -45,7 +45,7 @@ CLASSES = [  # name, what it is, probe
     ("LETTER", r"\p{L} of patterns", matches(r"\p{L}")),
     ("NUMBER", r"\p{N} of patterns", matches(r"\p{N}")),
     ("SPACE", r"\s of patterns", matches(r"\s")),
-    ("WORD", r"\w of patterns", matches(r"\w")),
+    ("WORD", r"\w of Whitespace and of added tokens that are single words", joins_a_word()),
     ("PUNCTUATION", "of the pre-tokenizer Punctuation", removed(Punctuation("removed"))),
     ("DIGIT", "of the pre-tokenizer Digits", digits()),
     ("ACCENT", "what StripAccents takes out", vanishes(StripAccents())),
@@ -53,7 +53,9 @@ CLASSES = [  # name, what it is, probe
      vanishes(BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False,
                              lowercase=False))),
     ("MARK", r"\p{M} of patterns", matches(r"\p{M}")),
-    ("JOINS", "what an added token with single_word may not touch", joins_a_word()),
+    ("NONSPACING", "what BertNormalizer takes out as accents",
+     vanishes(BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=True,
+                             lowercase=False))),
 ]
 
 

@@ -15,7 +15,13 @@ import subprocess
 import sys
 
 import tokenizers
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer
+from tokenizers import decoders as D
+from tokenizers import models as M
+from tokenizers import normalizers as N
+from tokenizers import pre_tokenizers as P
+from tokenizers import processors as X
+from tokenizers import trainers as T
 
 RANGES = {
     "latin": (0x61, 0x7A), "latin1": (0xC0, 0xFF), "extended": (0x100, 0x24F),
@@ -104,7 +110,9 @@ def compare(program, name, path, lines, decoding=True):
         at = byte_positions(text)
         offsets = [[at[b], at[e]] for b, e in want.offsets]
         all_ids.append(want.ids)
-        for what, a, b in (("ids", ours["ids"], want.ids), ("tokens", ours["tokens"], want.tokens),
+        # A Unigram says the text itself where a token is unknown; the vocabulary's word is meant.
+        tokens = [theirs.id_to_token(i) for i in want.ids]
+        for what, a, b in (("ids", ours["ids"], want.ids), ("tokens", ours["tokens"], tokens),
                            ("offsets", ours["offsets"], offsets)):
             if a != b:
                 wrong += 1
@@ -139,6 +147,113 @@ def learned(program, folder, lines):
         yield "learned " + name, out
 
 
+SPECIALS = ["<unk>", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "</s>"]
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
+          r"\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def made(model, lines, vocab=3000, **parts):
+    """A tokenizer of `tokenizers` with these parts, its model learned there."""
+    t = Tokenizer(model)
+    for name, part in parts.items():
+        setattr(t, name, part)
+    kind = type(model).__name__
+    common = dict(special_tokens=SPECIALS, show_progress=False)
+    if kind == "BPE":
+        for affix in ("end_of_word_suffix", "continuing_subword_prefix"):
+            if getattr(model, affix):
+                common[affix] = getattr(model, affix)
+        trainer = T.BpeTrainer(vocab_size=vocab, initial_alphabet=P.ByteLevel.alphabet(),
+                               limit_alphabet=800, **common)
+    elif kind == "WordPiece":
+        trainer = T.WordPieceTrainer(vocab_size=vocab, limit_alphabet=800, **common)
+    elif kind == "Unigram":
+        trainer = T.UnigramTrainer(vocab_size=600, unk_token="<unk>", **common)
+    else:
+        trainer = T.WordLevelTrainer(vocab_size=vocab, **common)
+    if kind == "Unigram":  # it wants every character in its vocabulary: fewer of them
+        r = random.Random(5)
+        lines = [" ".join(r.choice(WORDS) for _ in range(12)) for _ in lines]
+    # U+0000 cannot be a key of our JSON.
+    t.train_from_iterator([x[:400].replace("\0", "") for x in lines], trainer)
+    return t
+
+
+def with_bytes(t):
+    """The same with <0x00> … in the vocabulary and byte fallback on."""
+    spec = json.loads(t.to_str())
+    vocab = spec["model"]["vocab"]
+    for i in range(256):
+        name = "<0x%02X>" % i
+        if isinstance(vocab, list):
+            vocab.append([name, -20.0])
+        else:
+            vocab.setdefault(name, len(vocab))
+    spec["model"]["byte_fallback"] = True
+    return Tokenizer.from_str(json.dumps(spec))
+
+
+def written(folder, lines):
+    """Every kind of part that tokenizer.json can have, written by `tokenizers`."""
+    some = lines[:3000]
+    cls = [("[CLS]", 2), ("[SEP]", 3), ("</s>", 6)]
+    bert = dict(normalizer=N.BertNormalizer(), pre_tokenizer=P.BertPreTokenizer(),
+                decoder=D.WordPiece(), post_processor=X.BertProcessing(("[SEP]", 3), ("[CLS]", 2)))
+    gpt2 = dict(pre_tokenizer=P.ByteLevel(add_prefix_space=False), decoder=D.ByteLevel(),
+                post_processor=X.ByteLevel(trim_offsets=True))
+    yield "BPE gpt2", made(M.BPE(), some, **gpt2)
+    t = made(M.BPE(), some, pre_tokenizer=P.ByteLevel(add_prefix_space=True), decoder=D.ByteLevel(),
+             post_processor=X.RobertaProcessing(("</s>", 6), ("[CLS]", 2)))
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    yield "BPE roberta", t
+    t = made(M.BPE(ignore_merges=True), some,
+             pre_tokenizer=P.Sequence([P.Split(Regex(LLAMA3), "isolated"),
+                                       P.ByteLevel(add_prefix_space=False, use_regex=False)]),
+             decoder=D.ByteLevel(),
+             post_processor=X.Sequence([X.ByteLevel(trim_offsets=True), X.TemplateProcessing(
+                 single="[CLS] $A", pair="[CLS] $A [CLS]:1 $B:1", special_tokens=cls)]))
+    yield "BPE llama 3", t
+    yield "BPE llama 2", with_bytes(made(
+        M.BPE(unk_token="<unk>", fuse_unk=True), some,
+        normalizer=N.Sequence([N.Prepend("▁"), N.Replace(" ", "▁")]),
+        decoder=D.Sequence([D.Replace("▁", " "), D.ByteFallback(), D.Fuse(), D.Strip(" ", 1, 0)])))
+    yield "BPE suffix, unk", made(
+        M.BPE(unk_token="<unk>", end_of_word_suffix="</w>"), some,
+        normalizer=N.Sequence([N.NFC(), N.Lowercase()]), pre_tokenizer=P.Whitespace(),
+        decoder=D.BPEDecoder("</w>"))
+    yield "BPE prefix, fused unk", made(
+        M.BPE(unk_token="<unk>", continuing_subword_prefix="##", fuse_unk=True), some,
+        pre_tokenizer=P.WhitespaceSplit())
+    yield "WordPiece bert", made(M.WordPiece(unk_token="[UNK]"), some, **bert)
+    bert["normalizer"] = N.BertNormalizer(lowercase=False, strip_accents=True)
+    bert["post_processor"] = X.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=cls)
+    yield "WordPiece cased", made(M.WordPiece(unk_token="[UNK]", max_input_chars_per_word=20), some,
+                                  **bert)
+    for scheme in ("always", "first", "never"):
+        t = made(M.Unigram(), some, pre_tokenizer=P.Metaspace(prepend_scheme=scheme),
+                 decoder=D.Metaspace(prepend_scheme=scheme),
+                 normalizer=N.Sequence([N.NFKC(), N.Replace(Regex(" {2,}"), " ")]))
+        t.add_tokens([AddedToken("fooBar", normalized=True), AddedToken("ist", single_word=True),
+                      AddedToken("über", lstrip=True, rstrip=True, normalized=False)])
+        yield "Unigram " + scheme, t
+    yield "Unigram bytes", with_bytes(made(M.Unigram(), some, pre_tokenizer=P.Metaspace(split=False),
+                                           normalizer=N.NFKD(), decoder=D.Sequence(
+                                               [D.ByteFallback(), D.Metaspace()])))
+    for name, normal, pre in (
+            ("NFD, strip", N.Sequence([N.NFD(), N.StripAccents(), N.Strip()]), P.Whitespace()),
+            ("digits", None, P.Sequence([P.WhitespaceSplit(), P.Digits(True), P.Punctuation()])),
+            ("digits together", N.NFKD(), P.Sequence([P.Digits(False), P.Punctuation("contiguous")])),
+            ("merged", N.NFC(), P.Sequence([P.Punctuation("merged_with_previous"), P.Split(" ", "removed")])),
+            ("merged next", N.NFKC(), P.Split(Regex(r"\s"), "merged_with_next")),
+            ("inverted", None, P.Split(Regex(r"\w+|[^\w\s]+"), "removed", invert=True)),
+            ("delimiter", N.Lowercase(), P.CharDelimiterSplit("e")),
+            ("byte normalizer", N.ByteLevel(), None)):
+        t = Tokenizer(M.WordLevel({"<unk>": 0}, unk_token="<unk>"))
+        parts = {k: v for k, v in (("normalizer", normal), ("pre_tokenizer", pre)) if v is not None}
+        yield "WordLevel " + name, made(M.WordLevel(unk_token="<unk>"), some, vocab=4000, **parts)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("program")
@@ -149,7 +264,13 @@ def main():
     a = p.parse_args()
     os.makedirs(a.folder, exist_ok=True)
     lines = mixed_lines(a.seed, a.lines)
-    cases = [(m, m) for m in a.model] if a.model else list(learned(a.program, a.folder, lines))
+    cases = [(m, m) for m in a.model]
+    if not a.model:
+        cases = list(learned(a.program, a.folder, lines))
+        for name, t in written(a.folder, lines):
+            path = os.path.join(a.folder, name.replace(" ", "-").replace(",", "") + ".json")
+            t.save(path)
+            cases.append((name, path))
     wrong = sum(compare(a.program, name, path, lines) for name, path in cases)
     print("tokenizers %s, seed %d: %d differences" % (tokenizers.__version__, a.seed, wrong))
     return wrong != 0

@@ -8,74 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quote.h"
 #include "text/classes.h"
 #include "text/grow.h"
-#include "text/hash.h"
 #include "text/utf8.h"
 
-#define TOKEN_MOST 1024              /* bytes of an added token */
-#define NODES_MOST ((size_t)1 << 24) /* a node's number and a byte fit a key */
-
-/* ---- the tree ---- */
-
-static struct added_node *find(const added_tree *t, uint32_t parent, unsigned char byte)
-{
-	uint32_t key = parent << 8 | byte;
-	size_t mask = t->slot_count - 1, at = hash_word(hash_seed(), key) & mask;
-	while (t->slots[at].child && t->slots[at].key != key)
-		at = (at + 1) & mask;
-	return &t->slots[at];
-}
-
-static hec_status tree_init(added_tree *t, size_t bytes)
-{
-	if (bytes >= NODES_MOST)
-		return fail(HEC_ERR_FORMAT,
-		            "tokenizer.json: added tokens of %zu bytes together, at "
-		            "most %zu are taken",
-		            bytes, NODES_MOST);
-	t->slot_count = 16;
-	while (t->slot_count < 2 * (bytes + 1))
-		t->slot_count *= 2;
-	t->slots = calloc(t->slot_count, sizeof *t->slots);
-	t->capacity = bytes + 1;
-	t->token = malloc(t->capacity * sizeof *t->token);
-	if (!t->slots || !t->token)
-		return fail(HEC_ERR_MEMORY, "tokenizer.json: no memory for its added tokens");
-	t->token[0] = -1;
-	t->nodes = 1;
-	return HEC_OK;
-}
-
-static void tree_add(added_tree *t, const char *name, size_t n, int32_t token)
-{
-	uint32_t node = 0;
-	t->begins[(unsigned char)name[0]] = true;
-	for (size_t i = 0; i < n; i++) {
-		struct added_node *next = find(t, node, (unsigned char)name[i]);
-		if (!next->child) {
-			*next = (struct added_node){node << 8 | (unsigned char)name[i],
-			                            (uint32_t)t->nodes};
-			t->token[t->nodes++] = -1;
-		}
-		node = next->child;
-	}
-	t->token[node] = token;
-}
+#define TOKEN_MOST 1024 /* bytes of an added token */
 
 /* The longest token at a place; its end in *stop. −1: none. */
-static int32_t longest(const added_tree *t, const char *text, size_t at, size_t end, size_t *stop)
+static int32_t longest(const byte_tree *t, const char *text, size_t at, size_t end, size_t *stop)
 {
 	int32_t best = -1;
-	uint32_t node = 0;
-	while (at < end) {
-		node = find(t, node, (unsigned char)text[at])->child;
-		if (!node)
-			break;
+	uint32_t node = BYTE_TREE_ROOT;
+	while (at < end && (node = byte_tree_step(t, node, (unsigned char)text[at]))) {
 		at++;
-		if (t->token[node] >= 0) {
-			best = t->token[node];
+		if (t->value[node] >= 0) {
+			best = t->value[node];
 			*stop = at;
 		}
 	}
@@ -132,7 +79,8 @@ hec_status added_load(const json_scope *root, const vocab *model, added *a)
 		HEC_TRY(load_token(&s, model, a));
 	}
 	/* Of two with the same id the later one counts. */
-	qsort(a->at, a->n, sizeof *a->at, by_id);
+	if (a->n > 0)
+		qsort(a->at, a->n, sizeof *a->at, by_id);
 	size_t n = 0;
 	for (i = 0; i < a->n; i++) {
 		if (n > 0 && a->at[n - 1].id == a->at[i].id)
@@ -155,7 +103,7 @@ static hec_status add_normalized(added *a, const stages *normalizers, flow *f, i
 		            "tokenizer.json: an added token of %zu bytes has %zu when normalized",
 		            bytes, f->bytes);
 	if (f->bytes > 0)
-		tree_add(&a->normal, f->text, f->bytes, token);
+		byte_tree_add(&a->normal, f->text, f->bytes, token);
 	return HEC_OK;
 }
 
@@ -167,8 +115,8 @@ hec_status added_prepare(added *a, const stages *normalizers)
 		vocab_token(&a->names, a->at[i].id, &bytes);
 		*(a->at[i].normalized ? &normal : &given) += bytes;
 	}
-	HEC_TRY(tree_init(&a->given, given));
-	HEC_TRY(tree_init(&a->normal, normal ? 4 * normal + 64 * a->n : 0));
+	HEC_TRY(byte_tree_init(&a->given, given));
+	HEC_TRY(byte_tree_init(&a->normal, normal ? 4 * normal + 64 * a->n : 0));
 	flow f = {0};
 	hec_status status = HEC_OK;
 	for (size_t i = 0; i < a->n && status == HEC_OK; i++) {
@@ -177,7 +125,7 @@ hec_status added_prepare(added *a, const stages *normalizers)
 		if (a->at[i].normalized)
 			status = add_normalized(a, normalizers, &f, (int32_t)i);
 		else
-			tree_add(&a->given, name, bytes, (int32_t)i);
+			byte_tree_add(&a->given, name, bytes, (int32_t)i);
 	}
 	flow_free(&f);
 	return status;
@@ -187,10 +135,8 @@ void added_free(added *a)
 {
 	free(a->at);
 	vocab_free(&a->names);
-	free(a->given.slots);
-	free(a->given.token);
-	free(a->normal.slots);
-	free(a->normal.token);
+	byte_tree_free(&a->given);
+	byte_tree_free(&a->normal);
 	memset(a, 0, sizeof *a);
 }
 
@@ -204,7 +150,7 @@ const added_token *added_by_id(const added *a, int32_t id)
 
 typedef struct cutter {
 	const added *a;
-	const added_tree *tree;
+	const byte_tree *tree;
 } cutter;
 
 static bool has_class(const char *text, size_t at, unsigned classes)
@@ -215,8 +161,8 @@ static bool has_class(const char *text, size_t at, unsigned classes)
 
 static bool is_single_word(const char *text, piece p, size_t at, size_t stop)
 {
-	return (at == p.begin || !has_class(text, utf8_before(text, at), CLASS_JOINS)) &&
-	       (stop == p.end || !has_class(text, stop, CLASS_JOINS));
+	return (at == p.begin || !has_class(text, utf8_before(text, at), CLASS_WORD)) &&
+	       (stop == p.end || !has_class(text, stop, CLASS_WORD));
 }
 
 static hec_status cut(const void *state, flow *f, piece p)
@@ -249,7 +195,7 @@ static hec_status cut(const void *state, flow *f, piece p)
 	return flow_add(f, done, p.end, -1);
 }
 
-hec_status added_cut(const added *a, const added_tree *tree, flow *f)
+hec_status added_cut(const added *a, const byte_tree *tree, flow *f)
 {
 	cutter c = {a, tree};
 	return tree->nodes <= 1 ? HEC_OK : flow_cut(f, cut, &c);

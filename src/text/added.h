@@ -3,6 +3,7 @@
 #define TEXT_ADDED_H
 
 #include "format/json.h"
+#include "text/byte_tree.h"
 #include "text/flow.h"
 #include "text/stage.h"
 #include "text/vocab.h"
@@ -12,23 +13,11 @@ typedef struct added_token {
 	bool single_word, left_strip, right_strip, normalized, special;
 } added_token;
 
-/* The tokens that are searched together: a tree over their bytes. */
-typedef struct added_tree {
-	struct added_node {
-		uint32_t key;   /* parent << 8 | byte, by hash */
-		uint32_t child; /* 0: a free slot */
-	} * slots;
-	size_t slot_count;
-	int32_t *token; /* [nodes] the token that ends here, or −1 */
-	size_t nodes, capacity;
-	bool begins[256]; /* whether a token begins with this byte */
-} added_tree;
-
 typedef struct added {
 	added_token *at;
 	size_t n, capacity;
 	vocab names;
-	added_tree given, normal; /* searched in the text as given, and as normalized */
+	byte_tree given, normal; /* searched in the text as given, and as normalized */
 } added;
 
 /* Reads "added_tokens". A token that the model has keeps the model's id. */
@@ -40,6 +29,6 @@ void added_free(added *a);
 const added_token *added_by_id(const added *a, int32_t id); /* or NULL */
 
 /* Cuts the tokens of the tree out of the pieces. */
-hec_status added_cut(const added *a, const added_tree *tree, flow *f);
+hec_status added_cut(const added *a, const byte_tree *tree, flow *f);
 
 #endif

@@ -88,9 +88,11 @@ static int32_t id_of_character(const bpe *b, const char *c, size_t bytes, bool f
 	char name[256];
 	if (before + bytes + after > sizeof name)
 		return VOCAB_NONE;
-	memcpy(name, b->prefix, before);
+	if (before)
+		memcpy(name, b->prefix, before);
 	memcpy(name + before, c, bytes);
-	memcpy(name + before + bytes, b->suffix, after);
+	if (after)
+		memcpy(name + before + bytes, b->suffix, after);
 	return vocab_find(b->words, name, before + bytes + after);
 }
 

@@ -13,6 +13,7 @@
 #define NONE (-1)
 #define MANY 1024 /* symbols: for fewer the heap of places is small */
 #define NO_RANK UINT32_MAX
+#define AHEAD 12 /* places */
 
 struct bpe_node {
 	int32_t before, after;  /* neighbours in the word */
@@ -196,6 +197,10 @@ static hec_status sweep(const bpe *b, bpe_work *w, size_t n)
 		size_t count;
 		HEC_TRY(places_of(w, rank, &count));
 		for (size_t k = 0; k < count; k++) {
+			if (k + AHEAD < count) { /* places lie far apart */
+				__builtin_prefetch(&w->nodes[w->order[k + AHEAD]]);
+				__builtin_prefetch(&w->symbols[w->order[k + AHEAD]]);
+			}
 			/* The one before may have taken this one's left half. */
 			int32_t i = (int32_t)w->order[k];
 			if (w->nodes[i].rank == rank)

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "text/classes.h"
 #include "text/utf8.h"
 #include "text/words.h"
 
@@ -46,8 +45,7 @@ hec_status byte_level_load(const json_scope *s, void **state)
 
 static bool begins_with_space(const flow *f, piece p)
 {
-	size_t length;
-	return class_of(utf8_get(f->text + p.begin, &length)) & CLASS_SPACE;
+	return f->text[p.begin] == ' ';
 }
 
 static hec_status prefix_space(const void *state, flow *f, piece p)

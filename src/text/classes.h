@@ -10,13 +10,13 @@
 #define CLASS_LETTER 0x001u      /* \p{L} of patterns */
 #define CLASS_NUMBER 0x002u      /* \p{N} of patterns */
 #define CLASS_SPACE 0x004u       /* \s of patterns, and white space everywhere else */
-#define CLASS_WORD 0x008u        /* \w of patterns */
+#define CLASS_WORD 0x008u        /* \w of Whitespace, and of added tokens that are single words */
 #define CLASS_PUNCTUATION 0x010u /* of the pre-tokenizer Punctuation */
 #define CLASS_DIGIT 0x020u       /* of the pre-tokenizer Digits */
 #define CLASS_ACCENT 0x040u      /* what StripAccents takes out */
 #define CLASS_CONTROL 0x080u     /* what BertNormalizer takes out as control characters */
 #define CLASS_MARK 0x100u        /* \p{M} of patterns */
-#define CLASS_JOINS 0x200u       /* what an added token with single_word may not touch */
+#define CLASS_NONSPACING 0x200u  /* what BertNormalizer takes out as accents */
 
 /* Builds the table of all characters when first called; any thread may. Comes before class_of: a
  * tokenizer calls it when it is made. */

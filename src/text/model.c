@@ -2,11 +2,13 @@
 #include "text/model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/quote.h"
 
-static const model_kind *const kinds[] = {&model_bpe, NULL};
+static const model_kind *const kinds[] = {&model_bpe, &model_wordpiece, &model_word_level,
+                                          &model_unigram, NULL};
 
 /* Older files leave the type out; what else is there tells. */
 static const char *guess_type(const json_scope *s)
@@ -49,6 +51,9 @@ void model_free(model *m)
 void model_work_free(model_work *w)
 {
 	bpe_work_free(&w->bpe);
+	free(w->name);
+	free(w->places);
+	free(w->cuts);
 }
 
 hec_status model_load_vocab(const json_scope *s, vocab *v)

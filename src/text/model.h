@@ -6,11 +6,25 @@
 #include "text/bpe.h"
 #include "text/flow.h"
 #include "text/tokens.h"
+#include "text/unigram.h"
 #include "text/vocab.h"
 
 typedef struct model_work {
 	bpe_work bpe;
+	char *name; /* WordPiece: a piece with its prefix */
+	size_t name_capacity;
+	unigram_place *places; /* Unigram */
+	size_t places_capacity;
+	uint32_t *cuts;
+	size_t cuts_capacity;
 } model_work;
+
+typedef struct wordpiece {
+	char *prefix;
+	size_t prefix_bytes, longest; /* longest: bytes of a token of the vocabulary */
+	int64_t most_chars;
+	int32_t unk; /* or VOCAB_NONE */
+} wordpiece;
 
 struct model;
 
@@ -28,6 +42,8 @@ typedef struct model {
 	vocab *vocab;           /* the tokenizer's; load fills it */
 	uint64_t serial;        /* the tokenizer's */
 	bpe bpe;
+	wordpiece wordpiece; /* WordLevel too: its unk */
+	unigram unigram;
 } model;
 
 hec_status model_load(const json_scope *root, uint64_t serial, vocab *v, model *m);
@@ -39,6 +55,6 @@ hec_status model_load_vocab(const json_scope *s, vocab *v);
 /* The id of the token that the member names; VOCAB_NONE where it is missing or null. */
 hec_status model_load_token(const json_scope *s, const char *key, const vocab *v, int32_t *id);
 
-extern const model_kind model_bpe;
+extern const model_kind model_bpe, model_wordpiece, model_word_level, model_unigram;
 
 #endif

@@ -77,7 +77,8 @@ static hec_status write_replace(const void *state, flow *f, piece p)
 			break;
 		HEC_TRY(flow_keep(f, done, start));
 		if (stop > start)
-			HEC_TRY(flow_put(f, t->text, t->bytes, flow_origin(f, start, stop)));
+			HEC_TRY(flow_put(f, t->text, t->bytes,
+			                 flow_origin(f, utf8_before(f->text, stop), stop)));
 		done = from = stop;
 		if (stop == start) { /* an empty match: on by a character */
 			if (from >= p.end)

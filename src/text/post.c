@@ -285,8 +285,9 @@ static void blanks_of(const char *token, size_t bytes, size_t *before, size_t *a
 static void trim_one(const post *p, bool first, const char *text, size_t before, size_t after,
                      hec_span *span)
 {
-	if (before > 0 && (first || span->begin == 0) && p->trim_prefix)
-		before--;
+	/* A single space at the start may be the one that was put there: it took no place. */
+	if (before == 1 && (first || span->begin == 0) && p->trim_prefix)
+		before = 0;
 	for (; before > 0 && span->begin < span->end; before--)
 		span->begin += utf8_length(text[span->begin]);
 	for (; after > 0 && span->end > span->begin; after--)

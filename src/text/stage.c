@@ -10,16 +10,29 @@
 
 #define NESTED_MOST 8
 
-static const stage_kind *const normalizers[] = {&prepend, &replace, &strip, NULL};
+static const stage_kind *const normalizers[] = {&nfc,
+                                                &nfd,
+                                                &nfkc,
+                                                &nfkd,
+                                                &lowercase,
+                                                &strip_accents,
+                                                &strip,
+                                                &replace,
+                                                &prepend,
+                                                &bert_normalizer,
+                                                &byte_level_normalizer,
+                                                NULL};
 static const stage_kind *const pre_tokenizers[] = {
 	&byte_level, &metaspace,        &split_pattern, &digits,         &punctuation,
 	&whitespace, &whitespace_split, &bert_split,    &char_delimiter, NULL};
 static const stage_kind *const decoders[] = {&byte_level_decoder,
                                              &metaspace_decoder,
+                                             &wordpiece_decoder,
                                              &byte_fallback,
                                              &fuse,
                                              &strip_decoder,
                                              &replace_decoder,
+                                             &bpe_decoder,
                                              NULL};
 
 static const struct {

@@ -19,7 +19,8 @@ void strings_free(strings *s)
 hec_status string_put(string_list *l, const char *bytes, size_t n)
 {
 	HEC_TRY(GROW(&l->bytes, &l->bytes_capacity, l->used + n + 1));
-	memcpy(l->bytes + l->used, bytes, n);
+	if (n > 0)
+		memcpy(l->bytes + l->used, bytes, n);
 	l->used += n;
 	return HEC_OK;
 }

@@ -1,0 +1,266 @@
+/* unicode_forms.c — NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, with where each character came from.
+ *
+ * `tokenizers` says of each character that comes out whether it stands for one that went in (0), was
+ * put in besides (+1), or stands for n more (−n); from this follows the place that it came from. The
+ * same is done here, so that offsets are the same. Decompositions are utf8proc's. */
+#include "text/unicode_forms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utf8proc.h>
+
+#include "text/classes.h"
+#include "text/grow.h"
+#include "text/utf8.h"
+
+#define MARKS_MOST 1024    /* behind one another */
+#define DECOMPOSED_MOST 32 /* characters; U+FDFA has 18 */
+
+typedef struct changed {
+	uint32_t c;
+	int32_t change;
+	uint8_t order; /* canonical combining class */
+} changed;
+
+/* A piece as it is rewritten. */
+typedef struct rewriting {
+	flow *f;
+	size_t at, end; /* what is not consumed yet */
+	bool compat, compose;
+	changed list[MARKS_MOST]; /* characters that may still change places or join */
+	changed spare[MARKS_MOST];
+	size_t n;
+} rewriting;
+
+static uint8_t order_of(uint32_t c)
+{
+	return c < 0x300 ? 0 : (uint8_t)utf8proc_get_property((utf8proc_int32_t)c)->combining_class;
+}
+
+/* ---- writing out ---- */
+
+static hec_status emit(rewriting *r, uint32_t c, int32_t change)
+{
+	flow *f = r->f;
+	char bytes[UTF8_MOST];
+	size_t n = utf8_put(c, bytes), at = r->at;
+	origin from;
+	if (change > 0) /* put in: from where the one before came */
+		from = at > 0 ? flow_origin(f, utf8_before(f->text, at), at) : (origin){0, 0};
+	else
+		from = flow_origin(f, at, at + utf8_length(f->text[at]));
+	for (int32_t k = change; k <= 0 && r->at < r->end; k++)
+		r->at += utf8_length(f->text[r->at]);
+	return flow_put(f, bytes, n, from);
+}
+
+/* ---- composing ---- */
+
+/* The character that the two make together; 0: none. */
+static uint32_t composed(uint32_t a, uint32_t b)
+{
+	if (b < 0x300)
+		return 0;
+	utf8proc_int32_t pair[2] = {(utf8proc_int32_t)a, (utf8proc_int32_t)b};
+	utf8proc_ssize_t n = utf8proc_normalize_utf32(pair, 2, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+	return n == 1 ? (uint32_t)pair[0] : 0;
+}
+
+/* Joins what follows the starter at the front of the list, as far as nothing blocks it. */
+static void compose(changed *list, size_t *n)
+{
+	size_t starter = 0, kept = 1;
+	bool has_starter = list[0].order == 0;
+	uint8_t last = 0; /* the order of the one kept before; 0: the starter itself */
+	for (size_t i = 1; i < *n; i++) {
+		changed c = list[i];
+		bool blocked = kept - 1 != starter && (last >= c.order);
+		uint32_t joined = has_starter && !blocked ? composed(list[starter].c, c.c) : 0;
+		if (joined) {
+			list[starter].c = joined;
+			list[starter].change += c.change - 1;
+			continue;
+		}
+		if (c.order == 0) {
+			starter = kept;
+			has_starter = true;
+		}
+		last = c.order;
+		list[kept++] = c;
+	}
+	*n = kept;
+}
+
+/* Marks in the order of their classes, equal ones as they stood; the starter before them stays. */
+static void sort_marks(changed *list, changed *spare, size_t n)
+{
+	size_t first[257] = {0};
+	bool sorted = true;
+	for (size_t i = 1; i < n && sorted; i++)
+		sorted = list[i - 1].order <= list[i].order;
+	if (sorted)
+		return;
+	for (size_t i = 0; i < n; i++)
+		first[list[i].order + 1]++;
+	for (int i = 0; i < 256; i++)
+		first[i + 1] += first[i];
+	memcpy(spare, list, n * sizeof *list);
+	for (size_t i = 0; i < n; i++)
+		list[first[spare[i].order]++] = spare[i];
+}
+
+/* Writes the list out: a starter and the marks behind it. */
+static hec_status flush(rewriting *r)
+{
+	sort_marks(r->list, r->spare, r->n);
+	if (r->compose && r->n > 0)
+		compose(r->list, &r->n);
+	for (size_t i = 0; i < r->n; i++)
+		HEC_TRY(emit(r, r->list[i].c, r->list[i].change));
+	r->n = 0;
+	return HEC_OK;
+}
+
+/* ---- decomposing ---- */
+
+static size_t decompose(uint32_t c, bool compat, changed out[DECOMPOSED_MOST])
+{
+	utf8proc_int32_t list[DECOMPOSED_MOST];
+	utf8proc_ssize_t n =
+		utf8proc_decompose_char((utf8proc_int32_t)c, list, DECOMPOSED_MOST,
+	                                UTF8PROC_DECOMPOSE | (compat ? UTF8PROC_COMPAT : 0), NULL);
+	if (n < 1 || n > DECOMPOSED_MOST) {
+		list[0] = (utf8proc_int32_t)c;
+		n = 1;
+	}
+	for (utf8proc_ssize_t i = 0; i < n; i++)
+		out[i] = (changed){(uint32_t)list[i], i > 0, order_of((uint32_t)list[i])};
+	return (size_t)n;
+}
+
+/* One more character behind the list. A starter begins a new one, unless it joins the starter just
+ * before it, as vowels of Hangul and of a few Indian scripts do. A run of marks without end is cut. */
+static hec_status take(rewriting *r, changed c)
+{
+	changed *last = r->n ? &r->list[r->n - 1] : NULL;
+	uint32_t joined = 0;
+	if (r->compose && last && c.order == 0 && last->order == 0)
+		joined = composed(last->c, c.c);
+	if (joined) {
+		last->c = joined;
+		last->change += c.change - 1;
+		return HEC_OK;
+	}
+	if (c.order == 0 || r->n == MARKS_MOST)
+		HEC_TRY(flush(r));
+	r->list[r->n++] = c;
+	return HEC_OK;
+}
+
+static hec_status rewrite(rewriting *r, size_t begin, size_t end)
+{
+	for (size_t i = begin, length; i < end; i += length) {
+		changed parts[DECOMPOSED_MOST];
+		size_t n = decompose(utf8_get(r->f->text + i, &length), r->compat, parts);
+		for (size_t k = 0; k < n; k++)
+			HEC_TRY(take(r, parts[k]));
+	}
+	return flush(r);
+}
+
+hec_status unicode_form(flow *f, size_t begin, size_t end, bool compat, bool compose_too)
+{
+	rewriting r;
+	r.f = f;
+	r.at = begin;
+	r.end = end;
+	r.compat = compat;
+	r.compose = compose_too;
+	r.n = 0;
+	return rewrite(&r, begin, end);
+}
+
+typedef struct form {
+	bool compat, compose;
+} form;
+
+/* Characters below these have no decomposition, and none follows that could join them. */
+static bool is_plain(const flow *f, piece p)
+{
+	for (size_t i = p.begin; i < p.end; i++)
+		if ((unsigned char)f->text[i] >= 0x80)
+			return false;
+	return true;
+}
+
+static hec_status write_form(const void *state, flow *f, piece p)
+{
+	const form *how = state;
+	if (is_plain(f, p))
+		return flow_keep(f, p.begin, p.end);
+	return unicode_form(f, p.begin, p.end, how->compat, how->compose);
+}
+
+static bool all_plain(const flow *f)
+{
+	return is_plain(f, (piece){0, (uint32_t)f->bytes, -1});
+}
+
+#define FORM(name, type, compat, compose)                                                          \
+	static hec_status run_##name(const void *state, flow *f)                                   \
+	{                                                                                          \
+		static const form how = {compat, compose};                                         \
+		(void)state;                                                                       \
+		return all_plain(f) ? HEC_OK : flow_write(f, write_form, &how);                    \
+	}                                                                                          \
+	const stage_kind name = {type, NULL, run_##name, NULL, NULL};
+FORM(nfc, "NFC", false, true)
+FORM(nfd, "NFD", false, false)
+FORM(nfkc, "NFKC", true, true)
+FORM(nfkd, "NFKD", true, false)
+
+/* ---- Lowercase, StripAccents ---- */
+
+hec_status unicode_lowercase(const void *state, flow *f, piece p)
+{
+	(void)state;
+	for (size_t i = p.begin, length; i < p.end; i += length) {
+		uint32_t c = utf8_get(f->text + i, &length);
+		origin from = flow_origin(f, i, i + length);
+		char bytes[UTF8_MOST];
+		if (c < 0x80)
+			c = c >= 'A' && c <= 'Z' ? c + 32 : c;
+		else
+			c = c == 0x130 ? 'i' : (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
+		HEC_TRY(flow_put(f, bytes, utf8_put(c, bytes), from));
+		if (c == 'i' && length == 2) /* İ is i and a dot */
+			HEC_TRY(flow_put(f, "\xcc\x87", 2, from));
+	}
+	return HEC_OK;
+}
+
+static hec_status run_lowercase(const void *state, flow *f)
+{
+	return flow_write(f, unicode_lowercase, state);
+}
+
+const stage_kind lowercase = {"Lowercase", NULL, run_lowercase, NULL, NULL};
+
+hec_status unicode_strip(const void *state, flow *f, piece p)
+{
+	const unsigned *classes = state;
+	for (size_t i = p.begin, length; i < p.end; i += length)
+		if (!(class_of(utf8_get(f->text + i, &length)) & *classes))
+			HEC_TRY(flow_keep(f, i, i + length));
+	return HEC_OK;
+}
+
+static hec_status run_strip_accents(const void *state, flow *f)
+{
+	static const unsigned accents = CLASS_ACCENT;
+	(void)state;
+	return flow_write(f, unicode_strip, &accents);
+}
+
+const stage_kind strip_accents = {"StripAccents", NULL, run_strip_accents, NULL, NULL};

@@ -1,0 +1,83 @@
+/* fuzz_tokenizer.c — any bytes as a tokenizer.json, and behind a zero byte a text for it. What loads
+ * encodes the text or says why not; ids and offsets are in range; the ids decode. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/tokenizer.h>
+
+static void stop(const char *what)
+{
+	fprintf(stderr, "%s: %s\n", what, hec_error_message());
+	abort();
+}
+
+static void expect_reason(void)
+{
+	const char *message = hec_error_message();
+	if (!*message)
+		stop("refused without a reason");
+	for (const char *c = message; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			stop("a message could steer a terminal");
+}
+
+static void check(const hec_tokenizer *t, const hec_encoding *e, size_t text, size_t pair)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (e->ids[i] < 0 || e->ids[i] >= hec_tokenizer_vocab(t))
+			stop("an id beyond the vocabulary");
+		size_t bytes = e->sequence[i] == 1 ? pair : text;
+		if (e->offsets[i].begin > e->offsets[i].end || e->offsets[i].end > bytes)
+			stop("an offset beyond the text");
+	}
+}
+
+static void use(const hec_tokenizer *t, const char *text, size_t bytes)
+{
+	hec_encoding e = HEC_ENCODING_INIT;
+	for (int round = 0; round < 4; round++) {
+		hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+		o.lossy = round & 1;
+		o.no_special = round == 2;
+		o.pair = round & 2 ? text : NULL;
+		o.pair_bytes = bytes / 2;
+		if (hec_tokenizer_encode(t, text, bytes, &o, &e) != HEC_OK) {
+			expect_reason();
+			if (e.n != 0)
+				stop("tokens after a failure");
+			continue;
+		}
+		check(t, &e, bytes, bytes / 2);
+		char *back = NULL;
+		size_t n;
+		if (hec_tokenizer_decode(t, e.ids, e.n, round == 1, &back, &n) == HEC_OK) {
+			if (back[n] != '\0')
+				stop("no zero byte behind the text");
+		} else {
+			expect_reason();
+		}
+		free(back);
+	}
+	hec_encoding_free(&e);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *json = (const char *)data, *zero = size ? memchr(json, 0, size) : NULL;
+	size_t n = zero ? (size_t)(zero - json) : size;
+	static const char usual[] =
+		"The [CLS] cat's </s> größte\u0301 ▁x 12 你好 \xff aaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	hec_tokenizer *t = NULL;
+	if (hec_tokenizer_parse(json, n, NULL, 0, &t) != HEC_OK) {
+		expect_reason();
+		if (t)
+			stop("a tokenizer after a failure");
+		return 0;
+	}
+	use(t, zero ? zero + 1 : usual, zero ? size - n - 1 : sizeof usual - 1);
+	hec_tokenizer_destroy(t);
+	return 0;
+}
