@@ -226,6 +226,54 @@ static void wrong_usage_ends_with_2_and_says_why(void **state)
 	}
 }
 
+static void check_model(const char *mode, size_t results)
+{
+	char line[64];
+	snprintf(line, sizeof line, "--model transformer-tiny --mode %s", mode);
+	json_t *root = measured(line);
+	assert_string_equal(text(root, "model"), "transformer-tiny");
+	assert_string_equal(text(root, "mode"), mode);
+	assert_true(number(root, "parameters") > 10000);
+	const json_t *list = json_object_get(root, "results"), *r;
+	assert_int_equal(json_array_size(list), results);
+	size_t i;
+	json_array_foreach(list, i, r)
+	{
+		assert_true(strlen(text(r, "what")) > 0);
+		/* Its own numbers agree with each other. */
+		double rate = number(r, "tokens_per_s"), ms = number(r, "ms");
+		double again = 1e3 * number(r, "tokens") / ms;
+		assert_true(rate > 0 && rate > again * 0.999 && rate < again * 1.001);
+		assert_true(number(r, "fraction") > 0 && number(r, "memory_bytes") > 0);
+	}
+	json_decref(root);
+}
+
+static void a_whole_model_learns_and_translates(void **state)
+{
+	(void)state;
+	check_model("train", 1);
+	check_model("translate", 3);
+}
+
+static void a_model_that_there_is_not_is_wrong_usage(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = {
+		"bench --model large --mode train",
+		"bench --model transformer-tiny",
+		"bench --mode train",
+		"bench --model transformer-tiny --mode sing",
+		"bench --model gpt-small --mode translate",
+		"bench --model transformer-tiny --mode train --op gemm"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		result r = run(wrong[i]);
+		if (r.code != 2 || *r.out)
+			fail_msg("hecate %s ends with %d: %s", wrong[i], r.code, r.out);
+		done(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +286,8 @@ int main(void)
 		cmocka_unit_test(tiny_shapes_take_little_memory),
 		cmocka_unit_test(people_see_the_ceilings_then_a_line_for_each_row),
 		cmocka_unit_test(wrong_usage_ends_with_2_and_says_why),
+		cmocka_unit_test(a_whole_model_learns_and_translates),
+		cmocka_unit_test(a_model_that_there_is_not_is_wrong_usage),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bench_measure.h"
+#include "bench_model.h"
 #include "bench_report.h"
 #include "command.h"
 #include "terminal.h"
@@ -166,7 +167,7 @@ static hec_status run_row(const hec_ctx_options *options, const bench_row *row, 
 }
 
 typedef struct asked {
-	const char *op, *shape, *dtype, *variant;
+	const char *op, *shape, *dtype, *variant, *model, *mode;
 	int64_t threads, ms;
 	bool causal, json;
 } asked;
@@ -352,6 +353,10 @@ static int run_bench(const command *self, int argc, char **argv)
 	         "mask, bias, interleaved (attention); cold, warm (gemm, attention_step)",
 	         &a.variant, 0, 0},
 		{OPTION_TEXT, "--dtype", "f32", "the type of numbers", &a.dtype, 0, 0},
+		{OPTION_TEXT, "--model", "NAME",
+	         "a whole model: transformer-small, transformer-base, gpt-small, transformer-tiny",
+	         &a.model, 0, 0},
+		{OPTION_TEXT, "--mode", "train|translate", "what it does", &a.mode, 0, 0},
 		{OPTION_WHOLE, "--threads", "N", "threads, each bound to a core", &a.threads, 1,
 	         1024},
 		{OPTION_WHOLE, "--ms", "N", "milliseconds of timing a row", &a.ms, 1, 60000},
@@ -363,6 +368,13 @@ static int run_bench(const command *self, int argc, char **argv)
 		return code;
 	if (operands > 0)
 		return command_usage(self, "'%.40s' is not an option", argv[0]);
+	if (a.model || a.mode) {
+		if (a.op || a.shape || a.variant || a.causal)
+			return command_usage(self, "--model goes with --mode, --threads, --ms and "
+			                           "--json alone");
+		return bench_model(self,
+		                   &(bench_model_asked){a.model, a.mode, a.threads, a.ms, a.json});
+	}
 	shape_list shapes;
 	if (!shapes_split(a.shape, &shapes))
 		return command_failed(self, "no memory");
@@ -376,12 +388,15 @@ static int run_bench(const command *self, int argc, char **argv)
 const command command_bench = {
 	"bench",
 	"Measure each operation against this machine's own ceilings",
-	"bench [--op NAME [--shape …] [--causal] [--variant NAME]] [--threads N] [--json]",
+	"bench [--op NAME [--shape …] [--causal] [--variant NAME]] [--threads N] [--json]\n"
+	"bench --model NAME --mode train|translate [--threads N] [--json]",
 	"First the ceilings, in the same run: multiply-adds from registers at each instruction\n"
 	"level, and reading memory. Then each operation through the public calls: the median of\n"
 	"many, its spread (quartile range / median) and its share of the ceiling. A row during "
 	"which\n"
 	"the ceiling fell by more than 5 % is measured again.\n\n"
+	"With --model: a whole model with fresh parameters, learning from random tokens or\n"
+	"translating them (greedy, then four beams), in tokens of the target a second.\n\n"
 	"Example: hecate bench --op attention_fwd --shape B=1,H=8,T=2048,K=64,D=64 --threads 2\n",
 	run_bench,
 };

@@ -128,6 +128,20 @@ static hec_status lay_out(hec_session *s)
 	                             o->max_target, 0, &s->line);
 }
 
+/* The most tokens that each of n sources can have where they go together: group_of turned round. */
+static int64_t most_each(int64_t budget, int64_t n, int64_t most)
+{
+	return n == 1 ? most : min_i64(most, budget / n);
+}
+
+/* Whether one source more could go along with just as many tokens each: then this is not the
+ * largest call. */
+static bool has_larger(const hec_session *s, int64_t budget, int64_t n, int64_t most)
+{
+	return n < s->options.sources &&
+	       most_each(budget, n + 1, most) == most_each(budget, n, most);
+}
+
 /* The largest calls of each form: for each number of sources that may go together, the most tokens
  * that each of them can then have. */
 static hec_status measure(hec_session *s)
@@ -137,21 +151,23 @@ static hec_status measure(hec_session *s)
 	const size_t mark = hec_arena_used(s->arena);
 	memset(s->ids, 0, (size_t)group_tokens(o) * sizeof *s->ids);
 	for (int64_t n = 1; model_has_encoder(s->model) && n <= o->sources; n++) {
-		const int64_t S =
-			min_i64(o->max_source, n == 1 ? o->max_source : ENCODER_TOKENS / n);
+		const int64_t S = most_each(ENCODER_TOKENS, n, o->max_source);
 		if (S < 1)
 			break;
+		if (has_larger(s, ENCODER_TOKENS, n, o->max_source))
+			continue;
 		for (int64_t i = 0; i < n; i++)
 			c->source_length[i] = (int32_t)S;
 		HEC_TRY(session_encode(s, 0, n, S));
 		hec_arena_rewind(s->arena, mark);
 	}
-	const int64_t piece = min_i64(o->max_target, PIECE);
+	const int64_t piece = min_i64(o->max_target, PIECE), budget = STEP_TOKENS / o->beams;
 	for (int64_t n = 1; n <= o->sources; n++) {
-		const int64_t rows = n * o->beams,
-			      T = min_i64(piece, n == 1 ? piece : STEP_TOKENS / rows);
+		const int64_t rows = n * o->beams, T = most_each(budget, n, piece);
 		if (T < 1)
 			break;
+		if (has_larger(s, budget, n, piece))
+			continue;
 		for (int64_t r = 0; r < rows; r++) {
 			s->take[r] = (int32_t)T;
 			c->length[r] = (int32_t)(o->max_target - T - (r == 0 && o->max_target > T));
