@@ -299,7 +299,7 @@ static void sinks_do_not_dim_the_rest(void **state)
 	v.sink = NULL;
 	d = draw_view(&v, HEC_VIEW_TEXT, NULL);
 	assert_non_null(strstr(d.text, "0 to 0.99"));
-	assert_non_null(strstr(d.text, "·.06"));
+	assert_non_null(strstr(d.text, "  .06"));
 	free(d.text);
 }
 

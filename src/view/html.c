@@ -15,7 +15,7 @@ static void put_tokens(page *p, const char *name, const char *const *tokens, int
 	page_add(p, "\"%s\":[", name);
 	for (int64_t i = 0; i < count; i++) {
 		page_text(p, i > 0 ? "," : "");
-		page_json(p, tokens[i]);
+		page_json(p, tokens[i], true);
 	}
 	page_text(p, "],\n");
 }
@@ -46,7 +46,7 @@ void draw_html(page *p, const look *l)
 	page_text(p, "</title>\n");
 	page_text(p, html_body);
 	page_text(p, "<script type='application/json' id='data'>\n{\"title\":");
-	page_json(p, look_title(l));
+	page_json(p, look_title(l), true);
 	page_add(p, ",\n\"kind\":\"%s\",\"down\":\"%s\",\"across\":\"%s\",\n",
 	         hec_view_kind_name(l->view.kind), look_down(l), look_across(l));
 	page_add(p,

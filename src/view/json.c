@@ -8,7 +8,7 @@ static void put_tokens(page *p, const char *name, const char *const *tokens, int
 	page_add(p, "\"%s\": [", name);
 	for (int64_t i = 0; i < count; i++) {
 		page_text(p, i > 0 ? ", " : "");
-		page_json(p, tokens[i]);
+		page_json(p, tokens[i], false);
 	}
 	page_text(p, "],\n");
 }

@@ -1,9 +1,9 @@
 /* page.c — a buffer before the caller's write, and escapes.
  *
  * One list of characters is dangerous for both escapes: controls, which XML 1.0 cannot hold at all,
- * and bytes that are no UTF-8. Both become U+FFFD in markup; JSON can say controls by number. In JSON
- * also <, >, & and the two line separators are said by number, so that neither the end of a script
- * element nor the end of a line can be forged. */
+ * and bytes that are no UTF-8. Both become U+FFFD in markup; JSON can say controls by number. Inside
+ * a script element also <, >, & and the two line separators are said by number, so that neither the
+ * end of the element nor the end of a line can be forged. */
 #include "view/page.h"
 
 #include <stdarg.h>
@@ -115,7 +115,12 @@ void page_markup(page *p, const char *text)
 	}
 }
 
-void page_json(page *p, const char *text)
+static bool ends_script(uint32_t rune)
+{
+	return rune == '<' || rune == '>' || rune == '&' || rune == 0x2028 || rune == 0x2029;
+}
+
+void page_json(page *p, const char *text, bool in_script)
 {
 	size_t length = strlen(text);
 	page_put(p, "\"", 1);
@@ -125,8 +130,7 @@ void page_json(page *p, const char *text)
 			page_text(p, UNKNOWN);
 		else if (rune == '"' || rune == '\\')
 			page_add(p, "\\%c", (int)rune);
-		else if (is_control(rune) || rune == '<' || rune == '>' || rune == '&' ||
-		         rune == 0x2028 || rune == 0x2029)
+		else if (is_control(rune) || (in_script && ends_script(rune)))
 			page_add(p, "\\u%04x", (unsigned)rune);
 		else
 			page_put(p, text + i, bytes);

@@ -29,8 +29,8 @@ void page_spaces(page *p, int64_t count);
 
 /* As text or attribute of SVG and HTML. */
 void page_markup(page *p, const char *text);
-/* As a string of JSON, with its quotes, that may also stand inside a script element. */
-void page_json(page *p, const char *text);
+/* As a string of JSON, with its quotes; in_script: it stands inside a script element. */
+void page_json(page *p, const char *text, bool in_script);
 
 hec_status page_end(page *p);
 

@@ -329,6 +329,8 @@ static void put_number(page *p, double weight)
 	int hundredths = (int)(weight * 100 + 0.5);
 	if (weight == 0)
 		page_spaces(p, 3);
+	else if (hundredths == 0)
+		page_text(p, "  ·");
 	else if (hundredths >= 100)
 		page_text(p, "1.0");
 	else
@@ -345,8 +347,9 @@ static void put_large_cell(page *p, const look *l, int64_t t, int64_t s)
 		page_text(p, heat > 0.55 ? "\x1b[38;5;232m" : "\x1b[38;5;252m");
 		page_spaces(p, width - 4);
 	} else {
-		page_spaces(p, width - 5 + (sink || heat == 0));
-		page_text(p, sink || heat == 0 ? "" : shade(heat));
+		bool bare = sink || heat < LITTLE;
+		page_spaces(p, width - 5 + bare);
+		page_text(p, bare ? "" : shade(heat));
 	}
 	put_number(p, look_weight(l, l->layer, l->head, t, s));
 	if (colour)
