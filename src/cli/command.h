@@ -35,6 +35,7 @@ extern const command command_translate;
 extern const command command_explain;
 extern const command command_train;
 extern const command command_bench;
+extern const command command_attend;
 extern const command command_info;
 extern const command command_tokenize;
 extern const command command_score;

@@ -19,6 +19,7 @@ static const command *const commands[] = {
 	&command_explain,
 	&command_train,
 	&command_bench,
+	&command_attend,
 	&command_info,
 	&command_tokenize,
 	&command_score,

@@ -1,0 +1,218 @@
+/* test_attend_program.c — `hecate attend` as a user runs it, on small models of every form. */
+#include "support/models.h"
+
+#include "look_models.h"
+
+static void an_invocation_ends_as_it_should(void **state)
+{
+	(void)state;
+	static const invocation table[] = {
+		{FORM_BOTH, "", 2, NULL, "give a text"},
+		{FORM_BOTH, "a b c", 2, NULL, "give a text"},
+		{FORM_BOTH, "'the cat' --layer 2", 2, NULL, "0 to 1"},
+		{FORM_BOTH, "'the cat' --head 4", 2, NULL, "0 to 3"},
+		{FORM_BOTH, "'the cat' --layer -1", 2, NULL, "--layer wants"},
+		{FORM_BOTH, "'the cat' --kind all", 2, NULL, "self, cross or decoder"},
+		{FORM_BOTH, "'the cat' --color red", 2, NULL, "'red'"},
+		{FORM_BOTH, "'the cat' --top 65", 2, NULL, "0 to 64"},
+		{FORM_ENCODER, "'the cat' --kind cross", 2, NULL, "no decoder"},
+		{FORM_DECODER, "'the cat' --kind decoder", 2, NULL, "no encoder"},
+		{FORM_DECODER, "'the cat' 'die katze'", 2, NULL, "decoder alone"},
+		{FORM_BOTH, "'the cat' 'die katze'", 0, "Cross-attention: the cat", NULL},
+		{FORM_BOTH, "'the cat' --kind self", 0, "Self-attention: the cat", NULL},
+		{FORM_BOTH, "'the cat' 'die katze' --kind decoder", 0, "of the decoder", NULL},
+		{FORM_BOTH, "'the cat'", 0, "Cross-attention", NULL},
+		{FORM_ENCODER, "'the cat' 'the dog' --top 2", 0, "Most looked at", NULL},
+		{FORM_DECODER, "'the cat' --layer 1 --head 3", 0, "layer 1 of 2, head 3", NULL},
+		{FORM_BOTH, "'the cat' --svg /nowhere/a.svg", 1, NULL, "/nowhere/a.svg"},
+		{FORM_BOTH, "--help", 0, "Example: hecate attend", NULL},
+	};
+	check_invocations("attend", table, sizeof table / sizeof table[0]);
+	result r = run("attend -m /nowhere text");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "/nowhere"));
+	done(&r);
+}
+
+static double weight_at(const json_t *root, size_t layer, size_t head, size_t t, size_t s)
+{
+	const json_t *list = json_object_get(root, "weights");
+	list = json_array_get(json_array_get(list, layer), head);
+	const json_t *number = json_array_get(json_array_get(list, t), s);
+	assert_true(json_is_number(number));
+	return json_number_value(number);
+}
+
+/* Each row sums to 1, and a causal one sees nothing that comes later. */
+static void check_json(const json_t *root, const char *kind, size_t layers, size_t heads,
+                       bool causal)
+{
+	size_t T = json_array_size(json_object_get(root, "query"));
+	size_t S = json_array_size(json_object_get(root, "key"));
+	assert_string_equal(json_string_value(json_object_get(root, "kind")), kind);
+	assert_int_equal(json_integer_value(json_object_get(root, "layers")), layers);
+	assert_int_equal(json_integer_value(json_object_get(root, "heads")), heads);
+	assert_int_equal(json_array_size(json_object_get(root, "weights")), layers);
+	assert_true(T > 0 && S > 0);
+	for (size_t i = 0; i < layers; i++)
+		for (size_t h = 0; h < heads; h++)
+			for (size_t t = 0; t < T; t++) {
+				double sum = 0;
+				for (size_t s = 0; s < S; s++) {
+					double w = weight_at(root, i, h, t, s);
+					assert_true(!(causal && s > t) || w == 0);
+					sum += w;
+				}
+				assert_true(fabs(sum - 1) < 1e-5);
+			}
+}
+
+static void json_holds_every_head_of_every_kind(void **state)
+{
+	(void)state;
+	static const struct {
+		model_form form;
+		const char *arguments, *kind;
+		size_t layers, heads;
+		bool causal;
+	} table[] = {
+		{FORM_BOTH, "'the cat' 'die katze'", "cross", 2, 4, false},
+		{FORM_BOTH, "'the cat' 'die katze' --kind decoder", "decoder", 2, 4, true},
+		{FORM_BOTH, "'the cat' --kind self", "self", 2, 4, false},
+		{FORM_BOTH, "'the cat'", "cross", 2, 4, false},
+		{FORM_BOTH, "'the cat' x --layer 1", "cross", 1, 4, false},
+		{FORM_BOTH, "'the cat' x --layer 1 --head 2", "cross", 1, 1, false},
+		{FORM_ENCODER, "'the cat'", "self", 2, 4, false},
+		{FORM_DECODER, "'the cat sat'", "self", 2, 4, true},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+		char arguments[256];
+		snprintf(arguments, sizeof arguments, "%s --json", table[i].arguments);
+		result r = run_on("attend", table[i].form, arguments);
+		json_t *root = json_of(&r);
+		check_json(root, table[i].kind, table[i].layers, table[i].heads, table[i].causal);
+		json_decref(root);
+		done(&r);
+	}
+}
+
+/* Through the program and by the library's own calls. */
+static void the_weights_are_those_of_the_model(void **state)
+{
+	(void)state;
+	kit k = kit_open(2);
+	char dir[256];
+	snprintf(dir, sizeof dir, "%s/both", folder);
+	hec_model *model = NULL;
+	hec_tokenizer *tokenizer = NULL;
+	OK(&k, hec_model_load(k.ctx, dir, &model));
+	OK(&k, hec_tokenizer_load(dir, &tokenizer));
+	hec_encoding source = HEC_ENCODING_INIT, target = HEC_ENCODING_INIT;
+	OK(&k, hec_tokenizer_encode(tokenizer, "the dog", 7, NULL, &source));
+	OK(&k, hec_tokenizer_encode(tokenizer, "der hund", 8, NULL, &target));
+	int64_t S = (int64_t)source.n, T = (int64_t)target.n;
+	int32_t reads[64] = {hec_model_config_of(model)->start_id};
+	memcpy(reads + 1, target.ids, (size_t)(T - 1) * sizeof reads[0]);
+	hec_model_input input = {.size = sizeof input,
+	                         .ids = hec_tensor_2d(source.ids, HEC_I32, 1, S),
+	                         .decoder_ids = hec_tensor_2d(reads, HEC_I32, 1, T)};
+	hec_model_output output = {.size = sizeof output};
+	output.cross_weights = make(&k, HEC_F32, SHAPE(LAYERS, HEADS, T, S));
+	OK(&k, hec_model_fwd(k.ctx, k.arena, model, &input, NULL, &output, NULL));
+	result r = run_on("attend", FORM_BOTH, "'the dog' 'der hund' --json");
+	json_t *root = json_of(&r);
+	assert_int_equal(json_array_size(json_object_get(root, "query")), T);
+	assert_int_equal(json_array_size(json_object_get(root, "key")), S);
+	for (int64_t t = 0; t < T; t++) /* the token that is written there */
+		assert_string_equal(json_string_value(json_array_get(json_object_get(root, "query"),
+		                                                     (size_t)t)),
+		                    hec_tokenizer_token(tokenizer, target.ids[t]));
+	for (int64_t i = 0; i < LAYERS; i++)
+		for (int64_t h = 0; h < HEADS; h++)
+			for (int64_t t = 0; t < T; t++)
+				for (int64_t s = 0; s < S; s++)
+					assert_true(fabs(weight_at(root, (size_t)i, (size_t)h,
+					                           (size_t)t, (size_t)s) -
+					                 get4(&output.cross_weights, i, h, t, s)) <
+					            1e-6);
+	json_decref(root);
+	done(&r);
+	hec_encoding_free(&source);
+	hec_encoding_free(&target);
+	hec_tokenizer_destroy(tokenizer);
+	hec_model_destroy(model);
+	kit_close(&k);
+}
+
+static void files_are_written_and_nothing_is_printed(void **state)
+{
+	(void)state;
+	char arguments[512];
+	snprintf(arguments, sizeof arguments,
+	         "'the cat' 'die katze' --svg %s/a.svg --html %s/a.html", folder, folder);
+	result r = run_on("attend", FORM_BOTH, arguments);
+	assert_int_equal(r.code, 0);
+	assert_string_equal(r.out, "");
+	assert_string_equal(r.err, "");
+	char *svg = read_all("a.svg"), *html = read_all("a.html");
+	assert_non_null(strstr(svg, "</svg>"));
+	assert_non_null(strstr(svg, "␣cat")); /* not "Ġcat" */
+	assert_non_null(strstr(html, "</html>"));
+	free(svg);
+	free(html);
+	done(&r);
+}
+
+static void hostile_texts_are_safe(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"\"$(printf '\\033[2J\\007\\r\\n')\"",
+		"\"$(printf '\\377\\300\\257')\"",
+		"'</script><script>alert(1)</script>'",
+		"\"$(printf '\\342\\200\\256abc')\"",
+	};
+	for (size_t i = 0; i < 4; i++)
+		for (int form = 0; form < MODEL_FORMS; form++) {
+			result r = run_on("attend", (model_form)form, texts[i]);
+			assert_true(r.code == 0 || r.code == 1);
+			for (const char *at = r.out; *at; at++)
+				assert_true((unsigned char)*at >= 0x20 || *at == '\n');
+			assert_null(strstr(r.out, "\xE2\x80\xAE"));
+			done(&r);
+		}
+	/* Longer than the model's 64 positions: said with both numbers. */
+	result r = run_on("attend", FORM_DECODER, "\"$(printf 'cat %.0s' $(seq 1 500))\"");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "64"));
+	done(&r);
+}
+
+static void colour_is_as_asked(void **state)
+{
+	(void)state;
+	static const char *const table[][2] = {{"24", "\x1b[48;2;"}, {"256", "\x1b[48;5;"}};
+	for (int i = 0; i < 2; i++) {
+		char arguments[64];
+		snprintf(arguments, sizeof arguments, "'the cat' --color %s", table[i][0]);
+		result r = run_on("attend", FORM_DECODER, arguments);
+		assert_non_null(strstr(r.out, table[i][1]));
+		done(&r);
+	}
+	result r = run_on("attend", FORM_DECODER, "'the cat'"); /* auto, and no terminal */
+	assert_null(strchr(r.out, '\x1b'));
+	done(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_invocation_ends_as_it_should),
+		cmocka_unit_test(json_holds_every_head_of_every_kind),
+		cmocka_unit_test(the_weights_are_those_of_the_model),
+		cmocka_unit_test(files_are_written_and_nothing_is_printed),
+		cmocka_unit_test(hostile_texts_are_safe),
+		cmocka_unit_test(colour_is_as_asked),
+	};
+	return cmocka_run_group_tests(tests, make_models, remove_folder);
+}
