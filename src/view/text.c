@@ -22,6 +22,7 @@
 #define KEY_COLUMNS 10   /* of a label above a column of a large head */
 #define KEY_ROWS 8       /* of a label above a block */
 #define NUMBER_COLUMNS 5 /* of a cell in a large head */
+#define TOP_LEAST 0.005  /* what would be shown as nothing is no news */
 #define RAMP_CELLS 11
 #define SINKS_MOST 12   /* named in the legend */
 #define QUERIES_MOST 60 /* in a panel: above them the keys are repeated */
@@ -519,7 +520,7 @@ static void put_top(page *p, const look *l)
 	for (int64_t t = 0; t < l->view.queries; t++) {
 		int count = look_top(l, t, keys, (int)l->options.top);
 		put_query(p, l, &a, t);
-		for (int i = 0; i < count; i++) {
+		for (int i = 0; i < count && keys[i].weight >= TOP_LEAST; i++) {
 			char label[LABEL_BYTES];
 			int width = label_of(l->view.key[keys[i].key], KEY_COLUMNS, label);
 			if (i > 0 && i % in_a_line == 0) {
