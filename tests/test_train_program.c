@@ -179,11 +179,12 @@ static void every_task_gives_a_model_that_loads(void **state)
 	static const struct {
 		const char *name, *arguments;
 	} rows[] = {
-		{"translate", PAIRS},
+		{"translate", PAIRS "--best chrf "},
 		{"seq2seq", "--task seq2seq --train %1$s/pairs.gz --valid %1$s/pairs "},
 		{"lm", "--task lm --train %1$s/a.de --valid %1$s/v.de "},
 		{"mlm", "--task mlm --train %1$s/a.de --valid %1$s/v.de "},
-		{"classify", "--task classify --train %1$s/labels --valid %1$s/labels "},
+		{"classify",
+	         "--task classify --best accuracy --train %1$s/labels --valid %1$s/labels "},
 		{"alone", "--task lm --train %1$s/a.de %1$s/a.en "},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

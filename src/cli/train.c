@@ -14,6 +14,7 @@
 
 #include "command.h"
 #include "train_data.h"
+#include "train_evaluate.h"
 #include "train_model.h"
 #include "train_progress.h"
 #include "train_settings.h"
@@ -25,6 +26,7 @@ typedef struct job {
 	train_settings s;
 	train_data data;
 	train_progress progress;
+	train_evaluator *evaluator;
 	FILE *batches;
 	hec_ctx *ctx;
 	hec_model *model;
@@ -214,6 +216,13 @@ static hec_train_go on_event(void *user, const hec_train_event *event)
 	return train_progress_event(&j->progress, event);
 }
 
+static hec_status on_evaluate(void *user, hec_ctx *ctx, const hec_model *model,
+                              hec_train_scores *scores)
+{
+	job *j = user;
+	return train_evaluate(j->evaluator, ctx, model, scores);
+}
+
 /* One line of JSON: {"step": 1, "targets": [[…]], "ids": …, "decoder_ids": …}. */
 static json_t *rows_json(const hec_tensor *t)
 {
@@ -266,6 +275,7 @@ static void train_options(job *j, hec_train_options *o)
 	o->dtype = settings_dtype(s);
 	o->mask_rate = s->mask_rate;
 	o->seed = s->seed.value;
+	o->evaluate = j->evaluator ? on_evaluate : NULL;
 	o->progress = on_event;
 	o->batch = j->batches ? on_batch : NULL;
 	o->user = j;
@@ -336,6 +346,8 @@ static int learn(job *j)
 	if (j->s.dump_batches && !(j->batches = fopen(j->s.dump_batches, "w")))
 		return command_failed(j->self, "%s could not be written: %s", j->s.dump_batches,
 		                      strerror(errno));
+	if (train_evaluator_open(&j->s, &j->data, &j->evaluator) != HEC_OK)
+		return failed(j, NULL);
 	train_options(j, &o);
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
 	if (status != HEC_OK)
@@ -360,6 +372,7 @@ static int run_job(job *j)
 
 static void close_job(job *j)
 {
+	train_evaluator_close(j->evaluator);
 	if (j->batches)
 		fclose(j->batches);
 	hec_model_destroy(j->model);

@@ -87,9 +87,10 @@ void train_settle_sizes(train_settings *s, const train_data *d)
 	settle(&s->width, row->width);
 	settle(&s->encoder_layers, has_encoder(s->task_id) ? row->layers : 0);
 	settle(&s->decoder_layers, has_decoder(s->task_id) ? row->layers : 0);
-	if (s->heads == 0)
-		s->heads = s->width == row->width ? row->heads
-		                                  : (s->width % 64 == 0 ? s->width / 64 : 1);
+	int64_t head = s->width >= 256 ? 64 : 32;
+	settle(&s->heads, s->width == row->width ? row->heads
+	                  : s->width % head == 0 ? s->width / head
+	                                         : 1);
 	settle(&s->hidden, 4 * s->width);
 	settle(&s->max_length, s->task_id == HEC_TASK_LM ? 256 : 128);
 	if (s->lr == 0)

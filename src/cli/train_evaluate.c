@@ -1,0 +1,261 @@
+/* train_evaluate.c — sentences of the validation text, written by the model and compared; or given a
+ * label by it. */
+#include "train_evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/decode.h>
+#include <hecate/score.h>
+
+#include "train_progress.h"
+
+#define SENTENCES_AT_ONCE 32
+#define ADDRESSES ((size_t)1 << 32) /* of the work of a forward pass: taken as it is touched */
+
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		hec_status try_status_ = (call);                                                   \
+		if (try_status_ != HEC_OK)                                                         \
+			return try_status_;                                                        \
+	} while (0)
+
+struct train_evaluator {
+	const hec_tokenizer *tokenizer;
+	int64_t beams, max_length, n;
+	int32_t **ids; /* [n] sources */
+	int64_t *lengths;
+	char **wanted, **written; /* [n] texts, or labels */
+	char **labels;            /* classify: their names, of the data; else NULL */
+};
+
+static void free_texts(char **texts, int64_t n)
+{
+	for (int64_t i = 0; texts && i < n; i++) {
+		free(texts[i]);
+		texts[i] = NULL;
+	}
+}
+
+void train_evaluator_close(train_evaluator *e)
+{
+	if (!e)
+		return;
+	for (int64_t i = 0; e->ids && i < e->n; i++)
+		free(e->ids[i]);
+	free_texts(e->wanted, e->n);
+	free_texts(e->written, e->n);
+	free(e->ids);
+	free(e->lengths);
+	free(e->wanted);
+	free(e->written);
+	free(e);
+}
+
+/* ---- the sentences ---- */
+
+static hec_status take_source(train_evaluator *e, const char *text, size_t bytes, bool *fits)
+{
+	hec_encoding encoding = HEC_ENCODING_INIT;
+	int32_t eos = e->labels ? -1 : hec_tokenizer_role(e->tokenizer, "eos");
+	hec_status status = hec_tokenizer_encode(e->tokenizer, text, bytes, NULL, &encoding);
+	if (status != HEC_OK)
+		return status;
+	size_t n = encoding.n;
+	bool end = eos >= 0 && (n == 0 || encoding.ids[n - 1] != eos);
+	*fits = (int64_t)(n + end) <= e->max_length;
+	int32_t *ids = *fits ? malloc((n + 1) * sizeof *ids) : NULL;
+	if (ids) {
+		memcpy(ids, encoding.ids, n * sizeof *ids);
+		ids[n] = eos;
+		e->ids[e->n] = ids;
+		e->lengths[e->n] = (int64_t)(n + end);
+	}
+	hec_encoding_free(&encoding);
+	return *fits && !ids ? HEC_ERR_MEMORY : HEC_OK;
+}
+
+static hec_status read_sentences(train_evaluator *e, hec_lines *lines, int64_t most)
+{
+	for (bool more = true; e->n < most;) {
+		const char *text[2];
+		size_t bytes[2];
+		bool fits = false;
+		TRY(hec_lines_next_pair(lines, text, bytes, &more));
+		if (!more)
+			return HEC_OK;
+		int source = e->labels ? 1 : 0; /* label, tab, text */
+		TRY(take_source(e, text[source], bytes[source], &fits));
+		if (!fits)
+			continue;
+		e->wanted[e->n] = strndup(text[1 - source], bytes[1 - source]);
+		if (!e->wanted[e->n++])
+			return HEC_ERR_MEMORY;
+	}
+	return HEC_OK;
+}
+
+static hec_status open_sentences(train_evaluator *e, const train_settings *s)
+{
+	size_t most = (size_t)s->valid_sentences;
+	e->ids = calloc(most, sizeof *e->ids);
+	e->lengths = calloc(most, sizeof *e->lengths);
+	e->wanted = calloc(most, sizeof *e->wanted);
+	e->written = calloc(most, sizeof *e->written);
+	if (!e->ids || !e->lengths || !e->wanted || !e->written)
+		return HEC_ERR_MEMORY;
+	hec_lines *lines;
+	TRY(hec_lines_open(s->task_id, s->valid.items, s->valid.count, &lines));
+	hec_status status = read_sentences(e, lines, s->valid_sentences);
+	hec_lines_close(lines);
+	return status;
+}
+
+hec_status train_evaluator_open(const train_settings *s, const train_data *data,
+                                train_evaluator **out)
+{
+	bool can = s->task_id != HEC_TASK_LM && s->task_id != HEC_TASK_MLM;
+	*out = NULL;
+	if (!can || s->valid_sentences == 0 || s->valid.count == 0)
+		return HEC_OK;
+	train_evaluator *e = calloc(1, sizeof *e);
+	if (!e)
+		return HEC_ERR_MEMORY;
+	e->tokenizer = data->tokenizer;
+	e->beams = s->valid_beam;
+	e->max_length = s->max_length;
+	e->labels = s->task_id == HEC_TASK_CLASSIFY ? data->labels : NULL;
+	hec_status status = open_sentences(e, s);
+	if (status != HEC_OK || e->n == 0) {
+		train_evaluator_close(e);
+		return status;
+	}
+	*out = e;
+	return HEC_OK;
+}
+
+/* ---- writing and comparing ---- */
+
+static int on_progress(void *user, int64_t done, int64_t total)
+{
+	(void)user;
+	(void)done;
+	(void)total;
+	return train_interrupted();
+}
+
+static hec_status write_all(train_evaluator *e, hec_session *session)
+{
+	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+	hec_decoded decoded = {.size = sizeof decoded};
+	int32_t pad = hec_tokenizer_role(e->tokenizer, "pad");
+	o.beams = e->beams;
+	o.progress = on_progress;
+	/* The padding is what a decoder starts with; it is no word. */
+	o.suppress = &pad;
+	o.suppressed = pad >= 0 ? 1 : 0;
+	TRY(hec_decode(session, e->n, (const int32_t *const *)e->ids, e->lengths, &o, &decoded));
+	hec_status status = HEC_OK;
+	free_texts(e->written, e->n);
+	for (int64_t i = 0; i < e->n && status == HEC_OK; i++) {
+		const hec_hypothesis *h = &decoded.hypotheses[i];
+		status = hec_tokenizer_decode(e->tokenizer, h->ids, (size_t)h->n, true,
+		                              &e->written[i], NULL);
+	}
+	hec_decoded_free(&decoded);
+	return status;
+}
+
+static double exact_share(const train_evaluator *e)
+{
+	int64_t right = 0;
+	for (int64_t i = 0; i < e->n; i++)
+		right += strcmp(e->written[i], e->wanted[i]) == 0;
+	return 100 * (double)right / (double)e->n;
+}
+
+static hec_status compare(const train_evaluator *e, hec_train_scores *scores)
+{
+	const char *const *written = (const char *const *)e->written;
+	const char *const *wanted = (const char *const *)e->wanted;
+	scores->value[HEC_METRIC_ACCURACY] = exact_share(e);
+	TRY(hec_score_bleu(written, wanted, (size_t)e->n, &scores->value[HEC_METRIC_BLEU]));
+	return hec_score_chrf(written, wanted, (size_t)e->n, &scores->value[HEC_METRIC_CHRF]);
+}
+
+static hec_status write_and_compare(train_evaluator *e, hec_ctx *ctx, const hec_model *model,
+                                    hec_train_scores *scores)
+{
+	hec_session *session = NULL;
+	hec_session_options o = HEC_SESSION_OPTIONS_INIT;
+	o.sources = e->n < SENTENCES_AT_ONCE ? e->n : SENTENCES_AT_ONCE;
+	o.beams = e->beams;
+	o.max_source = e->max_length;
+	o.max_target = e->max_length + 1;
+	TRY(hec_session_create(ctx, model, &o, &session));
+	hec_status status = write_all(e, session);
+	hec_session_destroy(session);
+	return status == HEC_OK ? compare(e, scores) : status;
+}
+
+/* ---- labels ---- */
+
+static int64_t best_of(const float *logits, int64_t n)
+{
+	int64_t best = 0;
+	for (int64_t i = 1; i < n; i++)
+		if (logits[i] > logits[best])
+			best = i;
+	return best;
+}
+
+/* Sentences first … first + n − 1, padded to the longest. */
+static hec_status label_some(const train_evaluator *e, hec_ctx *ctx, hec_arena *arena,
+                             const hec_model *model, int64_t first, int64_t n, int64_t *right)
+{
+	int64_t longest = 1, labels = hec_model_config_of(model)->labels;
+	int32_t length[SENTENCES_AT_ONCE];
+	for (int64_t i = 0; i < n; i++) {
+		length[i] = (int32_t)e->lengths[first + i];
+		longest = length[i] > longest ? length[i] : longest;
+	}
+	hec_model_input input = {.size = sizeof input, .length = length};
+	hec_model_output output = {.size = sizeof output};
+	TRY(hec_arena_tensor(arena, HEC_I32, 2, (int64_t[]){n, longest}, &input.ids));
+	TRY(hec_arena_tensor(arena, HEC_F32, 2, (int64_t[]){n, labels}, &output.logits));
+	memset(input.ids.data, 0, (size_t)(n * longest) * sizeof(int32_t));
+	for (int64_t i = 0; i < n; i++)
+		memcpy((int32_t *)input.ids.data + i * longest, e->ids[first + i],
+		       (size_t)length[i] * sizeof(int32_t));
+	TRY(hec_model_fwd(ctx, arena, model, &input, NULL, &output, NULL));
+	for (int64_t i = 0; i < n; i++) {
+		int64_t best = best_of((const float *)output.logits.data + i * labels, labels);
+		*right += strcmp(e->labels[best], e->wanted[first + i]) == 0;
+	}
+	return HEC_OK;
+}
+
+static hec_status label_and_compare(const train_evaluator *e, hec_ctx *ctx, const hec_model *model,
+                                    hec_train_scores *scores)
+{
+	hec_arena *arena;
+	int64_t right = 0;
+	TRY(hec_arena_create_reserved(ADDRESSES, &arena));
+	hec_status status = HEC_OK;
+	for (int64_t i = 0; i < e->n && status == HEC_OK; i += SENTENCES_AT_ONCE) {
+		int64_t n = e->n - i < SENTENCES_AT_ONCE ? e->n - i : SENTENCES_AT_ONCE;
+		hec_arena_rewind(arena, 0);
+		status = label_some(e, ctx, arena, model, i, n, &right);
+	}
+	hec_arena_destroy(arena);
+	if (status == HEC_OK)
+		scores->value[HEC_METRIC_ACCURACY] = 100 * (double)right / (double)e->n;
+	return status;
+}
+
+hec_status train_evaluate(train_evaluator *e, hec_ctx *ctx, const hec_model *model,
+                          hec_train_scores *scores)
+{
+	return e->labels ? label_and_compare(e, ctx, model, scores)
+	                 : write_and_compare(e, ctx, model, scores);
+}
