@@ -3,12 +3,14 @@
     python3 build.py UNPACKED OUT
 """
 import hashlib
+import os
 import sys
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import clean
-from sources import all_sources, read_packages
+from sources import SOURCES, open_source, read_packages
 
 # Pairs of each source in the validation set, and as many in the test set: 2,000 together.
 HELD_OUT = {"dictionary": 400, "office-help": 350, "manual": 250, "documents": 250, "user-help": 250,
@@ -24,10 +26,10 @@ def rank(*words):
     return int.from_bytes(hashlib.sha256("\0".join(words).encode()).digest()[:8], "big")
 
 
-def gather(source, found, dropped):
-    """{document: [(en, de)]} of clean pairs."""
-    documents = {}
-    for name, pairs in found:
+def gather(source, root, packages):
+    """({document: [(en, de)]} of clean pairs, how many were dropped and why)"""
+    documents, dropped = {}, Counter()
+    for name, pairs in open_source(source, root, packages):
         good = []
         for en, de in pairs:
             de = clean.same_case(en, de)
@@ -38,7 +40,7 @@ def gather(source, found, dropped):
                 good.append((en, de))
         if good:
             documents.setdefault(name, []).extend(good)
-    return documents
+    return documents, dropped
 
 
 def worth_testing(en, de):
@@ -50,7 +52,6 @@ def hold_out(source, documents):
     wanted = HELD_OUT[source]
     chosen = {"valid": [], "test": []}
     count = {"valid": 0, "test": 0}
-    taken = Counter()
     # A dictionary's line is small: a few too many cost nothing and replace repeats.
     enough = wanted * 2.5
     for name in sorted(documents, key=lambda n: rank(source, n)):
@@ -65,7 +66,6 @@ def hold_out(source, documents):
         good = min(good, max(20, wanted // 4))
         chosen[split].append(name)
         count[split] += good
-        taken[split] += 1
     return chosen
 
 
@@ -188,8 +188,13 @@ def main():
     root, out = Path(sys.argv[1]), Path(sys.argv[2])
     packages = read_packages(Path(__file__).parent / "packages.txt")
     dropped, sources = Counter(), {}
-    for source, found in all_sources(root, packages):
-        sources[source] = gather(source, found, dropped)
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        # The longest first.
+        jobs = {s: pool.submit(gather, s, root, packages) for s in reversed(SOURCES)}
+        found = {s: jobs[s].result() for s in SOURCES}
+    for source, (documents, of_source) in found.items():
+        sources[source] = documents
+        dropped += of_source
         kept = sum(map(len, sources[source].values()))
         print(f"en-de: {source}: {len(sources[source]):,} documents, {kept:,} pairs", file=sys.stderr)
         if not kept:

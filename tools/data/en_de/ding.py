@@ -31,6 +31,14 @@ def _tidy(text, table):
     return re.sub(r"\s+([,.!?])", r"\1", text).strip(" ,")
 
 
+_EITHER = re.compile(r"(?<![/\w])([^\W\d_]{2,})(?:/[^\W\d_]{2,})+(?![/\w])")
+
+
+def _first_of(text):
+    """In a sentence `gut/schlecht` stands for two sentences: the first one is taken."""
+    return _EITHER.sub(r"\1", text)
+
+
 def _alternatives(part, table):
     out = []
     for raw in part.split(";"):
@@ -80,6 +88,7 @@ def pairs_of_line(line, number=0):
             else:
                 found = [(x, de[0]) for x in en]
             for (x, _), (y, _) in found[:4]:
+                x, y = _first_of(x), _first_of(y)
                 if _whole(x) and _whole(y) and not _unusable(x) and not _unusable(y):
                     yield True, x, y
             continue

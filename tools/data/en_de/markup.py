@@ -1,13 +1,24 @@
-"""HTML and Mallard pages as lists of blocks, and LibreOffice help as blocks by their ids."""
+"""HTML, Mallard and DocBook pages as lists of blocks, and LibreOffice help as blocks by their ids."""
 import re
 from html.parser import HTMLParser
 
-_BLOCKS = frozenset("p li dt dd h1 h2 h3 h4 h5 h6 td th title desc item figcaption caption".split())
+_BLOCKS = frozenset("p li dt dd h1 h2 h3 h4 h5 h6 td th title desc item figcaption caption "
+                    "para simpara term entry".split())
 _BREAKS = frozenset("div ul ol dl table tr tbody thead body section article blockquote page steps list "
-                    "terms note hr".split())
-_SILENT = frozenset("script style pre head screen code-block info nav footer".split())
+                    "terms note hr sect1 sect2 sect3 chapter listitem varlistentry".split())
+_SILENT = frozenset("script style pre head screen code-block info nav footer bookinfo articleinfo screeninfo "
+                    "programlisting literallayout".split())
 _NAVIGATION = re.compile(r"nav(?:header|footer|igation)|^toc|copyright|programlisting|sphinxsidebar|related|"
                          r"breadcrumb|^footer|^index|authorgroup|legalnotice|revhistory", re.I)
+
+
+# DocBook pages name programs and keys by entities of their own.
+_ENTITY = re.compile(r"&([\w.-]+);")
+
+
+def _spell(m):
+    name = m.group(1)
+    return name.upper() if len(name) < 4 else name[0].upper() + name[1:]
 
 
 class _Reader(HTMLParser):
@@ -65,7 +76,7 @@ class _Reader(HTMLParser):
     def handle_data(self, data):
         self.last_key = False
         if not self.silent:
-            self.text.append(data)
+            self.text.append(_ENTITY.sub(_spell, data))
 
 
 def blocks(page):
@@ -78,9 +89,13 @@ def blocks(page):
 _BY_ID = re.compile(r'<(p|h\d)\b[^>]*\bid="((?:par|hd)_[^"]+)"[^>]*>(.*?)</\1>', re.S)
 
 
+# What only a Mac shows; the general text follows it.
+_MAC = re.compile(r'<span\b[^>]*\bclass="MAC"[^>]*>(?:<span\b[^>]*>[^<]*</span>|[^<])*</span>')
+
+
 def by_id(page):
     """{id: markup inside}; of ids that occur twice, the first."""
-    out = {}
+    out, page = {}, _MAC.sub("", page)
     for _, name, inside in _BY_ID.findall(page):
         out.setdefault(name, inside)
     return out

@@ -39,6 +39,7 @@ def dictionary():
             ":: principle | in principle | That's good. | The principle is very simple.; It’s simple.")
     same("a line of the dictionary", list(ding.pairs_of_line(line, 0)),
          [(False, "principle", "Prinzip"),
+          (True, "That's good.", "Das ist gut."),
           (True, "The principle is very simple.", "Das Prinzip ist einfach."),
           (True, "It's simple.", "Das Prinzip ist einfach.")])
     same("a noun with its article", list(ding.pairs_of_line("Aal {m} :: eel", 2)), [(False, "an eel", "ein Aal")])
@@ -66,6 +67,10 @@ def pages():
     same("blocks of a page", markup.blocks(page), [("h1", "Files"), ("p", "Open a file."), ("p", "One"), ("li", "Two")])
     same("blocks by id", markup.by_id('<p id="par_id1" class="x">A <b>b</b></p><p>c</p><h2 id="hd_2">D</h2>'),
          {"par_id1": "A <b>b</b>", "hd_2": "D"})
+    same("a page of DocBook", markup.blocks("<chapter><title>A &kate; b</title><varlistentry><term>T</term>"
+                                            "<listitem><para>Press <keycap>&Ctrl;</keycap>.</para></listitem>"
+                                            "</varlistentry><screen>x</screen></chapter>"),
+         [("title", "A Kate b"), ("term", "T"), ("para", "Press Ctrl.")])
     same("a manual page", man.blocks('.TH LS 1\n.SH NAME\nls \\- list\n.SH OPTIONS\n.TP\n\\fB\\-a\\fR\nshow\n.B all\nfiles\n'
                                      ".nf\ncode\n.fi\n.PP\nThe end.\n"),
          [("P", "ls - list"), ("tag", "-a"), ("body", "show all files"), ("P", "The end.")])

@@ -90,7 +90,12 @@ def documents(root):
 
 
 def user_help(root):
-    return _books(root, _USER_HELP)
+    yield from _books(root, _USER_HELP)
+    for page in sorted(root.glob("*/usr/share/doc/HTML/de/**/*.docbook")):
+        other = Path(str(page).replace("/HTML/de/", "/HTML/en/"))
+        if other.exists():
+            a, b = (markup.blocks(p.read_text("utf-8", "replace")) for p in (other, page))
+            yield str(page.relative_to(root)).replace("/usr/share/doc/HTML/de", ""), _split(match_blocks(a, b))
 
 
 def package_descriptions(root):
@@ -126,19 +131,14 @@ def read_packages(path):
     return out
 
 
-def all_sources(root, packages):
-    def named(source):
-        return [p for p, uses in packages.items() if any(s == source for s, _ in uses)]
+# Where two sources hold the same pair, the first one keeps it.
+SOURCES = {"dictionary": dictionary, "office-help": office_help, "manual": manual, "documents": documents,
+           "user-help": user_help, "descriptions": package_descriptions, "stories": None,
+           "mozilla": mozilla_packs, "office": None, "programs": None}
 
-    return (
-        ("dictionary", dictionary(root)),
-        ("office-help", office_help(root)),
-        ("manual", manual(root)),
-        ("documents", documents(root)),
-        ("user-help", user_help(root)),
-        ("descriptions", package_descriptions(root)),
-        ("stories", _catalogues(root, named("stories"))),
-        ("mozilla", mozilla_packs(root)),
-        ("office", _catalogues(root, named("office"))),
-        ("programs", _catalogues(root, named("programs"))),
-    )
+
+def open_source(source, root, packages):
+    """A source without a function of its own is the catalogues of its packages."""
+    if SOURCES[source]:
+        return SOURCES[source](root)
+    return _catalogues(root, [p for p, uses in packages.items() if any(s == source for s, _ in uses)])
