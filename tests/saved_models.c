@@ -1,6 +1,6 @@
 /* saved_models.c — saves small random models of every kind into folders, each with what it gives for
- * some ids (expected.safetensors) and a tokenizer learned for it with what it makes of some texts
- * (texts.json): tools/parity_models.py loads them with other tools and compares.
+ * some ids (expected.safetensors) and a tokenizer learned for it with what it makes of some texts, and
+ * what the model writes for them (texts.json): tools/parity_models.py loads them with other tools and compares.
  *   saved_models FOLDER SEED */
 #include "support/models.h"
 
@@ -10,12 +10,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <hecate/decode.h>
 #include <hecate/tokenizer.h>
 
 #include "base/status.h"
 #include "format/json.h"
 #include "format/safetensors.h"
 #include "model/model.h"
+#include "task/generation_config.h"
 
 #define PATH 512
 
@@ -48,8 +50,34 @@ static hec_tokenizer *learn(kit *k, int64_t vocab)
 	return t;
 }
 
-static void save_texts(kit *k, const hec_tokenizer *t, const char *dir)
+/* What the model writes for ids, as generation_config.json says but for the number of beams. */
+static json_t *decode(kit *k, const hec_model *m, const char *dir, const int32_t *ids, size_t n,
+                      int64_t beams)
 {
+	const hec_model_config *c = hec_model_config_of(m);
+	int64_t start = c->encoder.layers > 0 ? 1 : (int64_t)n, length = (int64_t)n;
+	generation_config g = {0};
+	OK(k, generation_config_read(dir, c->vocab, start, &g));
+	g.options.beams = beams;
+	hec_session_options options = HEC_SESSION_OPTIONS_INIT;
+	options.beams = beams;
+	hec_session *s = NULL;
+	hec_decoded out = {.size = sizeof out};
+	OK(k, hec_session_create(k->ctx, m, &options, &s));
+	OK(k, hec_decode(s, 1, &ids, &length, &g.options, &out));
+	json_t *list = json_array();
+	for (int64_t i = 0; i < out.hypotheses[0].n; i++)
+		json_array_append_new(list, json_integer(out.hypotheses[0].ids[i]));
+	hec_decoded_free(&out);
+	hec_session_destroy(s);
+	generation_config_free(&g);
+	return list;
+}
+
+static void save_texts(kit *k, const hec_model *m, const hec_tokenizer *t, const char *dir)
+{
+	const hec_model_config *c = hec_model_config_of(m);
+	bool writes = c->decoder.layers > 0 && c->head == HEC_HEAD_LM;
 	json_t *list = json_array();
 	hec_encoding e = HEC_ENCODING_INIT;
 	for (size_t i = 0; i < TEXTS; i++) {
@@ -58,6 +86,10 @@ static void save_texts(kit *k, const hec_tokenizer *t, const char *dir)
 		for (size_t j = 0; j < e.n; j++)
 			json_array_append_new(ids, json_integer(e.ids[j]));
 		json_t *entry = json_pack("{s:s, s:o}", "text", texts[i], "ids", ids);
+		if (writes) {
+			OK(k, json_put(entry, "greedy", decode(k, m, dir, e.ids, e.n, 1)));
+			OK(k, json_put(entry, "beam4", decode(k, m, dir, e.ids, e.n, 4)));
+		}
 		json_array_append_new(list, entry);
 	}
 	hec_encoding_free(&e);
@@ -115,7 +147,7 @@ static void save(kit *k, const char *folder, const char *name, hec_model_config 
 	OK(k, hec_model_load(k->ctx, dir, &back)); /* in 16 bits it is another model */
 	save_expected(k, back, dir);
 	OK(k, hec_tokenizer_save(t, dir));
-	save_texts(k, t, dir);
+	save_texts(k, back, t, dir);
 	hec_model_destroy(m);
 	hec_model_destroy(back);
 	printf("%s\n", dir);

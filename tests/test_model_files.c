@@ -292,6 +292,46 @@ static void what_a_model_has_no_use_for_is_listed(void **state)
 	kit_close(&k);
 }
 
+static void labels_keep_their_names(void **state)
+{
+	(void)state;
+	kit k = kit_open(7106);
+	hec_model *m = NULL, *back = NULL;
+	char path[PATH];
+	OK(&k, hec_model_load(k.ctx, committed("bert_classify", path), &m));
+	assert_string_equal(hec_model_label(m, 2), "LABEL_2");
+	assert_null(hec_model_label(m, 3));
+	assert_null(hec_model_label(m, -1));
+	static const char *const names[] = {"good", "so-so", "schlecht \"ß\""};
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_set_labels(m, names, 2), "2 names for 3 labels");
+	OK(&k, hec_model_set_labels(m, names, 3));
+	OK(&k, hec_model_save(k.ctx, m, HEC_F32, fresh(path)));
+	OK(&k, hec_model_load(k.ctx, path, &back));
+	for (int i = 0; i < 3; i++)
+		assert_string_equal(hec_model_label(back, i), names[i]);
+	hec_model_destroy(m);
+	hec_model_destroy(back);
+	kit_close(&k);
+}
+
+static void an_architecture_is_read_without_its_weights(void **state)
+{
+	(void)state;
+	kit k = kit_open(7107);
+	char path[PATH], file[PATH + 16];
+	hec_model_config c, d;
+	OK(&k, hec_model_config_read(committed("gpt2", path), &c));
+	assert_int_equal(c.width, 30);
+	assert_int_equal(c.decoder.layers, 2);
+	assert_int_equal(c.encoder.layers, 0);
+	snprintf(file, sizeof file, "%s/config.json", path);
+	OK(&k, hec_model_config_read(file, &d));
+	assert_int_equal(d.vocab, 101);
+	FAILS(&k, HEC_ERR_IO, hec_model_config_read("/nowhere", &d), "/nowhere/config.json");
+	FAILS(&k, HEC_ERR_IO, hec_model_config_read("/nowhere.json", &d), "/nowhere.json: ");
+	kit_close(&k);
+}
+
 /* ---- our own ---- */
 
 static void any_model_comes_back_as_the_same_bits(void **state)
@@ -651,6 +691,8 @@ int main(void)
 		cmocka_unit_test(every_family_gives_what_transformers_gives),
 		cmocka_unit_test(what_was_loaded_is_saved_as_the_same_family_and_the_same_bits),
 		cmocka_unit_test(what_a_model_has_no_use_for_is_listed),
+		cmocka_unit_test(labels_keep_their_names),
+		cmocka_unit_test(an_architecture_is_read_without_its_weights),
 		cmocka_unit_test(any_model_comes_back_as_the_same_bits),
 		cmocka_unit_test(a_configuration_is_saved_as_the_family_that_can_say_it),
 		cmocka_unit_test(half_as_many_bits_are_rounded_once),

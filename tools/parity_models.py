@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Loads directories that Hecate saved with Transformers (AutoTokenizer and the class that config.json
-names, nothing else) and compares: ids of texts, logits; translations of Marian's in CTranslate2 with
+names, nothing else) and compares: ids of texts, logits, greedy and beam search; translations of Marian's in CTranslate2 with
 Transformers' own.
 
     tools/parity_models.py FOLDER…       folders made by build/tests/saved_models, or their parents
@@ -116,6 +116,28 @@ def check_ctranslate2(model, tokenizer, texts, path):
     return f"CTranslate2 agrees (beam 4 in {same} of {beamed})"
 
 
+def check_search(model, path):
+    """Greedy and beam search as generation_config.json says, against what Hecate wrote."""
+    with open(os.path.join(path, "texts.json")) as f:
+        texts = json.load(f)
+    seq2seq = model.config.is_encoder_decoder
+    differ = 0
+    for t in texts:
+        ids = torch.tensor([t["ids"]])
+        for name, beams in (("greedy", 1), ("beam4", 4)):
+            with torch.no_grad():
+                out = model.generate(ids, attention_mask=torch.ones_like(ids), num_beams=beams, do_sample=False,
+                                     pad_token_id=model.config.pad_token_id)[0].tolist()
+            want = out[1:] if seq2seq else out[ids.shape[1]:]
+            if want == t[name]:
+                continue
+            first = next((i for i, (a, b) in enumerate(zip(t[name], want)) if a != b), min(len(t[name]), len(want)))
+            margin = margin_at(model, ids, want, first)
+            assert margin < MARGIN, f"{name} of {t['text']!r}: Hecate {t[name]}, Transformers {want}, margin {margin:.2g}"
+            differ += 1
+    return differ
+
+
 def check(path):
     with open(os.path.join(path, "config.json")) as f:
         model_type = json.load(f)["model_type"]
@@ -129,6 +151,9 @@ def check(path):
     model, config = load(path)
     off = check_logits(model, path)
     said = f"{config['architectures'][0]}, logits off by {off:.1e} of the largest"
+    if model_type in ("marian", "gpt2"):
+        check_search(model, path)
+        said += ", greedy and beam 4 agree"
     if model_type == "marian":
         said += ", " + check_ctranslate2(model, tokenizer, texts, path)
     return said

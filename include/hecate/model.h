@@ -25,6 +25,11 @@ HEC_API HEC_MUST_USE hec_status hec_model_save(hec_ctx *ctx, const hec_model *mo
                                                hec_dtype dtype, /* F32, BF16, F16 */
                                                const char *dir);
 HEC_API void hec_model_destroy(hec_model *model); /* takes NULL */
+/* What the labels of a model that classifies are called (id2label of config.json): read and saved with
+ * it. NULL where that was never said. Set them before the model is shared. */
+HEC_API const char *hec_model_label(const hec_model *model, int64_t i);
+HEC_API HEC_MUST_USE hec_status hec_model_set_labels(hec_model *model, const char *const *names,
+                                                     int64_t n);
 /* Names of tensors in the files that a loaded model has no use for, each with a newline; "" where
  * there are none. */
 HEC_API const char *hec_model_ignored(const hec_model *model);

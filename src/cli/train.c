@@ -196,6 +196,15 @@ static int open_data(job *j)
 	return PARSED;
 }
 
+/* Whoever reads the model's config.json learns what its labels are called. */
+static hec_status name_labels(const job *j)
+{
+	const train_data *d = &j->data;
+	return d->n_labels == 0 ? HEC_OK
+	                        : hec_model_set_labels(j->model, (const char *const *)d->labels,
+	                                               (int64_t)d->n_labels);
+}
+
 static int open_model(job *j)
 {
 	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
@@ -205,6 +214,7 @@ static int open_model(job *j)
 		return failed(j, NULL);
 	if (hec_ctx_create(&o, &j->ctx) != HEC_OK ||
 	    hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) != HEC_OK ||
+	    name_labels(j) != HEC_OK ||
 	    train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
 		return failed(j, NULL);
 	return write_settings(j) ? PARSED : EXIT_FAILED;

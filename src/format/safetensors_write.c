@@ -56,6 +56,7 @@ static hec_status place(const char *path, const safetensors_item *items, size_t 
 static hec_status put_item(json_t *root, const placed *p, uint64_t begin)
 {
 	json_t *shape = json_array(), *one = json_object();
+	uint64_t end = begin + p->bytes;
 	for (int i = 0; shape && i < p->item->rank; i++)
 		if (json_array_append_new(shape, json_integer(p->item->shape[i])) != 0) {
 			json_decref(shape);
@@ -68,9 +69,8 @@ static hec_status put_item(json_t *root, const placed *p, uint64_t begin)
 	else
 		json_decref(shape);
 	if (status == HEC_OK)
-		status = json_put(
-			one, "data_offsets",
-			json_pack("[I, I]", (json_int_t)begin, (json_int_t)(begin + p->bytes)));
+		status = json_put(one, "data_offsets",
+		                  json_pack("[I, I]", (json_int_t)begin, (json_int_t)end));
 	if (status != HEC_OK) {
 		json_decref(one);
 		return status;

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <hecate/ops.h>
 
 #include "base/quote.h"
 #include "base/size.h"
 #include "model/family.h"
+#include "model/labels.h"
 #include "model/model.h"
 #include "tensor/check.h"
 
@@ -26,50 +28,63 @@ static hec_status no_memory(void)
 	return fail(HEC_ERR_MEMORY, "no memory to load a model");
 }
 
-static hec_status path_in(const char *dir, const char *name, char **out)
+static hec_status config_path(const char *path, char **out)
 {
-	size_t bytes = strlen(dir) + strlen(name) + 2;
+	struct stat info;
+	size_t n = strlen(path), bytes = n + sizeof "/config.json";
+	bool named = n >= 5 && strcmp(path + n - 5, ".json") == 0;
+	bool folder = stat(path, &info) == 0 ? S_ISDIR(info.st_mode) : !named;
 	*out = malloc(bytes);
 	if (!*out)
 		return no_memory();
-	snprintf(*out, bytes, "%s/%s", dir, name);
+	snprintf(*out, bytes, "%s%s", path, folder ? "/config.json" : "");
 	return HEC_OK;
 }
 
-static hec_status config_from(const char *path, const family **f, hec_model_config *c)
-{
+/* What config.json says, while it is open. */
+typedef struct description {
+	char *path;
 	json_t *root;
-	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, &root));
-	json_scope s;
-	hec_status status = json_scope_root(path, root, &s);
-	if (status == HEC_OK)
-		status = family_find(&s, f);
-	if (status == HEC_OK)
-		status = family_read(*f, &s, c);
-	if (status == HEC_OK && (status = hec_model_config_resolve(c)) != HEC_OK)
-		status = fail_in(status, "%s", path);
-	json_decref(root);
+	json_scope scope;
+	const family *family;
+	hec_model_config config; /* resolved */
+} description;
+
+static void close_config(description *d)
+{
+	json_decref(d->root);
+	free(d->path);
+}
+
+static hec_status read_config(const char *path, description *d)
+{
+	HEC_TRY(config_path(path, &d->path));
+	HEC_TRY(json_file_read(d->path, JSON_CONFIG_MOST, &d->root));
+	HEC_TRY(json_scope_root(d->path, d->root, &d->scope));
+	HEC_TRY(family_find(&d->scope, &d->family));
+	HEC_TRY(family_read(d->family, &d->scope, &d->config));
+	hec_status status = hec_model_config_resolve(&d->config);
+	return status == HEC_OK ? status : fail_in(status, "%s", d->path);
+}
+
+static hec_status open_config(const char *path, description *d)
+{
+	*d = (description){0};
+	hec_status status = read_config(path, d);
+	if (status != HEC_OK)
+		close_config(d);
 	return status;
 }
 
 hec_status hec_model_config_read(const char *path, hec_model_config *out)
 {
-	const family *f;
-	hec_model_config c;
+	description d;
 	HEC_TRY(CHECK_GIVEN("model config", path));
 	HEC_TRY(CHECK_GIVEN("model config", out));
-	HEC_TRY(config_from(path, &f, &c));
-	*out = c;
+	HEC_TRY(open_config(path, &d));
+	*out = d.config;
+	close_config(&d);
 	return HEC_OK;
-}
-
-static hec_status read_config(const char *dir, const family **f, hec_model_config *c)
-{
-	char *path;
-	HEC_TRY(path_in(dir, "config.json", &path));
-	hec_status status = config_from(path, f, c);
-	free(path);
-	return status;
 }
 
 /* ---- before anything is allocated ---- */
@@ -344,15 +359,17 @@ static hec_status fill(hec_ctx *ctx, const char *dir, const safetensors *files, 
 	return status;
 }
 
-static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, const family *f,
-                       hec_model_config *c, hec_model **out)
+static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, description *d,
+                       hec_model **out)
 {
 	hec_model *m;
-	if (f->look)
-		HEC_TRY(f->look(files, c));
-	HEC_TRY(check_size(dir, c, files));
-	HEC_TRY(model_create_empty(ctx, c, HEC_F32, &m));
-	hec_status status = fill(ctx, dir, files, f, m);
+	if (d->family->look)
+		HEC_TRY(d->family->look(files, &d->config));
+	HEC_TRY(check_size(dir, &d->config, files));
+	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, &m));
+	hec_status status = fill(ctx, dir, files, d->family, m);
+	if (status == HEC_OK)
+		status = labels_read(&d->scope, m);
 	if (status == HEC_OK)
 		status = hec_model_pack(ctx, m, false);
 	if (status != HEC_OK)
@@ -367,12 +384,14 @@ hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out)
 	HEC_TRY(CHECK_GIVEN("model", ctx));
 	HEC_TRY(CHECK_GIVEN("model", dir));
 	HEC_TRY(CHECK_GIVEN("model", out));
-	const family *f = NULL;
-	hec_model_config c;
+	description d;
 	safetensors *files;
-	HEC_TRY(read_config(dir, &f, &c));
-	HEC_TRY(safetensors_open_folder(dir, &files));
-	hec_status status = load(ctx, dir, files, f, &c, out);
-	safetensors_close(files);
+	HEC_TRY(open_config(dir, &d));
+	hec_status status = safetensors_open_folder(dir, &files);
+	if (status == HEC_OK) {
+		status = load(ctx, dir, files, &d, out);
+		safetensors_close(files);
+	}
+	close_config(&d);
 	return status;
 }

@@ -259,6 +259,7 @@ void hec_model_destroy(hec_model *m)
 	free(m->decoder.decoder);
 	free(m->params);
 	free(m->names);
+	free(m->label_names);
 	free(m->ignored);
 	free(m);
 }
@@ -316,8 +317,15 @@ hec_status hec_model_like(const hec_model *model, hec_model **out)
 	HEC_TRY(allocate(&model->config, model->dtype, &m));
 	copy_tables(&model->encoder, &m->encoder);
 	copy_tables(&model->decoder, &m->decoder);
-	*out = m;
-	return HEC_OK;
+	hec_status status = HEC_OK;
+	if (model->label_names)
+		status = hec_model_set_labels(m, (const char *const *)model->label_names,
+		                              model->config.labels);
+	if (status != HEC_OK)
+		hec_model_destroy(m);
+	else
+		*out = m;
+	return status;
 }
 
 /* ---- first values ---- */

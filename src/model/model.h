@@ -38,6 +38,7 @@ struct hec_model {
 	hec_model_param *params; /* the table; names lie in `names` */
 	size_t count;
 	char *names;
+	char **label_names; /* [labels]; NULL: never said */
 	char *ignored; /* names of what was in the files besides; NULL: nothing */
 	hec_tensor block;
 	hec_arena *memory; /* of the block */

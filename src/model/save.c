@@ -14,6 +14,7 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "model/family.h"
+#include "model/labels.h"
 #include "model/model.h"
 #include "tensor/check.h"
 
@@ -129,6 +130,8 @@ static hec_status save_config(const hec_model *m, const family *f, hec_dtype dty
 	                                      : "float32";
 	HEC_TRY(family_write(f, &m->config, &config));
 	hec_status status = json_put(config, "dtype", json_string(name));
+	if (status == HEC_OK)
+		status = labels_write(m, config);
 	if (status == HEC_OK)
 		status = json_file_write(path, config);
 	json_decref(config);
