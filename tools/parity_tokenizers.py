@@ -148,12 +148,14 @@ def learned(program, folder, lines):
 
 
 SPECIALS = ["<unk>", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "</s>"]
+VOCAB = 3000  # of the models that `tokenizers` learns
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
           r"\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
-def made(model, lines, vocab=3000, **parts):
+def made(model, lines, vocab=None, **parts):
     """A tokenizer of `tokenizers` with these parts, its model learned there."""
+    vocab = vocab or VOCAB
     t = Tokenizer(model)
     for name, part in parts.items():
         setattr(t, name, part)
@@ -168,7 +170,7 @@ def made(model, lines, vocab=3000, **parts):
     elif kind == "WordPiece":
         trainer = T.WordPieceTrainer(vocab_size=vocab, limit_alphabet=800, **common)
     elif kind == "Unigram":
-        trainer = T.UnigramTrainer(vocab_size=600, unk_token="<unk>", **common)
+        trainer = T.UnigramTrainer(vocab_size=max(VOCAB // 5, 220), unk_token="<unk>", **common)
     else:
         trainer = T.WordLevelTrainer(vocab_size=vocab, **common)
     if kind == "Unigram":  # it wants every character in its vocabulary: fewer of them
@@ -193,7 +195,7 @@ def with_bytes(t):
     return Tokenizer.from_str(json.dumps(spec))
 
 
-def written(folder, lines):
+def written(lines):
     """Every kind of part that tokenizer.json can have, written by `tokenizers`."""
     some = lines[:3000]
     cls = [("[CLS]", 2), ("[SEP]", 3), ("</s>", 6)]
@@ -249,9 +251,8 @@ def written(folder, lines):
             ("inverted", None, P.Split(Regex(r"\w+|[^\w\s]+"), "removed", invert=True)),
             ("delimiter", N.Lowercase(), P.CharDelimiterSplit("e")),
             ("byte normalizer", N.ByteLevel(), None)):
-        t = Tokenizer(M.WordLevel({"<unk>": 0}, unk_token="<unk>"))
         parts = {k: v for k, v in (("normalizer", normal), ("pre_tokenizer", pre)) if v is not None}
-        yield "WordLevel " + name, made(M.WordLevel(unk_token="<unk>"), some, vocab=4000, **parts)
+        yield "WordLevel " + name, made(M.WordLevel(unk_token="<unk>"), some, **parts)
 
 
 def main():
@@ -267,7 +268,7 @@ def main():
     cases = [(m, m) for m in a.model]
     if not a.model:
         cases = list(learned(a.program, a.folder, lines))
-        for name, t in written(a.folder, lines):
+        for name, t in written(lines):
             path = os.path.join(a.folder, name.replace(" ", "-").replace(",", "") + ".json")
             t.save(path)
             cases.append((name, path))

@@ -298,8 +298,11 @@ void post_trim(const post *p, const hec_tokenizer *t, const char *text, encoded 
 {
 	for (size_t i = 0; p->trim && i < e->n; i++) {
 		size_t before, after;
-		const char *token = hec_tokenizer_token(t, e->ids[i]);
-		blanks_of(token, strlen(token), &before, &after);
+		hec_span o = e->offsets[i];
+		/* An added token may have taken spaces of the text; its name does not show them. */
+		bool added = t->added.n && added_by_id(&t->added, e->ids[i]);
+		const char *token = added ? text + o.begin : hec_tokenizer_token(t, e->ids[i]);
+		blanks_of(token, added ? o.end - o.begin : strlen(token), &before, &after);
 		if (before || after)
 			trim_one(p, i == 0, text, before, after, &e->offsets[i]);
 	}
