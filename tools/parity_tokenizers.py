@@ -272,7 +272,9 @@ def main():
             path = os.path.join(a.folder, name.replace(" ", "-").replace(",", "") + ".json")
             t.save(path)
             cases.append((name, path))
-    wrong = sum(compare(a.program, name, path, lines) for name, path in cases)
+    # The many kinds share a part of the lines; vocabularies of ours take them all.
+    wrong = sum(compare(a.program, name, path, lines if name.startswith("learned") or a.model else lines[:2500])
+                for name, path in cases)
     print("tokenizers %s, seed %d: %d differences" % (tokenizers.__version__, a.seed, wrong))
     return wrong != 0
 
