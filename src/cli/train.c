@@ -291,34 +291,6 @@ static void train_options(job *j, hec_train_options *o)
 	o->user = j;
 }
 
-/* config.json as the library wrote it, with the names of the labels. */
-static void print_config(const job *j, FILE *out)
-{
-	char path[PATH_MOST];
-	snprintf(path, sizeof path, "%s/config.json", j->s.out);
-	json_t *root = json_load_file(path, 0, NULL), *names = json_object(), *ids = json_object();
-	for (size_t i = 0; i < j->data.n_labels; i++) {
-		char id[24];
-		snprintf(id, sizeof id, "%zu", i);
-		json_object_set_new(names, id, json_string(j->data.labels[i]));
-		json_object_set_new(ids, j->data.labels[i], json_integer((json_int_t)i));
-	}
-	json_object_set_new(root, "id2label", names);
-	json_object_set_new(root, "label2id", ids);
-	json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-	fputc('\n', out);
-	json_decref(root);
-}
-
-static bool name_labels(const job *j)
-{
-	char path[PATH_MOST];
-	snprintf(path, sizeof path, "%s/config.json", j->s.out);
-	if (j->s.task_id != HEC_TASK_CLASSIFY || access(path, F_OK) != 0)
-		return true;
-	return replace_file(j, "config.json", print_config);
-}
-
 static void print_result(const job *j, const hec_train_result *r)
 {
 	static const char *const ends[] = {"done", "no better model for a while", "time is up",
@@ -362,8 +334,6 @@ static int learn(job *j)
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
 	if (status != HEC_OK)
 		return failed(j, NULL);
-	if (!name_labels(j))
-		return EXIT_FAILED;
 	print_result(j, &result);
 	return EXIT_DONE;
 }
