@@ -121,11 +121,35 @@ static void the_memory_of_training_is_what_a_trainer_takes(void **state)
 	kit_close(&k);
 }
 
+/* Whatever family and head can be loaded: also those that write nothing and those without a tokenizer. */
+static void every_model_that_loads_can_be_told_about(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"bert",          "bert_answer", "bert_base",
+	                                    "bert_classify", "bert_tokens", "gpt2",
+	                                    "gpt2_base",     "marian",      "marian_apart"};
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		char line[512];
+		snprintf(line, sizeof line, "info %s/golden/models/%s --length 16 --json",
+		         TESTS_DIR, names[i]);
+		result r = run(line);
+		json_t *root = json_of(&r);
+		const char *family = json_string_value(json_object_get(root, "family"));
+		assert_memory_equal(family, names[i], strlen(family));
+		assert_true(number(root, "memory", "running", "total") >
+		            4 * number(root, "parameters", "total", NULL));
+		assert_true(number(root, "memory", "running", "session") > 0);
+		json_decref(root);
+		done(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 		cmocka_unit_test(parameters_of_the_parts_add_up),
+		cmocka_unit_test(every_model_that_loads_can_be_told_about),
 		cmocka_unit_test(the_memory_of_training_is_what_a_trainer_takes),
 	};
 	return cmocka_run_group_tests(tests, make_models, remove_folder);

@@ -12,8 +12,8 @@
 
 #include <hecate/translate.h>
 
-/* Addresses, not memory: pages come as they are written. */
-#define ARENA_ADDRESSES ((size_t)1 << 40)
+#include "reserve.h"
+
 #define WEIGHTS_MOST ((size_t)1 << 30) /* numbers */
 
 typedef struct work {
@@ -188,7 +188,7 @@ static hec_status forward(work *w, attended *out)
 	hec_status status = make_weights(w, out);
 	hec_arena *arena = NULL;
 	if (status == HEC_OK)
-		status = library(w, hec_arena_create_reserved(ARENA_ADDRESSES, &arena));
+		status = library(w, reserve_arena(&arena));
 	if (status != HEC_OK)
 		return status;
 	int64_t n = (int64_t)w->text.n;

@@ -2,13 +2,12 @@
  * and training make, with every operation left out. */
 #include "info_facts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <hecate/session.h>
 #include <hecate/trainer.h>
 
-#define ARENA_ADDRESSES ((size_t)1 << 42) /* addresses, not memory */
+#include "reserve.h"
 
 /* ---- parameters ---- */
 
@@ -57,13 +56,16 @@ int64_t info_longest(const hec_model_config *config)
 	return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-static hec_status measure_running(hec_ctx *ctx, const hec_model *model, info_memory *m)
+/* A session writes: it wants a decoder, and a head with words. */
+static bool can_write(const hec_model_config *c)
+{
+	return c->decoder.layers > 0 && c->head == HEC_HEAD_LM;
+}
+
+static hec_status measure_writing(hec_ctx *ctx, const hec_model *model, info_memory *m)
 {
 	hec_session *session = NULL;
 	hec_session_options options = HEC_SESSION_OPTIONS_INIT;
-	m->weights = hec_model_bytes(model);
-	if (hec_model_config_of(model)->decoder.layers == 0)
-		return HEC_OK; /* a session writes; an encoder alone only reads */
 	options.max_source = options.max_target = m->length;
 	hec_status status = hec_session_create(ctx, model, &options, &session);
 	if (status == HEC_OK)
@@ -72,35 +74,39 @@ static hec_status measure_running(hec_ctx *ctx, const hec_model *model, info_mem
 	return status;
 }
 
-/* An encoder alone is run by one pass over the whole text. */
-static hec_status measure_reading(hec_ctx *dry, hec_arena *arena, const hec_model *model,
-                                  const int32_t *ids, info_memory *m)
+/* Others are run by one pass over the whole text. */
+static hec_status read_dry(hec_ctx *dry, hec_arena *arena, const hec_model *model, info_memory *m)
 {
 	const hec_model_config *c = hec_model_config_of(model);
 	hec_model_input input = {.size = sizeof input};
 	hec_model_output output = {.size = sizeof output};
-	input.ids = hec_tensor_2d((void *)ids, HEC_I32, 1, m->length);
-	hec_status status = hec_arena_tensor(arena, HEC_F32, 3, (int64_t[]){1, m->length, c->width},
-	                                     &output.hidden);
+	hec_tensor ids; /* zeros, as all of the arena is */
+	hec_status status = hec_arena_tensor(arena, HEC_I32, 2, (int64_t[]){1, m->length}, &ids);
 	if (status == HEC_OK)
-		status = hec_model_fwd(dry, arena, model, &input, NULL, &output, NULL);
+		status = hec_arena_tensor(arena, HEC_F32, 3, (int64_t[]){1, m->length, c->width},
+		                          &output.hidden);
+	if (status != HEC_OK)
+		return status;
+	if (c->encoder.layers > 0)
+		input.ids = ids;
+	if (c->decoder.layers > 0)
+		input.decoder_ids = ids;
+	status = hec_model_fwd(dry, arena, model, &input, NULL, &output, NULL);
 	m->session = hec_arena_peak(arena);
 	return status;
 }
 
-static hec_status measure_dry(const hec_model *model, info_memory *m)
+static hec_status measure_reading(const hec_model *model, info_memory *m)
 {
 	hec_ctx *dry = NULL;
 	hec_arena *arena = NULL;
-	int32_t *ids = calloc((size_t)m->length, sizeof *ids);
-	hec_status status = ids ? hec_ctx_create_dry(NULL, &dry) : HEC_ERR_MEMORY;
+	hec_status status = hec_ctx_create_dry(NULL, &dry);
 	if (status == HEC_OK)
-		status = hec_arena_create_reserved(ARENA_ADDRESSES, &arena);
+		status = reserve_arena(&arena);
 	if (status == HEC_OK)
-		status = measure_reading(dry, arena, model, ids, m);
+		status = read_dry(dry, arena, model, m);
 	hec_arena_destroy(arena);
 	hec_ctx_destroy(dry);
-	free(ids);
 	return status;
 }
 
@@ -108,8 +114,9 @@ static hec_status measure_training(hec_ctx *ctx, hec_model *model, info_memory *
 {
 	hec_trainer_memory plan = {.size = sizeof plan};
 	hec_trainer_options options = HEC_TRAINER_OPTIONS_INIT;
-	if (hec_model_config_of(model)->head == HEC_HEAD_NONE)
-		return HEC_OK; /* it has nothing to say, and so nothing to learn */
+	hec_head head = hec_model_config_of(model)->head;
+	if (head == HEC_HEAD_NONE || head == HEC_HEAD_ANSWER)
+		return HEC_OK; /* nothing to say, or what no task of `hecate train` teaches */
 	options.max_tokens = m->batch;
 	options.max_source = options.max_target = m->length;
 	hec_status status = hec_trainer_plan(ctx, model, &options, &plan);
@@ -123,10 +130,8 @@ static hec_status measure_training(hec_ctx *ctx, hec_model *model, info_memory *
 
 hec_status info_measure(hec_ctx *ctx, hec_model *model, info_memory *m)
 {
-	hec_status status = measure_running(ctx, model, m);
-	if (status == HEC_OK && hec_model_config_of(model)->decoder.layers == 0)
-		status = measure_dry(model, m);
-	if (status == HEC_OK)
-		status = measure_training(ctx, model, m);
-	return status;
+	m->weights = hec_model_bytes(model);
+	hec_status status = can_write(hec_model_config_of(model)) ? measure_writing(ctx, model, m)
+	                                                          : measure_reading(model, m);
+	return status == HEC_OK ? measure_training(ctx, model, m) : status;
 }
