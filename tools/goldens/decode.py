@@ -355,10 +355,10 @@ def main():
     os.makedirs(words.folder, exist_ok=True)
     rng = random.Random(words.seed)
     with open(os.path.join(words.folder, "decode.txt"), "w") as out:
-        write_searches(out, rng, 700)
+        write_searches(out, rng, 250 if words.live else 700)
         write_warps(out, rng)
     write_text_model(words.folder, random.Random(words.seed))
-    write_models(words.folder, rng, 4 if words.live else 1, 100)
+    write_models(words.folder, rng, 3 if words.live else 1, 60 if words.live else 100)
 
 
 if __name__ == "__main__":
