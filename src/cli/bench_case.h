@@ -40,6 +40,7 @@ typedef struct bench_case {
 	double flops;            /* of one call */
 	double bytes;            /* of one call, at least: what must be read and written */
 	bool memory;             /* the ceiling is bandwidth, not multiply-adds */
+	bool long_call;          /* a call is a whole run: a few of them are enough */
 	char error[BENCH_ERROR]; /* what is wrong, where it is not the library that says so */
 	void *state;             /* of call, in the arena */
 	hec_status (*call)(struct bench_case *c, int64_t i); /* i counts calls: rotating */

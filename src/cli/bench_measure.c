@@ -16,6 +16,8 @@
 #define SAMPLE 1.5e-3 /* seconds: far above the clock's step, far below a time slice's worth */
 #define MOST_SAMPLES 401
 #define LEAST_SAMPLES 7
+#define LONG_SAMPLES 3 /* of long calls */
+#define LONG_TRIES 2
 #define LOOKS 16 /* at the ceiling, during one series */
 
 static double now(void)
@@ -117,13 +119,15 @@ static hec_status sample(bench_case *c, bench_ceilings *all, double seconds, ben
 {
 	double samples[MOST_SAMPLES], shares[MOST_SAMPLES], looked = 0;
 	int64_t calls = 0, row = 1;
+	const int least = c->long_call ? LONG_SAMPLES : LEAST_SAMPLES;
 	int n = 0, looks = 0;
 	BENCH_TRY(warm_up(c, seconds, &calls, &row));
 	double start = now();
-	while (n < MOST_SAMPLES && (n < LEAST_SAMPLES || now() - start < seconds)) {
+	while (n < MOST_SAMPLES && (n < least || now() - start < seconds)) {
 		if (now() - looked > seconds / LOOKS) {
 			BENCH_TRY(probe_fma(c, all, &shares[looks++]));
-			BENCH_TRY(c->call(c, calls++)); /* caches as they were */
+			if (!c->long_call)
+				BENCH_TRY(c->call(c, calls++)); /* caches as they were */
 			looked = now();
 		}
 		double begin = now();
@@ -140,7 +144,7 @@ static hec_status sample(bench_case *c, bench_ceilings *all, double seconds, ben
 hec_status case_measure(bench_case *c, bench_ceilings *ceilings, double seconds, bench_timing *out)
 {
 	double best = 0, threads = hec_ctx_threads(c->ctx);
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < (c->long_call ? LONG_TRIES : TRIES); i++) {
 		double held, reading = 1;
 		bench_timing timing = {0, 0, false};
 		double start = now(), idle = waited();

@@ -242,7 +242,7 @@ static hec_status run_modes(model_run *r, const bench_model_asked *a)
 		BENCH_TRY(hec_model_pack(r->ctx, r->model, false));
 	for (int i = 0; i < (train ? 1 : MOST_RESULTS); i++) {
 		model_result *out = &r->results[i];
-		bench_case c = {.ctx = r->ctx, .state = r};
+		bench_case c = {.ctx = r->ctx, .state = r, .long_call = true};
 		BENCH_TRY(train ? train_setup(r, &c, out)
 		                : translate_setup(r, calls[i].sentences, calls[i].beams, &c, out));
 		BENCH_TRY(case_measure(&c, &r->ceilings, 1e-3 * (double)a->ms, &out->timing));
