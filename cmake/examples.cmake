@@ -1,6 +1,6 @@
-# examples/NAME.c becomes build/NAME. An example sees what any other program sees.
+# examples/NAME.c and examples/FOLDER/NAME.c become build/NAME. An example sees what any other program sees.
 
-file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c examples/*/*.c)
 foreach(file IN LISTS example_sources)
   get_filename_component(name ${file} NAME_WE)
   add_executable(example_${name} ${file})

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alloc/refuse.h"
 #include "base/file.h"
 
 enum { STEPS = 45, ACCUMULATE = 2, SAVE_EVERY = 10, VALID_EVERY = 15, REPORT_EVERY = 4 };
@@ -497,6 +498,45 @@ static void steps_that_are_not_finite_are_counted_and_reported(void **state)
 	bench_close(&b);
 }
 
+/* Whatever is refused: an error, or a save that failed and was told; never a crash, never a leak. */
+static void a_run_without_memory_ends_in_a_message(void **state)
+{
+	(void)state;
+	bench b = bench_open(7260);
+	bool fired = true;
+	unbroken(&b); /* the context has its scratch from now on */
+	for (long n = 1; fired; n += 1 + n / 16) {
+		order o = {0};
+		hec_train_options t = options_for(&b, "run", &o);
+		t.steps = 2;
+		t.save_every = 1;
+		t.valid_every = 2;
+		t.resume = true;
+		hec_model *model = NULL;
+		OK(&b.l.k, hec_model_create(b.l.k.ctx, &b.config, HEC_F32, 3, &model));
+		OK(&b.l.k, hec_model_pack(b.l.k.ctx, model, true));
+		o.ctx = b.l.k.ctx;
+		o.model = model;
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status status = hec_train(b.l.k.ctx, model, b.train, b.valid, &t, NULL);
+		fired = refuse_fired();
+		refuse_request(0, false);
+		CHECK(&b.l.k, refuse_live() == before,
+		      "allocation %ld: %ld blocks are left (%s: %s)", n, refuse_live() - before,
+		      hec_status_name(status), hec_error_message());
+		CHECK(&b.l.k, fired || status == HEC_OK, "allocation %ld: %s", n,
+		      hec_error_message());
+		CHECK(&b.l.k, !fired || status != HEC_OK || o.failed > 0 || n > 50,
+		      "allocation %ld was refused, and nothing was said", n);
+		hec_model_destroy(model);
+		char command[128];
+		snprintf(command, sizeof command, "rm -rf %s", lab_path(&b.l, "run"));
+		assert_int_equal(system(command), 0);
+	}
+	bench_close(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -510,6 +550,7 @@ int main(void)
 		cmocka_unit_test(it_stops_when_nothing_gets_better),
 		cmocka_unit_test(the_mean_of_checkpoints_is_tried_at_the_end),
 		cmocka_unit_test(steps_that_are_not_finite_are_counted_and_reported),
+		cmocka_unit_test(a_run_without_memory_ends_in_a_message),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

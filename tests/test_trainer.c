@@ -7,6 +7,8 @@
 
 #include <hecate/trainer.h>
 
+#include "alloc/refuse.h"
+
 enum { ROWS = 8, LENGTH = 6, WORDS = 11 };
 
 /* Sequences of 1 … WORDS − 2 and, as targets, the same backwards. */
@@ -292,6 +294,56 @@ static void wrong_options_are_named(void **state)
 	kit_close(&k);
 }
 
+static void memory_that_is_refused_is_an_error_and_leaves_nothing_behind(void **state)
+{
+	(void)state;
+	kit k = kit_open(7060);
+	hec_model_config config = toy_config(0.1);
+	hec_model *model;
+	OK(&k, hec_model_create(k.ctx, &config, HEC_F32, 7, &model));
+	hec_trainer_options o = toy_options();
+	OK(&k, hec_model_pack(k.ctx, model, true));
+	bool fired = true;
+	int refused = 0;
+	for (long n = 1; fired; n++) {
+		hec_trainer *t = NULL;
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status status = hec_trainer_create(k.ctx, model, &o, &t);
+		fired = refuse_fired();
+		refuse_request(0, false);
+		/* Addresses for the dry run are asked for again, fewer: that one may be refused. */
+		CHECK(&k, (status == HEC_OK) == (t != NULL) && (fired || t), "allocation %ld: %s",
+		      n, hec_status_name(status));
+		CHECK(&k, status == HEC_OK || status == HEC_ERR_MEMORY, "allocation %ld: %s: %s", n,
+		      hec_status_name(status), hec_error_message());
+		refused += status != HEC_OK;
+		hec_trainer_destroy(t);
+		CHECK(&k, refuse_live() == before, "allocation %ld: %ld blocks are left", n,
+		      refuse_live() - before);
+	}
+	CHECK(&k, refused > 10, "only %d allocations", refused);
+	hec_model_destroy(model);
+	kit_close(&k);
+}
+
+static void a_step_allocates_nothing(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	world w = world_open(7070, 0.1, &o);
+	toy t[2];
+	make_toy(&w.k, ROWS, &t[0]);
+	make_toy(&w.k, 3, &t[1]);
+	hec_batch batches[2] = {t[0].batch, t[1].batch};
+	OK(&w.k, hec_trainer_step(w.trainer, batches, 2, NULL));
+	refuse_request(0, false);
+	for (int i = 0; i < 3; i++)
+		OK(&w.k, hec_trainer_step(w.trainer, batches, 2, NULL));
+	assert_int_equal(refuse_requests(), 0);
+	world_close(&w);
+}
+
 static void schedules_rise_and_fall(void **state)
 {
 	(void)state;
@@ -331,6 +383,8 @@ int main(void)
 		cmocka_unit_test(gradients_are_cut_to_their_length),
 		cmocka_unit_test(the_same_steps_give_the_same_bits_at_any_number_of_threads),
 		cmocka_unit_test(wrong_options_are_named),
+		cmocka_unit_test(memory_that_is_refused_is_an_error_and_leaves_nothing_behind),
+		cmocka_unit_test(a_step_allocates_nothing),
 		cmocka_unit_test(schedules_rise_and_fall),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,6 +234,12 @@ static double memory_available(void)
 	return kilobytes * 1024;
 }
 
+/* Each weight is laid out twice more for the kernels, 8 bytes beside the 16. */
+size_t train_pack_bytes(const hec_trainer_memory *memory)
+{
+	return memory->parameters / 2;
+}
+
 /* The tokens of a step, cut into as few batches as fit into memory. */
 static hec_status fit_memory(train_settings *s, hec_ctx *ctx, const hec_model *model,
                              int64_t wanted)
@@ -250,7 +256,9 @@ static hec_status fit_memory(train_settings *s, hec_ctx *ctx, const hec_model *m
 		hec_status status = hec_trainer_plan(ctx, model, &o, &memory);
 		if (status != HEC_OK)
 			return status;
-		if ((double)memory.parameters + (double)memory.activations <= limit || smallest) {
+		double bytes = (double)memory.parameters + (double)train_pack_bytes(&memory) +
+		               (double)memory.activations;
+		if (bytes <= limit || smallest) {
 			settle(&s->accumulate, batches);
 			return HEC_OK;
 		}

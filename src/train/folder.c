@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "train/corpus.h"
+
 hec_status path_make(char **out, const char *format, ...)
 {
 	va_list args, again;
@@ -69,7 +71,7 @@ static bool add_name(char ***names, size_t *count, const char *name)
 	if (!more)
 		return false;
 	*names = more;
-	more[*count] = strdup(name);
+	more[*count] = path_join(name, "");
 	return more[*count] && ++*count;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tensor/check.h"
+#include "train/corpus.h"
 
 static const char *const task_names[HEC_TASKS] = {"translate", "seq2seq", "lm", "mlm", "classify"};
 
@@ -63,7 +64,7 @@ hec_status hec_lines_open(hec_task task, const char *const *files, size_t n, hec
 	*l = (hec_lines){.task = task, .files = names, .n = n, .side = 2};
 	l->counts.size = sizeof l->counts;
 	for (size_t i = 0; i < n; i++) {
-		names[i] = strdup(files[i]);
+		names[i] = path_join(files[i], "");
 		if (!names[i]) {
 			hec_lines_close(l);
 			return fail(HEC_ERR_MEMORY, "lines: no memory for %zu names", n);

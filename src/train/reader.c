@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "text/utf8.h"
+#include "train/corpus.h"
 
 #define BUFFER (READER_LONGEST + ((size_t)64 << 10))
 
@@ -44,7 +45,7 @@ hec_status reader_open(const char *path, reader **out)
 	HEC_TRY(open_regular(path, &fd));
 	reader *r = calloc(1, sizeof *r);
 	if (r) {
-		r->path = strdup(path);
+		r->path = path_join(path, "");
 		r->buffer = malloc(BUFFER);
 		r->file = gzdopen(fd, "rb");
 	}
