@@ -38,6 +38,9 @@ static hec_status with_spaces(strings *s)
 static hec_status decode(const hec_tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
                          strings *s)
 {
+	/* Both lists have memory from the start: no decoder meets a text that is nowhere. */
+	HEC_TRY(string_put(&s->now, "", 0));
+	HEC_TRY(string_put(&s->next, "", 0));
 	HEC_TRY(put_tokens(t, ids, n, skip_special, s));
 	if (t->decoders.n == 0)
 		HEC_TRY(with_spaces(s));

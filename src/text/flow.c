@@ -107,6 +107,20 @@ hec_status flow_keep(flow *f, size_t begin, size_t end)
 	return HEC_OK;
 }
 
+hec_status flow_change(flow *f, flow_cursor *from, uint32_t c, int64_t change)
+{
+	char bytes[UTF8_MOST];
+	origin o = {0, 0};
+	bool besides = change > 0 || from->at == from->end;
+	if (!besides)
+		o = flow_origin(f, from->at, from->at + utf8_length(f->text[from->at]));
+	else if (from->at > 0) /* from where the one before came */
+		o = flow_origin(f, utf8_before(f->text, from->at), from->at);
+	for (; change <= 0 && from->at < from->end; change++)
+		from->at += utf8_length(f->text[from->at]);
+	return flow_put(f, bytes, utf8_put(c, bytes), o);
+}
+
 origin flow_first(const flow *f, piece p)
 {
 	return flow_origin(f, p.begin, p.begin + utf8_length(f->text[p.begin]));

@@ -72,6 +72,13 @@ hec_status flow_write(flow *f, flow_write_fn *write, const void *state);
 hec_status flow_put(flow *f, const char *bytes, size_t n, origin from);
 /* Bytes begin … end − 1 of the text as they are. */
 hec_status flow_keep(flow *f, size_t begin, size_t end);
+/* A rewriting as `tokenizers` describes it: each character that comes out stands for one that went in
+ * (change 0), was put in besides (+1), or stands for n more (−n). The cursor is at what has not been
+ * consumed yet; from it follows where the character came from. */
+typedef struct flow_cursor {
+	size_t at, end;
+} flow_cursor;
+hec_status flow_change(flow *f, flow_cursor *from, uint32_t c, int64_t change);
 /* The origin of a piece's first character: `tokenizers` gives it to what it puts before. */
 origin flow_first(const flow *f, piece p);
 

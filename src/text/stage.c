@@ -20,6 +20,8 @@ static const stage_kind *const normalizers[] = {&nfc,
                                                 &replace,
                                                 &prepend,
                                                 &bert_normalizer,
+                                                &precompiled,
+                                                &nmt,
                                                 &byte_level_normalizer,
                                                 NULL};
 static const stage_kind *const pre_tokenizers[] = {

@@ -41,10 +41,10 @@ hec_status stage_state(size_t bytes, void **out);
 
 extern const stage_kind byte_level, metaspace;
 extern const stage_kind split_pattern, digits, punctuation, whitespace, whitespace_split,
-	bert_split, char_delimiter, unicode_scripts;
+	bert_split, char_delimiter;
 extern const stage_kind nfc, nfd, nfkc, nfkd, lowercase, strip_accents, strip, replace, prepend,
 	nmt, bert_normalizer, byte_level_normalizer, precompiled;
 extern const stage_kind byte_level_decoder, metaspace_decoder, wordpiece_decoder, byte_fallback,
-	fuse, strip_decoder, replace_decoder, bpe_decoder, ctc;
+	fuse, strip_decoder, replace_decoder, bpe_decoder;
 
 #endif

@@ -26,7 +26,7 @@ typedef struct changed {
 /* A piece as it is rewritten. */
 typedef struct rewriting {
 	flow *f;
-	size_t at, end; /* what is not consumed yet */
+	flow_cursor from; /* what is not consumed yet */
 	bool compat, compose;
 	changed list[MARKS_MOST]; /* characters that may still change places or join */
 	changed spare[MARKS_MOST];
@@ -62,23 +62,6 @@ static const range *range_of(const range *list, size_t n, uint32_t c)
 static uint8_t order_of(uint32_t c)
 {
 	return c < 0x300 ? 0 : (uint8_t)utf8proc_get_property((utf8proc_int32_t)c)->combining_class;
-}
-
-/* ---- writing out ---- */
-
-static hec_status emit(rewriting *r, uint32_t c, int32_t change)
-{
-	flow *f = r->f;
-	char bytes[UTF8_MOST];
-	size_t n = utf8_put(c, bytes), at = r->at;
-	origin from;
-	if (change > 0) /* put in: from where the one before came */
-		from = at > 0 ? flow_origin(f, utf8_before(f->text, at), at) : (origin){0, 0};
-	else
-		from = flow_origin(f, at, at + utf8_length(f->text[at]));
-	for (int32_t k = change; k <= 0 && r->at < r->end; k++)
-		r->at += utf8_length(f->text[r->at]);
-	return flow_put(f, bytes, n, from);
 }
 
 /* ---- composing ---- */
@@ -144,7 +127,7 @@ static hec_status flush(rewriting *r)
 	if (r->compose && r->n > 0)
 		compose(r->list, &r->n);
 	for (size_t i = 0; i < r->n; i++)
-		HEC_TRY(emit(r, r->list[i].c, r->list[i].change));
+		HEC_TRY(flow_change(r->f, &r->from, r->list[i].c, r->list[i].change));
 	r->n = 0;
 	return HEC_OK;
 }
@@ -200,8 +183,7 @@ hec_status unicode_form(flow *f, size_t begin, size_t end, bool compat, bool com
 {
 	rewriting r;
 	r.f = f;
-	r.at = begin;
-	r.end = end;
+	r.from = (flow_cursor){begin, end};
 	r.compat = compat;
 	r.compose = compose_too;
 	r.n = 0;

@@ -61,8 +61,8 @@ void add_bits(world *w, const hec_tensor *t);
 
 typedef void scenario(world *w);
 scenario contexts, arenas, plain_operations, norms, linears, from_ids_to_a_step, positions,
-	attention, encoder_layer, decoder_layer, models, sessions, views,
-	tokenizers, tokenizer_files;
+	attention, encoder_layer, decoder_layer, models, sessions, views, tokenizers,
+	tokenizer_files;
 
 /* A layer made from nothing, and one step of learning of it. */
 hec_status encoder_setup(world *w, hec_encoder_layer *layer);

@@ -1,0 +1,239 @@
+/* precompiled.c — the normalizer Precompiled: SentencePiece's own table of replacements, in base64; and
+ * Nmt, which takes control characters out.
+ *
+ * The table is a double-array tree over the bytes of what is replaced (four bytes a unit: a label, an
+ * offset, whether a value follows), then the replacements, each with a zero byte behind it. The file is
+ * foreign: every position is checked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <utf8proc.h>
+
+#include "text/stage.h"
+#include "text/utf8.h"
+
+#define WHOLE_MOST 6 /* bytes: longer groups of characters are replaced one by one */
+
+typedef struct precompiled_state {
+	unsigned char *bytes;
+	size_t units, texts; /* of the tree; bytes of replacements behind it */
+} precompiled_state;
+
+/* ---- reading ---- */
+
+static int digit_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Base64 in place of text of n characters; false where it is none. */
+static bool from_base64(const char *text, size_t n, unsigned char *out, size_t *bytes)
+{
+	while (n > 0 && text[n - 1] == '=')
+		n--;
+	*bytes = 0;
+	uint32_t bits = 0;
+	for (size_t i = 0; i < n; i++) {
+		int digit = digit_of(text[i]);
+		if (digit < 0)
+			return false;
+		bits = bits << 6 | (uint32_t)digit;
+		if (i % 4 != 0)
+			out[(*bytes)++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
+	}
+	return n % 4 != 1;
+}
+
+static uint32_t read32(const unsigned char *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static hec_status load(const json_scope *s, void **state)
+{
+	HEC_TRY(stage_state(sizeof(precompiled_state), state));
+	precompiled_state *p = *state;
+	const char *text;
+	HEC_TRY(json_need_string(s, "precompiled_charsmap", &text));
+	size_t n = strlen(text), bytes;
+	p->bytes = malloc(n + 1);
+	if (!p->bytes)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for %zu characters of base64", s->file,
+		            n);
+	if (!from_base64(text, n, p->bytes, &bytes) || bytes < 4 || read32(p->bytes) > bytes - 4 ||
+	    read32(p->bytes) % 4 != 0)
+		return fail(HEC_ERR_FORMAT, "%s: '%sprecompiled_charsmap' is not such a table",
+		            s->file, s->path);
+	p->units = read32(p->bytes) / 4;
+	p->texts = bytes - 4 - read32(p->bytes);
+	return HEC_OK;
+}
+
+static void release(void *state)
+{
+	if (state)
+		free(((precompiled_state *)state)->bytes);
+	free(state);
+}
+
+/* ---- looking up ---- */
+
+static bool unit_at(const precompiled_state *p, size_t i, uint32_t *unit)
+{
+	if (i >= p->units)
+		return false;
+	*unit = read32(p->bytes + 4 + 4 * i);
+	return true;
+}
+
+static size_t offset_of(uint32_t unit)
+{
+	return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
+}
+
+/* The replacement of the shortest beginning of the key that has one; NULL: none has. */
+static const char *find(const precompiled_state *p, const char *key, size_t n, size_t *length)
+{
+	uint32_t unit;
+	if (!unit_at(p, 0, &unit))
+		return NULL;
+	size_t node = offset_of(unit);
+	for (size_t i = 0; i < n && key[i]; i++) {
+		unsigned char byte = (unsigned char)key[i];
+		node ^= byte;
+		if (!unit_at(p, node, &unit) || (unit & (1u << 31 | 0xffu)) != byte)
+			return NULL;
+		node ^= offset_of(unit);
+		if (!(unit >> 8 & 1u))
+			continue;
+		if (!unit_at(p, node, &unit))
+			return NULL;
+		size_t at = unit & 0x7fffffffu;
+		if (at >= p->texts)
+			return NULL;
+		const char *text = (const char *)p->bytes + 4 + 4 * p->units + at;
+		const char *zero = memchr(text, 0, p->texts - at);
+		*length = zero ? (size_t)(zero - text) : p->texts - at;
+		return utf8_valid(text, *length) == *length ? text : NULL;
+	}
+	return NULL;
+}
+
+/* ---- replacing ---- */
+
+/* One character waits: what is taken out behind it counts as its change. */
+typedef struct changes {
+	flow *f;
+	flow_cursor from;
+	uint32_t c;
+	int64_t change;
+	bool waiting;
+} changes;
+
+static hec_status put(changes *l, uint32_t c, int64_t change)
+{
+	if (l->waiting)
+		HEC_TRY(flow_change(l->f, &l->from, l->c, l->change));
+	l->c = c;
+	l->change = change;
+	l->waiting = true;
+	return HEC_OK;
+}
+
+static hec_status put_replaced(changes *l, size_t old, const char *text, size_t bytes)
+{
+	size_t made = utf8_count(text, bytes), k = 0;
+	for (size_t i = 0, length; i < bytes; i += length, k++)
+		HEC_TRY(put(l, utf8_get(text + i, &length), k >= old));
+	if (made < old && l->waiting)
+		l->change -= (int64_t)(old - made);
+	return HEC_OK;
+}
+
+static size_t group_end(const flow *f, size_t at, size_t end)
+{
+	utf8proc_int32_t state = 0;
+	size_t length;
+	uint32_t before = utf8_get(f->text + at, &length);
+	for (at += length; at < end; at += length) {
+		uint32_t c = utf8_get(f->text + at, &length);
+		if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)c,
+		                                     &state))
+			break;
+		before = c;
+	}
+	return at;
+}
+
+static hec_status write_group(const precompiled_state *p, changes *l, size_t at, size_t end)
+{
+	const char *text = l->f->text;
+	size_t n;
+	const char *found = end - at < WHOLE_MOST ? find(p, text + at, end - at, &n) : NULL;
+	if (found)
+		return put_replaced(l, utf8_count(text + at, end - at), found, n);
+	for (size_t length; at < end; at += length) {
+		uint32_t c = utf8_get(text + at, &length);
+		found = find(p, text + at, length, &n);
+		HEC_TRY(found ? put_replaced(l, 1, found, n) : put(l, c, 0));
+	}
+	return HEC_OK;
+}
+
+static hec_status write_precompiled(const void *state, flow *f, piece p)
+{
+	changes l = {.f = f, .from = {p.begin, p.end}};
+	for (size_t at = p.begin, stop; at < p.end; at = stop) {
+		stop = group_end(f, at, p.end);
+		HEC_TRY(write_group(state, &l, at, stop));
+	}
+	return l.waiting ? flow_change(f, &l.from, l.c, l.change) : HEC_OK;
+}
+
+static hec_status run(const void *state, flow *f)
+{
+	return flow_write(f, write_precompiled, state);
+}
+
+const stage_kind precompiled = {"Precompiled", load, run, NULL, release};
+
+/* ---- Nmt ---- */
+
+static bool is_control(uint32_t c)
+{
+	return (c >= 0x01 && c <= 0x08) || c == 0x0b || (c >= 0x0e && c <= 0x1f) || c == 0x7f ||
+	       c == 0x8f || c == 0x9f;
+}
+
+static bool is_blank(uint32_t c)
+{
+	return c == 0x09 || c == 0x0a || c == 0x0c || c == 0x0d || c == 0x1680 ||
+	       (c >= 0x200b && c <= 0x200f) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+	       c == 0xfeff || c == 0xfffd;
+}
+
+static hec_status write_nmt(const void *state, flow *f, piece p)
+{
+	(void)state;
+	for (size_t at = p.begin, length; at < p.end; at += length) {
+		uint32_t c = utf8_get(f->text + at, &length);
+		if (is_blank(c))
+			HEC_TRY(flow_put(f, " ", 1, flow_origin(f, at, at + length)));
+		else if (!is_control(c))
+			HEC_TRY(flow_keep(f, at, at + length));
+	}
+	return HEC_OK;
+}
+
+static hec_status run_nmt(const void *state, flow *f)
+{
+	return flow_write(f, write_nmt, state);
+}
+
+const stage_kind nmt = {"Nmt", NULL, run_nmt, NULL, NULL};
