@@ -195,6 +195,45 @@ def with_bytes(t):
     return Tokenizer.from_str(json.dumps(spec))
 
 
+def fields(message):
+    """The parts of a protocol buffer: (number, bytes or whole number)."""
+    def whole():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    at = 0
+    while at < len(message):
+        key = whole()
+        if key & 7 == 2:
+            size = whole()
+            at += size
+            yield key >> 3, message[at - size:at]
+        elif key & 7 == 5:
+            at += 4
+        elif key & 7 == 1:
+            at += 8
+        else:
+            yield key >> 3, whole()
+
+
+def charsmap(name):
+    """SentencePiece's table of replacements, out of a small model of its own."""
+    import io
+    import sentencepiece
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([" ".join(WORDS)] * 20), model_writer=out, vocab_size=300,
+        normalization_rule_name=name, minloglevel=2, hard_vocab_limit=False)
+    spec = dict(fields(dict(fields(out.getvalue()))[3]))
+    return spec[2]
+
+
 def written(lines):
     """Every kind of part that tokenizer.json can have, written by `tokenizers`."""
     some = lines[:3000]
@@ -242,6 +281,10 @@ def written(lines):
     yield "Unigram bytes", with_bytes(made(M.Unigram(), some, pre_tokenizer=P.Metaspace(split=False),
                                            normalizer=N.NFKD(), decoder=D.Sequence(
                                                [D.ByteFallback(), D.Metaspace()])))
+    for name in ("nmt_nfkc", "nmt_nfkc_cf"):
+        yield "Unigram " + name, made(
+            M.Unigram(), some, pre_tokenizer=P.Metaspace(),
+            normalizer=N.Sequence([N.Nmt(), N.Precompiled(charsmap(name)), N.Replace(Regex(" {2,}"), " ")]))
     for name, normal, pre in (
             ("NFD, strip", N.Sequence([N.NFD(), N.StripAccents(), N.Strip()]), P.Whitespace()),
             ("digits", None, P.Sequence([P.WhitespaceSplit(), P.Digits(True), P.Punctuation()])),

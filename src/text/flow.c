@@ -94,6 +94,8 @@ hec_status flow_keep(flow *f, size_t begin, size_t end)
 {
 	buffer *b = &f->older;
 	size_t n = end - begin;
+	if (n == 0)
+		return HEC_OK;
 	if (b->n + n > UINT32_MAX)
 		return fail(HEC_ERR_ARGUMENT, "a text grew beyond %u bytes on its way", UINT32_MAX);
 	HEC_TRY(GROW(&b->bytes, &b->bytes_capacity, b->n + n));

@@ -3,6 +3,7 @@
  * grows with the word. Scores are added from left to right in double, as `tokenizers` adds them, and
  * of equal ways the first stays: the same sums, the same choices. */
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,37 @@
 
 #define PIECE_MOST 4096 /* bytes */
 #define UNK_PENALTY 10.0
+
+/* `tokenizers` reads a number as its digits over a power of ten, in double, which can miss the nearest
+ * double by one step; where two ways to cut a word are equally good, that step decides. So the digits
+ * (the fewest that give the number) are put through the same division. */
+static double as_read_by_tokenizers(double x)
+{
+	char text[40];
+	int precision = 15;
+	do
+		snprintf(text, sizeof text, "%.*e", precision - 1, x);
+	while (strtod(text, NULL) != x && ++precision <= 17);
+	uint64_t digits = 0;
+	int after = 0, zeros = 0;
+	const char *p = text + (*text == '-');
+	for (bool point = false; *p && *p != 'e'; p++) {
+		if (*p < '0' || *p > '9') {
+			point = true;
+			continue;
+		}
+		digits = digits * 10 + (uint64_t)(*p - '0');
+		after += point;
+		zeros = *p == '0' ? zeros + 1 : 0;
+	}
+	for (; zeros > 0 && digits > 0; zeros--, after--)
+		digits /= 10;
+	int exponent = (*p ? atoi(p + 1) : 0) - after;
+	if (exponent > 0 || exponent < -22 - 300)
+		return x;
+	double f = (double)digits / pow(10, -exponent);
+	return x < 0 ? -f : f;
+}
 
 static hec_status load_piece(const json_scope *s, model *m, size_t id, const json_t *item)
 {
@@ -24,7 +56,7 @@ static hec_status load_piece(const json_scope *s, model *m, size_t id, const jso
 	if (n > PIECE_MOST)
 		return fail(HEC_ERR_FORMAT, "%s: '%s%s' has %zu bytes, at most %d are taken",
 		            s->file, s->path, key, n, PIECE_MOST);
-	m->unigram.score[id] = json_number_value(score);
+	m->unigram.score[id] = as_read_by_tokenizers(json_number_value(score));
 	return vocab_add(m->vocab, json_string_value(name), n, (int64_t)id);
 }
 

@@ -42,6 +42,8 @@ def main():
     parity.VOCAB = 320
     out = {"made by": "tokenizers " + tokenizers.__version__, "tokenizers": []}
     for name, t in parity.written(words(300)):
+        if "nmt" in name:  # its table alone is 300 kB
+            continue
         spec = json.loads(t.to_str())
         cases = [case(t, x) for x in TEXTS] + [case(t, TEXTS[5], TEXTS[6])]
         out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": cases})
