@@ -152,11 +152,11 @@ hec_status batcher_seek(batcher *b, batch_place place)
 	begin_epoch(b, place.epoch);
 	while (place.index >= b->first + b->batches && pools_left(b))
 		next_pool(b);
-	if (place.index >= b->first + b->batches)
+	const int64_t all = b->first + b->batches;
+	if (place.index >= all)
 		return fail(HEC_ERR_FORMAT,
 		            "batches: there is no batch %lld of epoch %lld: it has %lld",
-		            (long long)place.index, (long long)place.epoch,
-		            (long long)(b->first + b->batches));
+		            (long long)place.index, (long long)place.epoch, (long long)all);
 	b->at.index = place.index;
 	return HEC_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,10 +22,8 @@ char *path_join(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
 	char *path = malloc(n + m + 1);
-	if (path) {
-		memcpy(path, a, n);
-		memcpy(path + n, b, m + 1);
-	}
+	if (path)
+		snprintf(path, n + m + 1, "%s%s", a, b);
 	return path;
 }
 

@@ -1,12 +1,14 @@
 /* state.c — state.json. Seeds and sums are texts: a JSON number holds 53 bits for others. */
 #include "train/state.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "format/json.h"
 
 #define FORMAT "hecate checkpoint"
@@ -85,15 +87,13 @@ static hec_status need_text_number(const json_scope *s, const char *key, uint64_
 {
 	const char *text;
 	HEC_TRY(json_need_string(s, key, &text));
-	size_t n = strlen(text);
-	char *end;
-	if (n == 0 || n > 20 || strspn(text, "0123456789") != n)
-		return fail(HEC_ERR_FORMAT, "%s: '%s' is '%.40s', not a whole number", s->file, key,
-		            text);
-	uint64_t value = strtoull(text, &end, 10);
-	if (value > most)
-		return fail(HEC_ERR_FORMAT, "%s: '%s' is %s, more than %" PRIu64, s->file, key,
-		            text, most);
+	char quoted[QUOTE_TEXT];
+	errno = 0;
+	uint64_t value = strtoull(text, NULL, 10);
+	if (!*text || strspn(text, "0123456789") != strlen(text) || errno || value > most)
+		return fail(HEC_ERR_FORMAT,
+		            "%s: '%s' is '%s', not a whole number of at most %" PRIu64, s->file,
+		            key, quote(text, quoted), most);
 	*out = value;
 	return HEC_OK;
 }
@@ -133,11 +133,12 @@ static hec_status get_best(const json_scope *root, run_state *s)
 static hec_status get_state(const json_scope *r, run_state *s)
 {
 	const char *format;
+	char quoted[QUOTE_TEXT];
 	int64_t version;
 	HEC_TRY(json_need_string(r, "format", &format));
 	if (strcmp(format, FORMAT) != 0)
-		return fail(HEC_ERR_FORMAT, "%s: is a '%.40s', not a '%s'", r->file, format,
-		            FORMAT);
+		return fail(HEC_ERR_FORMAT, "%s: is a '%s', not a '%s'", r->file,
+		            quote(format, quoted), FORMAT);
 	HEC_TRY(json_need_int(r, "version", 1, INT32_MAX, &version));
 	if (version != VERSION)
 		return fail(HEC_ERR_UNSUPPORTED, "%s: is of version %lld, this program reads %d",

@@ -10,6 +10,7 @@
 
 #include <zlib.h>
 
+#include "base/quote.h"
 #include "format/safetensors.h"
 #include "tensor/check.h"
 #include "train/corpus.h"
@@ -152,9 +153,10 @@ static hec_status read_optimizer(const safetensors *file, const char *path, cons
 {
 	const char *format = safetensors_metadata(file, "format");
 	const char *sums = safetensors_metadata(file, "sums");
+	char quoted[QUOTE_TEXT];
 	if (!format || strcmp(format, FORMAT) != 0)
 		return fail(HEC_ERR_FORMAT, "%s: its format is '%s', not '%s'", path,
-		            format ? format : "", FORMAT);
+		            quote(format ? format : "", quoted), FORMAT);
 	if (!read_count(file, "step", &counts[0]) || !read_count(file, "skips", &counts[1]) ||
 	    counts[1] > counts[0])
 		return fail(HEC_ERR_FORMAT, "%s: it does not say how many steps were taken", path);

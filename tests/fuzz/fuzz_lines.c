@@ -1,0 +1,70 @@
+/* fuzz_lines.c — any bytes as a file to learn from, plain or gzip: every line is given once, whole,
+ * without its end; what is called good is UTF-8 and not empty. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hecate/corpus.h>
+
+#include "text/utf8.h"
+#include "train/reader.h"
+
+static void stop(const char *what)
+{
+	fprintf(stderr, "%s: %s\n", what, hec_error_message());
+	abort();
+}
+
+static void read_file(const char *path)
+{
+	reader *r;
+	line at;
+	bool more = true;
+	if (reader_open(path, &r) != HEC_OK)
+		stop("the file cannot be opened");
+	for (hec_status status; more;) {
+		status = reader_next(r, &at, &more);
+		if (status == HEC_ERR_IO)
+			break; /* gzip that is broken */
+		if (status != HEC_OK)
+			stop("a line cannot be read");
+		if (more && memchr(at.text, '\n', at.bytes))
+			stop("a line holds its end");
+		if (more && at.kind == LINE_GOOD && utf8_valid(at.text, at.bytes) != at.bytes)
+			stop("a good line is no UTF-8");
+	}
+	reader_close(r);
+}
+
+static void read_pairs(const char *path, hec_task task)
+{
+	const char *files[2] = {path, path}, *text[2];
+	size_t bytes[2];
+	hec_lines *lines;
+	bool more = true;
+	if (hec_lines_open(task, files, task == HEC_TASK_TRANSLATE ? 2 : 1, &lines) != HEC_OK)
+		stop("the lines cannot be opened");
+	while (more && hec_lines_next_pair(lines, text, bytes, &more) == HEC_OK)
+		if (more && bytes[1] == 0)
+			stop("a good example is empty");
+	const hec_corpus_counts *c = hec_lines_counts(lines);
+	if (c->lines != c->examples + c->empty + c->bad_utf8 + c->too_long + c->no_tab)
+		stop("a line is not counted");
+	hec_lines_close(lines);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[] = "/tmp/hecate-fuzz-XXXXXX";
+	int fd = mkstemp(path);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		stop("no file could be made");
+	close(fd);
+	read_file(path);
+	for (int task = 0; task < HEC_TASKS; task++)
+		read_pairs(path, (hec_task)task);
+	unlink(path);
+	return 0;
+}
