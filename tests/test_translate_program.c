@@ -117,12 +117,32 @@ static void wrong_words_are_wrong_usage(void **state)
 	done(&r);
 }
 
+/* The input stays open: the answer comes all the same, and ctrl-C ends the wait for more. */
+static void an_answer_does_not_wait_for_the_next_line_and_a_signal_ends_cleanly(void **state)
+{
+	(void)state;
+	int code =
+		shell("rm -f %s/out; { echo 'Please try again later.'; sleep 10; } 2>/dev/null | "
+	              "'%s' translate -m %s/golden/decode_text >%s/out 2>%s/err & p=$!; i=0; "
+	              "while [ ! -s %s/out ] && [ $i -lt 90 ]; do sleep 0.1; i=$((i+1)); done; "
+	              "kill -INT $p; wait $p",
+	              folder, program(), TESTS_DIR, folder, folder, folder);
+	assert_int_equal(code, 1);
+	char *out = read_all("out"), *err = read_all("err");
+	assert_string_equal(out, "Die Datei konnte nicht geöffnet werden.\n");
+	assert_non_null(strstr(err, "interrupted after 1 line"));
+	free(out);
+	free(err);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_come_out_in_the_order_they_went_in),
 		cmocka_unit_test(json_lines_hold_text_score_tokens_and_nbest),
 		cmocka_unit_test(a_bad_line_is_named_and_those_before_it_are_written),
+		cmocka_unit_test(
+			an_answer_does_not_wait_for_the_next_line_and_a_signal_ends_cleanly),
 		cmocka_unit_test(wrong_words_are_wrong_usage),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
