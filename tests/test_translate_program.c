@@ -121,12 +121,12 @@ static void wrong_words_are_wrong_usage(void **state)
 static void an_answer_does_not_wait_for_the_next_line_and_a_signal_ends_cleanly(void **state)
 {
 	(void)state;
-	int code =
-		shell("rm -f %s/out; { echo 'Please try again later.'; sleep 10; } 2>/dev/null | "
-	              "'%s' translate -m %s/golden/decode_text >%s/out 2>%s/err & p=$!; i=0; "
-	              "while [ ! -s %s/out ] && [ $i -lt 90 ]; do sleep 0.1; i=$((i+1)); done; "
-	              "kill -INT $p; wait $p",
-	              folder, program(), TESTS_DIR, folder, folder, folder);
+	int code = shell("cd '%s' && rm -f out && mkfifo pipe || exit 3; "
+	                 "{ echo 'Please try again later.'; sleep 10; } >pipe 2>/dev/null & "
+	                 "'%s' translate -m %s/golden/decode_text <pipe >out 2>err & p=$!; i=0; "
+	                 "while [ ! -s out ] && [ $i -lt 90 ]; do sleep 0.1; i=$((i+1)); done; "
+	                 "kill -INT $p; wait $p",
+	                 folder, program(), TESTS_DIR);
 	assert_int_equal(code, 1);
 	char *out = read_all("out"), *err = read_all("err");
 	assert_string_equal(out, "Die Datei konnte nicht geöffnet werden.\n");
