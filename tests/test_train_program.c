@@ -339,6 +339,16 @@ static long log_size(const char *dir)
 	return stat(path, &info) == 0 ? (long)info.st_size : 0;
 }
 
+static void mlm_needs_a_token_to_hide_words_with(void **state)
+{
+	(void)state;
+	result r = train("--task mlm --train %1$s/a.de --tokenizer %1$s/translate "
+	                 "--out %1$s/maskless --quiet --threads 1");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "mask"));
+	done(&r);
+}
+
 static void a_run_that_is_asked_to_stop_saves_and_says_so(void **state)
 {
 	(void)state;
@@ -371,6 +381,7 @@ int main(void)
 		cmocka_unit_test(all_settings_are_shown),
 		cmocka_unit_test(every_task_gives_a_model_that_loads),
 		cmocka_unit_test(labels_have_names_and_a_config_gives_the_architecture),
+		cmocka_unit_test(mlm_needs_a_token_to_hide_words_with),
 		cmocka_unit_test(a_run_killed_again_and_again_ends_with_the_same_weights),
 		cmocka_unit_test(a_run_that_is_asked_to_stop_saves_and_says_so),
 	};

@@ -37,6 +37,9 @@ static job *current; /* for train_data_progress, which is also called from deep 
 
 static int failed(const job *j, const char *what)
 {
+	if (train_interrupted())
+		return command_failed(j->self, "stopped before it had learned anything; --resume "
+		                               "begins again");
 	return command_failed(j->self, "%s%s%s", what ? what : "", what ? ": " : "",
 	                      hec_error_message());
 }

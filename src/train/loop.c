@@ -269,6 +269,10 @@ static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 		.start_id = c->start_id >= 0 ? c->start_id : 0,
 		.mask_rate = r->o.mask_rate,
 	};
+	if (train->task == HEC_TASK_MLM && train->mask_id < 0)
+		return fail(HEC_ERR_ARGUMENT,
+		            "train: the tokenizer has no token to hide words with "
+		            "(role \"mask\"), which mlm needs");
 	HEC_TRY(batcher_create(train, &b, &r->train));
 	b.in_order = true;
 	if (valid)
