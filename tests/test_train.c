@@ -246,6 +246,25 @@ static void a_run_that_is_stopped_anywhere_goes_on_with_the_same_bits(void **sta
 	bench_close(&b);
 }
 
+static void a_run_stopped_before_its_first_step_begins_when_it_is_resumed(void **state)
+{
+	(void)state;
+	bench b = bench_open(7200);
+	unbroken(&b);
+	for (int i = 0; i < 2; i++) {
+		order o = {0};
+		hec_train_result r = {.size = sizeof r};
+		hec_train_options t = options_for(&b, "late", &o);
+		t.resume = true;
+		t.seconds = i == 0 ? 1e-9 : 0;
+		OK(&b.l.k, run(&b, &t, &r));
+		assert_int_equal(r.end, i == 0 ? HEC_TRAIN_TIME : HEC_TRAIN_DONE);
+		assert_int_equal(r.step, i == 0 ? 0 : STEPS);
+	}
+	check_same_runs(&b, "whole", "late");
+	bench_close(&b);
+}
+
 static void a_validation_that_was_given_up_is_made_up_for(void **state)
 {
 	(void)state;
@@ -541,6 +560,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_that_is_stopped_anywhere_goes_on_with_the_same_bits),
+		cmocka_unit_test(a_run_stopped_before_its_first_step_begins_when_it_is_resumed),
 		cmocka_unit_test(a_validation_that_was_given_up_is_made_up_for),
 		cmocka_unit_test(a_disk_that_is_full_keeps_the_last_good_checkpoint),
 		cmocka_unit_test(a_folder_that_cannot_be_written_is_told),

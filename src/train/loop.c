@@ -193,7 +193,8 @@ static hec_status finish(run *r, hec_train_end *end)
 		if (r->stop)
 			*end = HEC_TRAIN_STOPPED;
 	}
-	bool saved = run_save(r);
+	/* Without a step there is nothing to lose: the seed gives the same weights again. */
+	bool saved = r->state.step == 0 || run_save(r);
 	char message[512] = "";
 	if (!saved) {
 		const char *why = hec_error_message();
