@@ -511,6 +511,8 @@ static void a_nonsense_number_of_threads_is_refused(void **state)
 	o.threads = 100000;
 	FAILS(&bare, HEC_ERR_ARGUMENT, hec_ctx_create(&o, &ctx), "100000");
 	assert_null(ctx);
+	FAILS(&bare, HEC_ERR_ARGUMENT, hec_ctx_create(NULL, NULL), "out is NULL");
+	FAILS(&bare, HEC_ERR_ARGUMENT, hec_ctx_create_dry(NULL, NULL), "out is NULL");
 }
 
 static void the_environment_chooses_where_the_options_do_not(void **state)

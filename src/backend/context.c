@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "base/options.h"
 #include "base/size.h"
+#include "tensor/check.h"
 
 #define MAX_THREADS 1024
 #define SCRATCH_PAGE 4096
@@ -75,6 +76,7 @@ static hec_status choose_level(const char *asked, const cpu_level **level)
 hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 {
 	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
+	HEC_TRY(CHECK_GIVEN("context", out));
 	HEC_TRY(options_take("hec_ctx_options", &o, sizeof o, options));
 	int threads;
 	const cpu_level *level;
@@ -100,6 +102,7 @@ hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 hec_status hec_ctx_create_dry(const hec_ctx_options *options, hec_ctx **out)
 {
 	hec_ctx *ctx;
+	HEC_TRY(CHECK_GIVEN("context", out));
 	HEC_TRY(hec_ctx_create(options, &ctx));
 	dry_fill(&ctx->table);
 	*out = ctx;

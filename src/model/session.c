@@ -10,9 +10,8 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "tensor/arena.h"
 #include "tensor/check.h"
-
-#define DRY_ADDRESSES ((size_t)1 << 42)
 
 /* ---- rows and sources exchanged ---- */
 
@@ -189,7 +188,7 @@ static hec_status measure_dry(hec_session *s, size_t *bytes)
 	options.threads = hec_ctx_threads(working);
 	options.isa = hec_ctx_isa(working);
 	HEC_TRY(hec_ctx_create_dry(&options, &s->ctx));
-	hec_status status = hec_arena_create_reserved(DRY_ADDRESSES, &s->arena);
+	hec_status status = arena_reserve(&s->arena);
 	if (status == HEC_OK)
 		status = lay_out(s);
 	if (status == HEC_OK)

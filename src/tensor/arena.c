@@ -14,6 +14,8 @@
 #define ALIGNMENT 64u
 #define PAGE 4096u
 #define HUGE_PAGE ((size_t)2 << 20)
+#define RESERVE_MOST ((size_t)1 << 42)
+#define RESERVE_LEAST ((size_t)1 << 20)
 
 struct hec_arena {
 	char *base;
@@ -49,24 +51,47 @@ hec_status hec_arena_create(size_t capacity, hec_arena **out)
 	return HEC_OK;
 }
 
+/* Addresses without memory, or NULL. */
+static void *map_addresses(size_t bytes)
+{
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return NULL;
+	/* What a layer keeps is written here and there: each time a small page, not a large one. */
+	(void)madvise(base, bytes, MADV_NOHUGEPAGE);
+	return base;
+}
+
+/* capacity bytes; where so many addresses are not to be had, half of them, and so on down to least. */
+static hec_status reserve(size_t capacity, size_t least, hec_arena **out)
+{
+	size_t bytes = capacity, rounded = 0;
+	HEC_TRY(round_capacity(bytes, PAGE, &rounded));
+	hec_arena *arena = malloc(sizeof *arena);
+	void *base = arena ? map_addresses(rounded) : NULL;
+	while (arena && !base && bytes > least) {
+		bytes /= 2; /* of a power of two: still whole pages */
+		base = map_addresses(rounded = bytes);
+	}
+	if (!base) {
+		free(arena);
+		return fail(HEC_ERR_MEMORY, "arena: no addresses for %zu bytes", bytes);
+	}
+	*arena = (hec_arena){.base = base, .capacity = bytes, .mapped = rounded};
+	*out = arena;
+	return HEC_OK;
+}
+
 hec_status hec_arena_create_reserved(size_t capacity, hec_arena **out)
 {
 	HEC_TRY(CHECK_GIVEN("arena", out));
-	size_t rounded = 0;
-	HEC_TRY(round_capacity(capacity, PAGE, &rounded));
-	hec_arena *arena = malloc(sizeof *arena);
-	void *base = !arena ? MAP_FAILED
-	                    : mmap(NULL, rounded, PROT_READ | PROT_WRITE,
-	                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (base == MAP_FAILED) {
-		free(arena);
-		return fail(HEC_ERR_MEMORY, "arena: no addresses for %zu bytes", capacity);
-	}
-	/* What a layer keeps is written here and there: each time a small page, not a large one. */
-	(void)madvise(base, rounded, MADV_NOHUGEPAGE);
-	*arena = (hec_arena){.base = base, .capacity = capacity, .mapped = rounded};
-	*out = arena;
-	return HEC_OK;
+	return reserve(capacity, capacity, out);
+}
+
+hec_status arena_reserve(hec_arena **out)
+{
+	return reserve(RESERVE_MOST, RESERVE_LEAST, out);
 }
 
 void hec_arena_destroy(hec_arena *arena)

@@ -7,4 +7,8 @@
 /* Whether these bytes lie in the part of the arena that is in use. */
 bool arena_holds(const hec_arena *arena, const void *data, size_t bytes);
 
+/* A reserved arena to measure in, larger than any model needs; where the system limits addresses too
+ * (ulimit -v, a container), as large as it can be. */
+hec_status arena_reserve(hec_arena **out);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
+#include "tensor/arena.h"
 #include "tensor/check.h"
 #include "train/trainer.h"
 
@@ -74,16 +75,6 @@ static hec_status try_all(planner *p)
 	return HEC_OK;
 }
 
-/* Addresses alone; where the system limits those too, as many as it gives. */
-static hec_status reserve(hec_arena **out)
-{
-	hec_status status = HEC_ERR_MEMORY;
-	for (size_t bytes = (size_t)1 << 40; status != HEC_OK && bytes >= (size_t)1 << 28;
-	     bytes /= 2)
-		status = hec_arena_create_reserved(bytes, out);
-	return status;
-}
-
 static hec_status run(planner *p, hec_ctx *ctx)
 {
 	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
@@ -97,7 +88,7 @@ static hec_status run(planner *p, hec_ctx *ctx)
 	if (!p->zeros || !p->targets || !p->lengths[0] || !p->lengths[1])
 		return fail(HEC_ERR_MEMORY, "trainer: no memory for a batch of %zu tokens", n);
 	HEC_TRY(hec_ctx_create_dry(&options, &p->dry));
-	HEC_TRY(reserve(&p->arena));
+	HEC_TRY(arena_reserve(&p->arena));
 	return try_all(p);
 }
 

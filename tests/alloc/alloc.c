@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "addresses.h"
 #include "world.h"
 
 #include <cmocka.h>
@@ -138,6 +139,29 @@ static void an_arena_of_any_size_is_enough_or_an_error(void **state)
 	assert_true(refused > 10);
 }
 
+/* Under `ulimit -v` a session still measures itself, in as many addresses as there are. */
+static void a_session_needs_no_more_addresses_than_memory(void **state)
+{
+	(void)state;
+	world w = {.forever = false};
+	addresses_limit((size_t)32 << 20);
+	sessions(&w);
+	assert_int_equal(w.failures, 0);
+	addresses_limit(1000);
+	hec_model *model = NULL;
+	hec_session *session = NULL;
+	assert_int_equal(small_model(&w, &model), HEC_OK);
+	assert_int_equal(hec_session_create(w.ctx, model, NULL, &session), HEC_ERR_MEMORY);
+	assert_non_null(strstr(hec_error_message(), "addresses"));
+	assert_null(session);
+	addresses_limit(0);
+	assert_int_equal(hec_session_create(w.ctx, model, NULL, &session), HEC_OK);
+	hec_session_destroy(session);
+	hec_model_destroy(model);
+	hec_arena_destroy(w.arena);
+	hec_ctx_destroy(w.ctx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +182,7 @@ int main(void)
 		cmocka_unit_test(tokenizer_files_when_memory_is_refused),
 		cmocka_unit_test(a_second_step_allocates_nothing),
 		cmocka_unit_test(an_arena_of_any_size_is_enough_or_an_error),
+		cmocka_unit_test(a_session_needs_no_more_addresses_than_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,12 @@ static void steps(world *w, hec_model **model, hec_model **grad)
 	add_bits(w, &block);
 }
 
+hec_status small_model(world *w, hec_model **model)
+{
+	const hec_model_config config = small_config();
+	return hec_model_create(w->ctx, &config, HEC_F32, 11, model);
+}
+
 static hec_status write(world *w, hec_session *s, const int32_t *ids, hec_tensor *logits)
 {
 	(void)w;
@@ -83,9 +89,8 @@ static void session_steps(world *w, hec_model **model, hec_session **session)
 	o.beams = 2;
 	o.keep_attention = true;
 	BEGIN(w);
-	const hec_model_config config = small_config();
 	MAKE2(w, &logits, 2 * B, V);
-	CALL(w, hec_model_create(w->ctx, &config, HEC_F32, 11, model));
+	CALL(w, small_model(w, model));
 	CALL(w, hec_session_create(w->ctx, *model, &o, session));
 	CALL(w, write(w, *session, ids, &logits));
 	add_bits(w, &logits);

@@ -64,6 +64,9 @@ scenario contexts, arenas, plain_operations, norms, linears, from_ids_to_a_step,
 	attention, encoder_layer, decoder_layer, models, sessions, views, tokenizers,
 	tokenizer_files;
 
+/* The model that sessions run. */
+hec_status small_model(world *w, hec_model **model);
+
 /* A layer made from nothing, and one step of learning of it. */
 hec_status encoder_setup(world *w, hec_encoder_layer *layer);
 hec_status encoder_step(world *w, const hec_encoder_layer *layer, hec_encoder_layer *grad,
