@@ -325,6 +325,39 @@ static void rows_and_sources_move_without_a_trace(void **state)
 	}
 }
 
+/* ---- room ---- */
+
+/* Rows that begun apart come to their end in one call: the largest there is. */
+static void the_largest_call_finds_room(void **state)
+{
+	(void)state;
+	enum { SOURCES = 5, BEAMS = 2, ROWS = SOURCES * BEAMS, LONG = 9 };
+	for (int form = FORM_DECODER; form < MODEL_FORMS; form++) {
+		for (int n = 0; n < MODEL_VARIANTS; n++) {
+			kit k = kit_open(6570 + (uint64_t)n);
+			hec_model *m = open_model(&k, (model_form)form, n, HEC_F64);
+			story stories[SOURCES];
+			const story *list[SOURCES], *rows[ROWS];
+			int32_t count[ROWS];
+			for (int i = 0; i < SOURCES; i++) {
+				draw_story(&k, m, 7, LONG, &stories[i]);
+				list[i] = rows[BEAMS * i] = rows[BEAMS * i + 1] = &stories[i];
+			}
+			for (int r = 0; r < ROWS; r++)
+				count[r] = r < BEAMS ? LONG - 1 : LONG;
+			hec_session *s = open_session(&k, m, SOURCES, BEAMS, 7, LONG, true);
+			add_stories(&k, s, list, 1);
+			(void)feed(&k, s, rows, BEAMS, (int32_t[]){1, 1});
+			add_stories(&k, s, list + 1, SOURCES - 1);
+			(void)feed(&k, s, rows, ROWS, count);
+			assert_int_equal(hec_session_length(s, ROWS - 1), LONG);
+			hec_session_destroy(s);
+			hec_model_destroy(m);
+			kit_close(&k);
+		}
+	}
+}
+
 /* ---- weights ---- */
 
 static void check_weights(kit *k, hec_session *s, hec_attention_kind kind, int64_t row,
@@ -448,6 +481,7 @@ int main(void)
 		cmocka_unit_test(a_long_prompt_goes_in_pieces),
 		cmocka_unit_test(a_source_gives_the_same_bits_alone_and_in_a_batch),
 		cmocka_unit_test(rows_and_sources_move_without_a_trace),
+		cmocka_unit_test(the_largest_call_finds_room),
 		cmocka_unit_test(weights_are_those_of_the_whole_model),
 		cmocka_unit_test(what_a_session_cannot_do_is_said),
 	};

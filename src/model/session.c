@@ -168,8 +168,11 @@ static hec_status measure(hec_session *s)
 		if (has_larger(s, budget, n, piece))
 			continue;
 		for (int64_t r = 0; r < rows; r++) {
-			s->take[r] = (int32_t)T;
-			c->length[r] = (int32_t)(o->max_target - T - (r == 0 && o->max_target > T));
+			/* One row unlike the others: then each has a bias of its own. */
+			const bool unlike = r == 0 && rows > 1;
+			s->take[r] = (int32_t)(T - (unlike && T > 1));
+			c->length[r] = (int32_t)(o->max_target - s->take[r] -
+			                         (unlike && T == 1 && o->max_target > 1));
 		}
 		HEC_TRY(session_feed(s, 0, rows, T));
 		hec_arena_rewind(s->arena, mark);
