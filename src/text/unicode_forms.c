@@ -105,12 +105,12 @@ static void compose(changed *list, size_t *n)
 /* Marks in the order of their classes, equal ones as they stood; the starter before them stays. */
 static void sort_marks(changed *list, changed *spare, size_t n)
 {
-	size_t first[257] = {0};
 	bool sorted = true;
 	for (size_t i = 1; i < n && sorted; i++)
 		sorted = list[i - 1].order <= list[i].order;
 	if (sorted)
 		return;
+	size_t first[257] = {0};
 	for (size_t i = 0; i < n; i++)
 		first[list[i].order + 1]++;
 	for (int i = 0; i < 256; i++)
