@@ -219,7 +219,7 @@ const command command_tokenize = {
 	"tokenize -m DIR [OPTION]… [TEXT]…\n"
 	"tokenize --train FILE… --out DIR [--vocab N] [--unicode]",
 	"Without TEXT it reads lines from standard input. Offsets count bytes. A vocabulary is "
-        "learned by\n"
+	"learned by\n"
 	"byte-pair encoding and saved as tokenizer.json, which other programs read too.\n\n"
 	"Examples:\n"
 	"  hecate tokenize --train words.en words.de --vocab 8000 --out DIR\n"

@@ -39,7 +39,7 @@ struct hec_model {
 	size_t count;
 	char *names;
 	char **label_names; /* [labels]; NULL: never said */
-	char *ignored; /* names of what was in the files besides; NULL: nothing */
+	char *ignored;      /* names of what was in the files besides; NULL: nothing */
 	hec_tensor block;
 	hec_arena *memory; /* of the block */
 	hec_arena *tables; /* of positions that are not learned; NULL: there are none */
