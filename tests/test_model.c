@@ -407,6 +407,17 @@ static void a_wrong_batch_is_named(void **state)
 	out.logits = make(&k, HEC_F32, SHAPE(2, 4, 6));
 	FAILS(&k, HEC_ERR_SHAPE, hec_model_fwd(k.ctx, k.arena, m, &good, NULL, &out, NULL),
 	      "model: logits", "[2, 4, 6]");
+	config.encoder.layers++;
+	hec_model *other = model_open(&k, &config, HEC_F32);
+	hec_model_loss loss = HEC_MODEL_LOSS_INIT;
+	loss.targets = good.decoder_ids;
+	double sum;
+	int64_t count;
+	FAILS(&k, HEC_ERR_SHAPE,
+	      hec_model_learn(k.ctx, k.arena, other, &good, &loss, NULL, m, &sum, &count),
+	      "the gradient has", "hec_model_like");
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_like(m, NULL), "out is NULL");
+	hec_model_destroy(other);
 	hec_model_destroy(m);
 	hec_model_destroy(NULL);
 	kit_close(&k);

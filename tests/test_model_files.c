@@ -608,6 +608,13 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 		"2147483647}",
 		"{\"model_type\":\"bert\",\"vocab_size\":2147483647,\"hidden_size\":2147483647,"
 		"\"num_attention_heads\":1}",
+		/* matrices that nothing but the width makes large */
+		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateMasked\"],\"vocab_size\":1,"
+		"\"width\":16384,\"encoder\":{\"layers\":1,\"attention\":{\"heads\":1,\"d_k\":1},"
+		"\"feed_forward\":{\"hidden\":1}}}",
+		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateLM\"],\"vocab_size\":1,"
+		"\"width\":16384,\"decoder\":{\"layers\":1,\"attention\":{\"heads\":1,\"d_k\":1},"
+		"\"feed_forward\":{\"hidden\":1},\"residual_linear\":true}}",
 	};
 	for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
 		snprintf(path, sizeof path, "%s/config.json", dir);
@@ -621,6 +628,16 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 			    "\"max_position_embeddings\":2000000000}";
 	OK(&k, file_replace(path, table, strlen(table)));
 	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), "layers");
+	const char *rotary =
+		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateLM\"],\"vocab_size\":1,"
+		"\"width\":1,\"decoder\":{\"layers\":1,\"attention\":{\"heads\":1,\"d_k\":524288,"
+		"\"d_v\":1},\"feed_forward\":{\"hidden\":1},\"position\":{\"kind\":\"rotary\","
+	        "\"max\":"
+		"512}}}";
+	OK(&k, file_replace(path, rotary, strlen(rotary)));
+	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, &m),
+	      "a table of 512 positions of 524288 numbers");
+	assert_null(m);
 	kit_close(&k);
 }
 

@@ -89,66 +89,48 @@ hec_status hec_model_config_read(const char *path, hec_model_config *out)
 
 /* ---- before anything is allocated ---- */
 
-/* Adds a · b · n; held at UINT64_MAX. */
-static void add_product(uint64_t *sum, int64_t a, int64_t b, int64_t n)
+/* Numbers in all parameters; held at UINT64_MAX. */
+static hec_status count_param(void *user, const hec_param *p)
 {
-	uint64_t x;
-	if (__builtin_mul_overflow((uint64_t)a, (uint64_t)b, &x) ||
-	    __builtin_mul_overflow(x, (uint64_t)n, &x) || __builtin_add_overflow(*sum, x, sum))
+	uint64_t *sum = user, n = 1;
+	bool fits = true;
+	for (int i = 0; i < p->rank; i++)
+		fits = fits && !__builtin_mul_overflow(n, (uint64_t)p->shape[i], &n);
+	if (!fits || __builtin_add_overflow(*sum, n, sum))
 		*sum = UINT64_MAX;
-}
-
-static uint64_t matrices_of(const hec_model_config *c, const hec_stack_config *s, bool cross)
-{
-	const hec_multi_head_config *a = &s->attention;
-	int64_t n = s->layers * (cross ? 2 : 1);
-	uint64_t sum = 0;
-	if (s->layers == 0)
-		return 0;
-	add_product(&sum, c->width, a->heads * a->d_k, n);
-	add_product(&sum, c->width, a->kv_heads * a->d_k, n);
-	add_product(&sum, c->width, a->kv_heads * a->d_v, n);
-	add_product(&sum, c->width, a->heads * a->d_v, n);
-	add_product(&sum, c->width, s->feed_forward.hidden, 2 * s->layers);
-	if (s->position.kind == HEC_POSITION_LEARNED)
-		add_product(&sum, c->width, s->position.max + s->position.offset, 1);
-	if (s->position.kind == HEC_POSITION_RELATIVE)
-		add_product(&sum, a->heads, s->position.buckets, 1);
-	return sum;
+	return HEC_OK;
 }
 
 static hec_status check_tables(const char *dir, const hec_stack_config *s, int64_t width)
 {
-	bool made = s->position.kind == HEC_POSITION_SINUSOIDAL ||
-	            s->position.kind == HEC_POSITION_ROTARY;
-	if (s->layers > 0 && made && s->position.max > TABLE_MOST / width)
+	const hec_position_config *p = &s->position;
+	bool made = p->kind == HEC_POSITION_SINUSOIDAL || p->kind == HEC_POSITION_ROTARY;
+	if (p->kind == HEC_POSITION_ROTARY)
+		width = p->rotary_width;
+	if (s->layers > 0 && made && p->max > TABLE_MOST / width)
 		return fail(HEC_ERR_UNSUPPORTED,
 		            "%s/config.json: a table of %" PRId64 " positions of %" PRId64
 		            " numbers is more than is made",
-		            dir, s->position.max, width);
+		            dir, p->max, width);
 	return HEC_OK;
 }
 
 /* A config.json that asks for far more than the files hold is refused before memory is asked for. */
 static hec_status check_size(const char *dir, const hec_model_config *c, const safetensors *files)
 {
-	uint64_t asked = 0, there = 0;
-	add_product(&asked, c->vocab + c->types + c->labels, c->width, 1);
-	for (size_t i = 0; i < safetensors_count(files); i++)
+	uint64_t asked = 0, there = 0, tensors = safetensors_count(files);
+	for (size_t i = 0; i < tensors; i++)
 		there += safetensors_at(files, i)->count;
-	bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
-	uint64_t parts[] = {matrices_of(c, &c->encoder, false), matrices_of(c, &c->decoder, both)};
-	for (int i = 0; i < 2; i++)
-		if (__builtin_add_overflow(asked, parts[i], &asked))
-			asked = UINT64_MAX;
-	uint64_t tensors = safetensors_count(files);
-	if (asked / 4 > there + ((uint64_t)1 << 20) ||
-	    (uint64_t)(c->encoder.layers + c->decoder.layers) > tensors)
+	if ((uint64_t)(c->encoder.layers + c->decoder.layers) > tensors)
 		return fail(HEC_ERR_FORMAT,
 		            "%s: config.json asks for %" PRId64 " and %" PRId64
-		            " layers and more than %" PRIu64 " numbers; the files hold %" PRIu64
-		            " tensors with %" PRIu64,
-		            dir, c->encoder.layers, c->decoder.layers, asked, tensors, there);
+		            " layers; the files hold %" PRIu64 " tensors",
+		            dir, c->encoder.layers, c->decoder.layers, tensors);
+	HEC_TRY(model_each_param(c, count_param, &asked));
+	if (asked / 4 > there + ((uint64_t)1 << 20))
+		return fail(HEC_ERR_FORMAT,
+		            "%s: config.json asks for %" PRIu64 " numbers; the files hold %" PRIu64,
+		            dir, asked, there);
 	HEC_TRY(check_tables(dir, &c->encoder, c->width));
 	return check_tables(dir, &c->decoder, c->width);
 }

@@ -275,7 +275,6 @@ static hec_status build(hec_model *m)
 static hec_status allocate(const hec_model_config *config, hec_dtype dtype, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", config));
-	HEC_TRY(CHECK_GIVEN("model", out));
 	if (dtype != HEC_F32 && dtype != HEC_F64)
 		return fail(HEC_ERR_ARGUMENT, "model: parameters in %s; f32 and f64 can be run",
 		            hec_dtype_name(dtype));
@@ -291,6 +290,19 @@ static hec_status allocate(const hec_model_config *config, hec_dtype dtype, hec_
 		hec_model_destroy(m);
 	else
 		*out = m;
+	return status;
+}
+
+hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, void *user)
+{
+	hec_model *m = calloc(1, sizeof *m);
+	if (!m)
+		return fail(HEC_ERR_MEMORY, "model: no memory");
+	m->config = *config;
+	hec_status status = setup(m);
+	if (status == HEC_OK)
+		status = model_walk(m, fn, user);
+	hec_model_destroy(m);
 	return status;
 }
 
@@ -313,6 +325,7 @@ hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_
 hec_status hec_model_like(const hec_model *model, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", model));
+	HEC_TRY(CHECK_GIVEN("model", out));
 	hec_model *m;
 	HEC_TRY(allocate(&model->config, model->dtype, &m));
 	copy_tables(&model->encoder, &m->encoder);

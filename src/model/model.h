@@ -52,6 +52,9 @@ struct hec_model {
 hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
                               hec_model **out);
 
+/* Every parameter that such a model would have, without making any: p->tensor is not there yet. */
+hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, void *user);
+
 /* Every parameter once, always in the same order. */
 hec_status model_walk(hec_model *model, hec_param_fn *fn, void *user);
 /* Tensors that share a parameter become views of it. */

@@ -70,6 +70,19 @@ hec_status input_take(const hec_model *m, const hec_model_input *given, hec_mode
 	return check_length("model: decoder_length", input->decoder_length, &input->decoder_ids);
 }
 
+hec_status check_gradient(const hec_model *m, const hec_model *grad)
+{
+	if (grad->dtype != m->dtype || grad->count != m->count ||
+	    grad->block.shape[0] != m->block.shape[0])
+		return fail(HEC_ERR_SHAPE,
+		            "model: the gradient has %zu parameters in %lld numbers of %s, the "
+		            "model %zu in %lld of %s: make it with hec_model_like",
+		            grad->count, (long long)grad->block.shape[0],
+		            hec_dtype_name(grad->dtype), m->count, (long long)m->block.shape[0],
+		            hec_dtype_name(m->dtype));
+	return HEC_OK;
+}
+
 static hec_status check_weights(const char *name, const hec_tensor *weights, const model_stack *s,
                                 hec_dtype dtype, int64_t B, int64_t T, int64_t S)
 {
@@ -281,6 +294,7 @@ hec_status hec_model_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	HEC_TRY(CHECK_GIVEN("model", kept));
 	HEC_TRY(CHECK_GIVEN("model", dlogits));
 	HEC_TRY(CHECK_GIVEN("model", grad));
+	HEC_TRY(check_gradient(m, grad));
 	hec_model_input in;
 	HEC_TRY(input_take(m, input, &in));
 	size_t mark = hec_arena_used(arena);

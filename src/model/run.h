@@ -15,6 +15,9 @@ struct hec_model_kept {
 /* The batch, checked: sizes, lengths, what must and must not be there. */
 hec_status input_take(const hec_model *m, const hec_model_input *given, hec_model_input *input);
 
+/* Whether grad is of the same shape as m. */
+hec_status check_gradient(const hec_model *m, const hec_model *grad);
+
 /* Fills in memory and hidden of k; with keep also what backward needs. */
 hec_status hidden_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
                       const hec_model_input *input, const hec_dropout_key *key,
