@@ -247,7 +247,7 @@ hec_status hec_model_learn(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	HEC_TRY(CHECK_GIVEN("model", sum));
 	HEC_TRY(CHECK_GIVEN("model", count));
 	if (grad)
-		HEC_TRY(check_gradient(m, grad));
+		HEC_TRY(gradient_fits(m, grad));
 	loss_run r = {.ctx = ctx,
 	              .arena = arena,
 	              .model = m,

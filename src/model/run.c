@@ -70,7 +70,7 @@ hec_status input_take(const hec_model *m, const hec_model_input *given, hec_mode
 	return check_length("model: decoder_length", input->decoder_length, &input->decoder_ids);
 }
 
-hec_status check_gradient(const hec_model *m, const hec_model *grad)
+hec_status gradient_fits(const hec_model *m, const hec_model *grad)
 {
 	if (grad->dtype != m->dtype || grad->count != m->count ||
 	    grad->block.shape[0] != m->block.shape[0])
@@ -294,7 +294,7 @@ hec_status hec_model_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	HEC_TRY(CHECK_GIVEN("model", kept));
 	HEC_TRY(CHECK_GIVEN("model", dlogits));
 	HEC_TRY(CHECK_GIVEN("model", grad));
-	HEC_TRY(check_gradient(m, grad));
+	HEC_TRY(gradient_fits(m, grad));
 	hec_model_input in;
 	HEC_TRY(input_take(m, input, &in));
 	size_t mark = hec_arena_used(arena);

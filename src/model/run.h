@@ -16,7 +16,7 @@ struct hec_model_kept {
 hec_status input_take(const hec_model *m, const hec_model_input *given, hec_model_input *input);
 
 /* Whether grad is of the same shape as m. */
-hec_status check_gradient(const hec_model *m, const hec_model *grad);
+hec_status gradient_fits(const hec_model *m, const hec_model *grad);
 
 /* Fills in memory and hidden of k; with keep also what backward needs. */
 hec_status hidden_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
