@@ -329,6 +329,51 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 	kit_close(&k);
 }
 
+/* What is never to be written is not written where nothing else is left, either. */
+static void where_nothing_may_be_written_nothing_is(void **state)
+{
+	(void)state;
+	kit k = kit_open(10);
+	int32_t all[83], some[3] = {1, 2, 3};
+	for (int i = 0; i < 83; i++)
+		all[i] = i;
+	const int32_t *ids = some;
+	int64_t n = 3;
+	hec_decoded out;
+	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+	o.max_tokens = MOST;
+	o.suppress = all;
+	o.suppressed = 83;
+	formula m;
+	formula_open(&m, &k, 83, 4, 1, 40, 7);
+	for (int sample = 0; sample < 2; sample++) {
+		o.sample = sample;
+		m.live = 0;
+		FAILS(&k, HEC_ERR_ARGUMENT, decode_run(&m.engine, 1, &ids, &n, &o, &out),
+		      "no token to write for source 0 at position 3");
+		assert_null(out.hypotheses);
+	}
+	formula_close(&m);
+	o.sample = false;
+	o.beams = o.nbest = 4;
+	formula_open(&m, &k, 83, 4, 4, 40, 7);
+	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(out.hypotheses[i].n, 0);
+	hec_decoded_free(&out);
+	/* One word for four beams. */
+	m.live = 0;
+	o.suppressed = 82;
+	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
+	for (int64_t i = 0; i < out.hypotheses[0].n; i++)
+		assert_int_equal(out.hypotheses[0].ids[i], 82);
+	assert_int_equal(out.hypotheses[0].n, MOST);
+	assert_int_equal(out.hypotheses[1].n, 0);
+	hec_decoded_free(&out);
+	formula_close(&m);
+	kit_close(&k);
+}
+
 /* Where a refused request is an error, nothing is left behind; and once the search has begun, only
  * its results are asked for: steps allocate nothing. */
 static void refused_memory_is_an_error_and_steps_ask_for_none(void **state)
@@ -422,6 +467,7 @@ int main(void)
 		cmocka_unit_test(another_seed_draws_other_words),
 		cmocka_unit_test(tokens_stream_and_progress_can_cancel),
 		cmocka_unit_test(what_cannot_be_is_said_with_its_numbers),
+		cmocka_unit_test(where_nothing_may_be_written_nothing_is),
 		cmocka_unit_test(refused_memory_is_an_error_and_steps_ask_for_none),
 		cmocka_unit_test(topk_is_the_head_of_a_sorted_list),
 	};

@@ -29,7 +29,7 @@ bool greedy_row(const plan *p, const search *s, float *x, float lse, const bench
 			return false;
 		out->id = warp_draw(p->o.seed, p->o.first_stream + (uint64_t)s->source,
 		                    (uint64_t)(s->length - s->prompt), b->chances, n);
-	} else if (topk(x, p->vocab, 1, out) == 0) {
+	} else if (topk(x, p->vocab, 1, out) == 0 || out->score == -INFINITY) {
 		return false;
 	}
 	out->score = log_p(p, &at, out->id, x, lse, b->before);

@@ -193,10 +193,15 @@ static hec_status look(run *r)
 	pool_run(ctx_pool(r->e->ctx), rows, row_task, r);
 	for (int64_t row = 0; row < rows; row++) {
 		const search *s = w->live[row / r->p.o.beams];
-		if (!w->can[row] || !isfinite(w->lse[row]))
+		if (!isfinite(w->lse[row]))
 			return fail(HEC_ERR_FORMAT,
 			            "decode: the model's logits for source %lld at position %lld "
 			            "are not finite",
+			            (long long)s->source, (long long)s->length);
+		if (!w->can[row])
+			return fail(HEC_ERR_ARGUMENT,
+			            "decode: the options leave no token to write for source %lld "
+			            "at position %lld",
 			            (long long)s->source, (long long)s->length);
 	}
 	return HEC_OK;

@@ -55,7 +55,7 @@ typedef struct bench {
 } bench;
 
 /* The best continuations of one row go to out [candidates]; x is changed. False: no token can be
- * written (every logit is −inf or NaN). */
+ * written (every logit is NaN, or without other beams to go on with −inf). */
 bool search_row(const plan *p, const search *s, int64_t beam, float *x, float lse, const bench *b,
                 scored *out);
 
