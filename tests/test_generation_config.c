@@ -56,9 +56,9 @@ static void every_key_becomes_its_option(void **state)
 	   read_text(&k,
 	             "{\"num_beams\": 6, \"length_penalty\": 0.6, \"early_stopping\": \"never\","
 	             "\"max_length\": 50, \"min_length\": 5, \"no_repeat_ngram_size\": 3,"
-	             "\"repetition_penalty\": 1.2, \"bad_words_ids\": [[99], [0], [7]],"
-	             "\"suppress_tokens\": [3, 4], \"forced_bos_token_id\": 8,"
-	             "\"forced_eos_token_id\": 0, \"eos_token_id\": [0, 2],"
+	             "\"repetition_penalty\": 1.2, \"bad_words_ids\": [[99], [0], [7], [99]],"
+	             "\"suppress_tokens\": [4, 3, 4], \"forced_bos_token_id\": 8,"
+	             "\"forced_eos_token_id\": 0, \"eos_token_id\": [2, 0, 2],"
 	             "\"transformers_version\": \"5.22.2\", \"unheard_of\": {}}",
 	             &g));
 	const hec_decode_options *o = &g.options;
@@ -73,7 +73,7 @@ static void every_key_becomes_its_option(void **state)
 	assert_int_equal(o->end_count, 2);
 	assert_int_equal(o->ends[1], 2);
 	/* A bad word that is an end is none. */
-	const int32_t suppress[] = {3, 4, 99, 7};
+	const int32_t suppress[] = {3, 4, 7, 99};
 	assert_int_equal(o->suppressed, 4);
 	assert_memory_equal(o->suppress, suppress, sizeof suppress);
 	generation_config_free(&g);

@@ -32,6 +32,25 @@ static hec_status new_list(size_t n, int32_t **out)
 	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, FILE_NAME ": no memory for %zu ids", n);
 }
 
+static int by_id(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* In order and each once: a file may say one a million times. */
+static void tidy(int32_t *ids, size_t *n)
+{
+	size_t kept = 0;
+	if (*n > 0)
+		qsort(ids, *n, sizeof *ids, by_id);
+	for (size_t i = 0; i < *n; i++) {
+		if (kept == 0 || ids[i] != ids[kept - 1])
+			ids[kept++] = ids[i];
+	}
+	*n = kept;
+}
+
 /* A number or an array of them. */
 static hec_status read_ends(const json_scope *s, int64_t vocab, generation_config *g)
 {
@@ -45,16 +64,14 @@ static hec_status read_ends(const json_scope *s, int64_t vocab, generation_confi
 	for (size_t i = 0; i < n; i++)
 		HEC_TRY(take_id(s, key, json_is_array(value) ? json_array_get(value, i) : value,
 		                vocab, g->ends, &g->options.end_count));
+	tidy(g->ends, &g->options.end_count);
 	return HEC_OK;
 }
 
 static bool is_end(const generation_config *g, int32_t id)
 {
-	for (size_t i = 0; i < g->options.end_count; i++) {
-		if (g->ends[i] == id)
-			return true;
-	}
-	return false;
+	size_t n = g->options.end_count;
+	return n > 0 && bsearch(&id, g->ends, n, sizeof id, by_id);
 }
 
 /* bad_words_ids holds sequences; those of one token are suppressed tokens, except for an end. */
@@ -93,7 +110,9 @@ static hec_status read_suppressed(const json_scope *s, int64_t vocab, generation
 	json_t *id;
 	json_array_foreach(ids, i, id) HEC_TRY(
 		take_id(s, "suppress_tokens", id, vocab, g->suppress, &g->options.suppressed));
-	return read_bad_words(s, words, vocab, g);
+	HEC_TRY(read_bad_words(s, words, vocab, g));
+	tidy(g->suppress, &g->options.suppressed);
+	return HEC_OK;
 }
 
 static hec_status read_early(const json_scope *s, generation_config *g)
