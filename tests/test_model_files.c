@@ -632,11 +632,19 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateLM\"],\"vocab_size\":1,"
 		"\"width\":1,\"decoder\":{\"layers\":1,\"attention\":{\"heads\":1,\"d_k\":524288,"
 		"\"d_v\":1},\"feed_forward\":{\"hidden\":1},\"position\":{\"kind\":\"rotary\","
-	        "\"max\":"
+		"\"max\":"
 		"512}}}";
 	OK(&k, file_replace(path, rotary, strlen(rotary)));
 	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, &m),
 	      "a table of 512 positions of 524288 numbers");
+	const char *relative =
+		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateLM\"],\"vocab_size\":1,"
+		"\"width\":1,\"decoder\":{\"layers\":1,\"attention\":{\"heads\":1},\"feed_"
+	        "forward\":"
+		"{\"hidden\":1},\"position\":{\"kind\":\"relative\",\"max\":2147483647}}}";
+	OK(&k, file_replace(path, relative, strlen(relative)));
+	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, &m),
+	      "a table of 2147483647 positions");
 	assert_null(m);
 	kit_close(&k);
 }

@@ -101,17 +101,31 @@ static hec_status count_param(void *user, const hec_param *p)
 	return HEC_OK;
 }
 
+/* Numbers for each position that no file holds: of tables, or of a session's line of relative bias. */
+static int64_t made_numbers(const hec_stack_config *s, int64_t width)
+{
+	switch (s->position.kind) {
+	case HEC_POSITION_SINUSOIDAL:
+		return width;
+	case HEC_POSITION_ROTARY:
+		return s->position.rotary_width;
+	case HEC_POSITION_RELATIVE:
+		return 3 * s->attention.heads;
+	case HEC_POSITION_NONE:
+	case HEC_POSITION_LEARNED:
+		break;
+	}
+	return 0;
+}
+
 static hec_status check_tables(const char *dir, const hec_stack_config *s, int64_t width)
 {
-	const hec_position_config *p = &s->position;
-	bool made = p->kind == HEC_POSITION_SINUSOIDAL || p->kind == HEC_POSITION_ROTARY;
-	if (p->kind == HEC_POSITION_ROTARY)
-		width = p->rotary_width;
-	if (s->layers > 0 && made && p->max > TABLE_MOST / width)
+	const int64_t each = s->layers > 0 ? made_numbers(s, width) : 0;
+	if (each > 0 && s->position.max > TABLE_MOST / each)
 		return fail(HEC_ERR_UNSUPPORTED,
 		            "%s/config.json: a table of %" PRId64 " positions of %" PRId64
 		            " numbers is more than is made",
-		            dir, p->max, width);
+		            dir, s->position.max, each);
 	return HEC_OK;
 }
 
