@@ -640,7 +640,7 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 	const char *relative =
 		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateLM\"],\"vocab_size\":1,"
 		"\"width\":1,\"decoder\":{\"layers\":1,\"attention\":{\"heads\":1},\"feed_"
-	        "forward\":"
+		"forward\":"
 		"{\"hidden\":1},\"position\":{\"kind\":\"relative\",\"max\":2147483647}}}";
 	OK(&k, file_replace(path, relative, strlen(relative)));
 	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, &m),
