@@ -1,6 +1,6 @@
 /* engine.h — what the search asks of a model: logits for rows that grow.
  *
- * A session fills this in (session_engine.c); tests fill it in with a function of the prefix. Rows
+ * A session fills this in (decode.c); tests fill it in with a function of the prefix. Rows
  * are those of session.h: `beams` rows for each live source, one source after the other. */
 #ifndef DECODE_ENGINE_H
 #define DECODE_ENGINE_H

@@ -188,7 +188,7 @@ static hec_status measure_dry(hec_session *s, size_t *bytes)
 {
 	hec_ctx *working = s->ctx;
 	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
-	options.threads = hec_ctx_threads(working);
+	options.threads = 1; /* what a call takes of its arena does not depend on them */
 	options.isa = hec_ctx_isa(working);
 	HEC_TRY(hec_ctx_create_dry(&options, &s->ctx));
 	hec_status status = arena_reserve(&s->arena);

@@ -162,6 +162,29 @@ static void a_session_needs_no_more_addresses_than_memory(void **state)
 	hec_ctx_destroy(w.ctx);
 }
 
+static long requests_of_a_session(int threads)
+{
+	world w = {.forever = false};
+	hec_model *model = NULL;
+	hec_session *session = NULL;
+	assert_int_equal(create_ctx(&w, threads), HEC_OK);
+	assert_int_equal(small_model(&w, &model), HEC_OK);
+	refuse_request(0, false);
+	assert_int_equal(hec_session_create(w.ctx, model, NULL, &session), HEC_OK);
+	long count = refuse_requests();
+	hec_session_destroy(session);
+	hec_model_destroy(model);
+	hec_ctx_destroy(w.ctx);
+	return count;
+}
+
+/* To be measured it needs no threads of its own, however many it will work with. */
+static void a_session_starts_no_threads(void **state)
+{
+	(void)state;
+	assert_int_equal(requests_of_a_session(1), requests_of_a_session(4));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_second_step_allocates_nothing),
 		cmocka_unit_test(an_arena_of_any_size_is_enough_or_an_error),
 		cmocka_unit_test(a_session_needs_no_more_addresses_than_memory),
+		cmocka_unit_test(a_session_starts_no_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
