@@ -304,6 +304,9 @@ static void labels_keep_their_names(void **state)
 	assert_null(hec_model_label(m, -1));
 	static const char *const names[] = {"good", "so-so", "schlecht \"ß\""};
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_set_labels(m, names, 2), "2 names for 3 labels");
+	static const char *const latin[] = {"gut", "schlecht", "m\xe4\xdfig"};
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_set_labels(m, latin, 3), "label 2 is not UTF-8");
+	assert_string_equal(hec_model_label(m, 2), "LABEL_2");
 	OK(&k, hec_model_set_labels(m, names, 3));
 	OK(&k, hec_model_save(k.ctx, m, HEC_F32, fresh(path)));
 	OK(&k, hec_model_load(k.ctx, path, &back));

@@ -8,6 +8,7 @@
 #include "model/labels.h"
 #include "model/model.h"
 #include "tensor/check.h"
+#include "text/utf8.h"
 
 static hec_status no_memory(int64_t n)
 {
@@ -27,6 +28,9 @@ hec_status hec_model_set_labels(hec_model *model, const char *const *names, int6
 		return no_memory(n);
 	for (int64_t i = 0; i < n; i++) {
 		HEC_TRY(check_given("model", "a label's name", names[i]));
+		if (utf8_valid(names[i], strlen(names[i])) != strlen(names[i]))
+			return fail(HEC_ERR_ARGUMENT, "model: the name of label %lld is not UTF-8",
+			            (long long)i);
 		if (!size_add(bytes, strlen(names[i]) + 1, &bytes))
 			return no_memory(n);
 	}
