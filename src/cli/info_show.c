@@ -207,16 +207,15 @@ static json_t *tokenizer_json(const info_facts *f)
 
 static json_t *memory_json(const info_memory *m)
 {
-	json_t *running =
-		json_pack("{s:I, s:I, s:I}", "weights", (json_int_t)m->weights, "session",
-	                  (json_int_t)m->session, "total", (json_int_t)(m->weights + m->session));
+	const size_t run = m->weights + m->session, train = m->state + m->packs + m->activations;
+	json_t *running = json_pack("{s:I, s:I, s:I}", "weights", (json_int_t)m->weights, "session",
+	                            (json_int_t)m->session, "total", (json_int_t)run);
 	json_t *training = json_null();
 	if (m->activations > 0)
-		training =
-			json_pack("{s:I, s:I, s:I, s:I, s:I}", "batch_tokens", (json_int_t)m->batch,
-		                  "parameters", (json_int_t)m->state, "packs", (json_int_t)m->packs,
-		                  "activations", (json_int_t)m->activations, "total",
-		                  (json_int_t)(m->state + m->packs + m->activations));
+		training = json_pack("{s:I, s:I, s:I, s:I, s:I}", "batch_tokens",
+		                     (json_int_t)m->batch, "parameters", (json_int_t)m->state,
+		                     "packs", (json_int_t)m->packs, "activations",
+		                     (json_int_t)m->activations, "total", (json_int_t)train);
 	return json_pack("{s:I, s:o, s:o}", "length", (json_int_t)m->length, "running", running,
 	                 "training", training);
 }

@@ -16,7 +16,7 @@
 #define BLOCK ((size_t)1 << 20) /* bytes */
 #define BLOCKS_EACH 4           /* for each thread, so that all have work to the end */
 #define THREADS_MOST 1024
-#define MARK "\xe2\x96\x81" /* ▁ */
+static const char mark[3] = {'\xe2', '\x96', '\x81'}; /* ▁ */
 
 typedef struct block {
 	char *text;
@@ -78,14 +78,15 @@ static hec_status add_line(block *b, const char *line, size_t bytes, bool unicod
 		memcpy(to, line, bytes);
 		to += bytes;
 	} else {
-		if (line[0] != ' ' && !(bytes >= 3 && memcmp(line, MARK, 3) == 0)) {
-			memcpy(to, MARK, 3);
-			to += 3;
+		if (line[0] != ' ' &&
+		    !(bytes >= sizeof mark && memcmp(line, mark, sizeof mark) == 0)) {
+			memcpy(to, mark, sizeof mark);
+			to += sizeof mark;
 		}
 		for (size_t i = 0; i < bytes; i++) {
 			if (line[i] == ' ') {
-				memcpy(to, MARK, 3);
-				to += 3;
+				memcpy(to, mark, sizeof mark);
+				to += sizeof mark;
 			} else {
 				*to++ = line[i];
 			}

@@ -5,12 +5,7 @@
 #include <stdlib.h>
 
 #include "model/family.h"
-
-static void stop(const char *what)
-{
-	fprintf(stderr, "%s: %s\n", what, hec_error_message());
-	abort();
-}
+#include "stop.h"
 
 static void write_again(const hec_model_config *c)
 {

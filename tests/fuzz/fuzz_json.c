@@ -7,12 +7,7 @@
 #include <string.h>
 
 #include "format/json.h"
-
-static void stop(const char *what)
-{
-	fprintf(stderr, "%s: %s\n", what, hec_error_message());
-	abort();
-}
+#include "stop.h"
 
 static void expect_reason(void)
 {

@@ -10,12 +10,7 @@
 
 #include "text/utf8.h"
 #include "train/reader.h"
-
-static void stop(const char *what)
-{
-	fprintf(stderr, "%s: %s\n", what, hec_error_message());
-	abort();
-}
+#include "stop.h"
 
 static void read_file(const char *path)
 {

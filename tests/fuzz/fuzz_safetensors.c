@@ -9,12 +9,7 @@
 #include <unistd.h>
 
 #include "format/safetensors.h"
-
-static void stop(const char *what)
-{
-	fprintf(stderr, "%s: %s\n", what, hec_error_message());
-	abort();
-}
+#include "stop.h"
 
 static void read_all(const safetensors *s, size_t size)
 {

@@ -7,12 +7,7 @@
 #include <unistd.h>
 
 #include "train/state.h"
-
-static void stop(const char *what)
-{
-	fprintf(stderr, "%s: %s\n", what, hec_error_message());
-	abort();
-}
+#include "stop.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
