@@ -3,6 +3,7 @@
 #include "support/models.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define MOST 512
 
@@ -358,6 +359,52 @@ static void the_largest_call_finds_room(void **state)
 	}
 }
 
+/* What is read has a shadow under sanitizers, which takes memory. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define SANITIZED false
+#endif
+
+static long most_resident(void)
+{
+	struct rusage usage;
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return usage.ru_maxrss;
+}
+
+/* A config.json may say any length: to be measured, a session takes no memory by it. */
+static void to_be_measured_takes_no_memory(void **state)
+{
+	(void)state;
+	kit k = kit_open(6590);
+	const hec_stack_config stack = {.layers = 1,
+	                                .attention = {.heads = 1},
+	                                .feed_forward = {.hidden = 1},
+	                                .position = {.max = 1 << 26}};
+	hec_model_config c = {.size = sizeof c,
+	                      .vocab = 1,
+	                      .width = 1,
+	                      .head = HEC_HEAD_LM,
+	                      .encoder = stack,
+	                      .decoder = stack};
+	hec_model *m = NULL;
+	hec_session *s = NULL;
+	OK(&k, hec_model_create(k.ctx, &c, HEC_F32, 1, &m));
+	long before = most_resident();
+	hec_session_options o = HEC_SESSION_OPTIONS_INIT;
+	o.max_target = 4;
+	hec_status status = hec_session_create(k.ctx, m, &o, &s);
+	CHECK(&k, status == HEC_OK || status == HEC_ERR_MEMORY, "%s", hec_error_message());
+	long took = most_resident() - before;
+	CHECK(&k, took < 64 << 10 || SANITIZED, "resident memory grew by %ld KB", took);
+	hec_session_destroy(s);
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
 /* ---- weights ---- */
 
 static void check_weights(kit *k, hec_session *s, hec_attention_kind kind, int64_t row,
@@ -482,6 +529,7 @@ int main(void)
 		cmocka_unit_test(a_source_gives_the_same_bits_alone_and_in_a_batch),
 		cmocka_unit_test(rows_and_sources_move_without_a_trace),
 		cmocka_unit_test(the_largest_call_finds_room),
+		cmocka_unit_test(to_be_measured_takes_no_memory),
 		cmocka_unit_test(weights_are_those_of_the_whole_model),
 		cmocka_unit_test(what_a_session_cannot_do_is_said),
 	};

@@ -5,7 +5,6 @@
 #include "model/session.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/options.h"
 #include "base/size.h"
@@ -142,13 +141,12 @@ static bool has_larger(const hec_session *s, int64_t budget, int64_t n, int64_t 
 }
 
 /* The largest calls of each form: for each number of sources that may go together, the most tokens
- * that each of them can then have. */
+ * that each of them can then have. Their ids are zeros: addresses that nobody has written to. */
 static hec_status measure(hec_session *s)
 {
 	const hec_session_options *o = &s->options;
 	session_cache *c = &s->cache;
 	const size_t mark = hec_arena_used(s->arena);
-	memset(s->ids, 0, (size_t)group_tokens(o) * sizeof *s->ids);
 	for (int64_t n = 1; model_has_encoder(s->model) && n <= o->sources; n++) {
 		const int64_t S = most_each(ENCODER_TOKENS, n, o->max_source);
 		if (S < 1)
