@@ -9,6 +9,9 @@
  * forced_bos, forced_eos, suppress; then, where sampling, temperature, top_k, top_p, min_p. Beams
  * change log p, greedy and sampling the logits (it matters to repetition_penalty alone).
  *
+ * Where these leave no token at all, greedy and sampling fail (HEC_ERR_ARGUMENT) and beams end with the
+ * results they have.
+ *
  * Ties: of equal logits the lower id, of equal scores the lower beam, of equal results the older. */
 #ifndef HECATE_DECODE_H
 #define HECATE_DECODE_H

@@ -8,10 +8,10 @@
 #include <hecate/decode.h>
 #include <hecate/score.h>
 
+#include "reserve.h"
 #include "train_progress.h"
 
 #define SENTENCES_AT_ONCE 32
-#define ADDRESSES ((size_t)1 << 32) /* of the work of a forward pass: taken as it is touched */
 
 #define TRY(call)                                                                                  \
 	do {                                                                                       \
@@ -240,7 +240,7 @@ static hec_status label_and_compare(const train_evaluator *e, hec_ctx *ctx, cons
 {
 	hec_arena *arena;
 	int64_t right = 0;
-	TRY(hec_arena_create_reserved(ADDRESSES, &arena));
+	TRY(reserve_arena(&arena));
 	hec_status status = HEC_OK;
 	for (int64_t i = 0; i < e->n && status == HEC_OK; i += SENTENCES_AT_ONCE) {
 		int64_t n = e->n - i < SENTENCES_AT_ONCE ? e->n - i : SENTENCES_AT_ONCE;
