@@ -161,6 +161,17 @@ static void an_answer_is_a_begin_and_an_end(void **state)
 	OK(&k, hec_model_learn(k.ctx, k.arena, m, &batch.input, &loss, NULL, grad, &sum, &count));
 	CHECK(&k, count == 6 && fabs(sum - want) < 1e-12 * want, "%.17g of %lld, expected %.17g",
 	      sum, (long long)count, want);
+	/* Behind the end of its sequence there is no answer. */
+	int64_t b = 0;
+	while (b < 3 && batch.length[b] == 6)
+		b++;
+	CHECK(&k, b < 3, "all sequences are whole");
+	const double begin = get(&loss.targets, 2 * b);
+	put(&loss.targets, 2 * b, batch.length[b]);
+	FAILS(&k, HEC_ERR_ARGUMENT,
+	      hec_model_learn(k.ctx, k.arena, m, &batch.input, &loss, NULL, NULL, &sum, &count),
+	      "is not one of");
+	put(&loss.targets, 2 * b, begin);
 	/* The gradient of one parameter by differences: the others follow the same path. */
 	for (size_t i = 0; i < hec_model_param_count(m); i += 3) {
 		hec_tensor w = hec_model_tensor(m, i), dw = hec_model_tensor(grad, i);

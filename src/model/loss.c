@@ -200,6 +200,12 @@ static hec_status check_shape(const hec_model *m, const hec_model_input *input,
 	return check_tensor("model: targets", targets, HEC_I32, 2, ids->shape);
 }
 
+/* Of the sequences that the head reads; NULL: all are whole. */
+static const int32_t *length_of(const hec_model *m, const hec_model_input *input)
+{
+	return model_has_decoder(m) ? input->decoder_length : input->length;
+}
+
 /* All before the first product, and by their place in the whole. */
 static hec_status check_targets(const loss_run *r, const hec_model_input *input)
 {
@@ -207,11 +213,14 @@ static hec_status check_targets(const loss_run *r, const hec_model_input *input)
 	HEC_TRY(check_shape(r->model, input, targets));
 	if (!hec_tensor_is_contiguous(targets))
 		return fail(HEC_ERR_ARGUMENT, "model: targets must be contiguous");
+	const bool answer = r->model->config.head == HEC_HEAD_ANSWER;
 	const hec_tensor *ids = model_has_decoder(r->model) ? &input->decoder_ids : &input->ids;
-	const int64_t classes =
-		r->model->config.head == HEC_HEAD_ANSWER ? ids->shape[1] : head_width(r->model);
+	const int32_t *length = answer ? length_of(r->model, input) : NULL;
 	for (int64_t n = 0; n < hec_tensor_count(targets); n++) {
 		const int32_t t = ((const int32_t *)targets->data)[n];
+		const int64_t classes = length   ? length[n / 2] /* a begin and an end */
+		                        : answer ? ids->shape[1]
+		                                 : head_width(r->model);
 		if (t != r->loss.ignore && (t < 0 || t >= classes))
 			return fail(HEC_ERR_ARGUMENT,
 			            "model: target %d at position %lld is not one of %lld", (int)t,
@@ -229,8 +238,7 @@ static hec_status learn(loss_run *r, const hec_model_input *input)
 	if (r->grad)
 		HEC_TRY(tensor_like(r, &k.hidden, &dhidden));
 	size_t mark = hec_arena_used(r->arena);
-	HEC_TRY(head_loss(r, &k.hidden,
-	                  model_has_decoder(m) ? input->decoder_length : input->length, &dhidden));
+	HEC_TRY(head_loss(r, &k.hidden, length_of(m, input), &dhidden));
 	hec_arena_rewind(r->arena, mark);
 	return r->grad ? hidden_bwd(r->ctx, r->arena, m, input, r->key, &k, &dhidden, r->grad)
 	               : HEC_OK;
