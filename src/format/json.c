@@ -55,7 +55,8 @@ static hec_status read_value(const char *file, const char *text, size_t size, si
 	size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
 	if (!whole)
 		flags |= JSON_DISABLE_EOF_CHECK;
-	json_error_t error;
+	/* Jansson leaves the code unset where it had no memory to begin with. */
+	json_error_t error = {.line = 0};
 	json_t *value = json_loadb(text + from, most, flags, &error);
 	if (!value && json_error_code(&error) == json_error_numeric_overflow)
 		value = json_loadb(text + from, most, flags | JSON_DECODE_INT_AS_REAL, &error);
