@@ -6,6 +6,7 @@
 #include <hecate/trainer.h>
 
 #include "look_models.h"
+#include "support/sanitized.h"
 
 static void an_invocation_ends_as_it_should(void **state)
 {
@@ -71,15 +72,6 @@ static void parameters_of_the_parts_add_up(void **state)
 	}
 	kit_close(&k);
 }
-
-/* Sanitizers bring a heap of their own, which cannot be asked. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED false
-#endif
 
 static double heap_bytes(void)
 {

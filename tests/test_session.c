@@ -1,6 +1,7 @@
 /* test_session.c — token by token on a cache is the same as all at once; rows may be exchanged,
  * sources may leave and come, and none of it changes what the others get. */
 #include "support/models.h"
+#include "support/sanitized.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -358,15 +359,6 @@ static void the_largest_call_finds_room(void **state)
 		}
 	}
 }
-
-/* What is read has a shadow under sanitizers, which takes memory. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define SANITIZED false
-#endif
 
 static long most_resident(void)
 {
