@@ -1,15 +1,16 @@
 """Rounds of ours and theirs in turn, and the table of ratios. See tools/compare.
 
-A row is an operation, a shape and a variant. Each round measures all rows of a group with ours, then
+Operations are here, whole models in compare_models.py. A row is an operation, a shape and a variant. Each round measures all rows of a group with ours, then
 with each peer, every one in a process of its own; the next round begins at the other end. A ratio is
 their time / ours in the same round (above 1: ours is faster); the table shows the median of rounds.
 """
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
+
+import compare_models
+from compare_process import progress, run, run_peer
 
 ATTENTION = ["B=1,H=8,T=2048,K=64,D=64", "B=4,H=12,T=512,K=64,D=64", "B=8,H=8,T=128,K=64,D=64",
              "B=32,H=8,T=32,K=64,D=64"]
@@ -43,27 +44,14 @@ def run_ours(args, group):
                "--threads", str(args.threads), "--ms", str(args.ms)]
     command += ["--causal"] if causal else []
     command += ["--variant", variant] if variant else []
-    out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [r["ms"] for r in json.loads(out)["results"]]
+    return [r["ms"] for r in run(command)[0]["results"]]
 
 
-def run_peer(args, group, peer):
+def run_theirs(args, group, peer):
     op, shapes, causal, variant, _, _ = group
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare_peer.py")
-    n = str(args.threads)
-    # Threads bound to cores, as ours are.
-    env = dict(os.environ, OMP_NUM_THREADS=n, MKL_NUM_THREADS=n, OPENBLAS_NUM_THREADS=n,
-               OMP_PROC_BIND="close", OMP_PLACES="cores", CUDA_VISIBLE_DEVICES="")
-    ask = json.dumps({"peer": peer, "op": op, "shapes": shapes, "causal": causal,
-                      "variant": variant, "threads": args.threads, "ms": args.ms})
-    out = subprocess.run([sys.executable, script], input=ask, env=env, check=True,
-                         stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(out)
-
-
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+    ask = {"peer": peer, "op": op, "shapes": shapes, "causal": causal, "variant": variant,
+           "threads": args.threads, "ms": args.ms}
+    return run_peer("compare_peer.py", ask)[0]
 
 
 def run_group(args, group):
@@ -74,7 +62,7 @@ def run_group(args, group):
         for name in order:
             progress(f"{op} round {r + 1}/{args.rounds}: {name}")
             times[name].append(run_ours(args, group) if name == "ours"
-                               else run_peer(args, group, name))
+                               else run_theirs(args, group, name))
     progress("")
     rows = []
     for i, shape in enumerate(shapes):
@@ -99,34 +87,56 @@ def print_row(row):
           f"({row['low']:.2f}–{row['high']:.2f})  {goal:16} {theirs}", flush=True)
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(prog="compare", description=__doc__)
     parser.add_argument("--hecate", required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ms", type=int, default=300, help="timing of one row, in one process")
-    parser.add_argument("--only", help="operations, with commas between")
+    parser.add_argument("--only", help="operations, train or translate, with commas between")
+    parser.add_argument("--also", default="", help="more peers that learn, with commas between: "
+                        + ", ".join(compare_models.ALSO))
     parser.add_argument("--sweep", action="store_true",
                         help="gemm over M 1 … 2048 and six (N, K) instead")
+    parser.add_argument("--tiny", action="store_true",
+                        help="models of a few numbers instead: to try out this program")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    groups = [("gemm", SWEEP, False, None, ON_GEMM, 1.0)] if args.sweep else GROUPS
+    args.also = [name for name in args.also.split(",") if name]
+    wrong = [name for name in args.also if name not in compare_models.ALSO]
+    if wrong:
+        parser.error(f"--also {','.join(wrong)}: there are {', '.join(compare_models.ALSO)}")
+    groups, models = GROUPS, compare_models.GROUPS
+    if args.sweep:
+        groups, models = [("gemm", SWEEP, False, None, ON_GEMM, 1.0)], []
+    if args.tiny:
+        groups, models = [], compare_models.TRY
     if args.only:
-        wanted, known = args.only.split(","), sorted({g[0] for g in groups})
+        wanted, known = args.only.split(","), sorted({g[0] for g in groups + models})
         wrong = [name for name in wanted if name not in known]
         if wrong:
             parser.error(f"--only {','.join(wrong)}: there are {', '.join(known)}")
         groups = [g for g in groups if g[0] in wanted]
-    if not args.json:
-        print(f"{args.threads} threads, {args.rounds} rounds; times in ms; ratio = their best time "
-              f"/ ours\n")
-        print(f"{'operation':24} {'shape':29} {'ours':>9} {'ratio':>7} (low–high)")
+        models = [g for g in models if g[0] in wanted]
+    return args, groups, models
+
+
+def print_head(args):
+    print(f"{args.threads} threads, {args.rounds} rounds; times in ms; ratio = their best time / ours\n")
+    print(f"{'operation':24} {'shape':29} {'ours':>9} {'ratio':>7} (low–high)")
+
+
+def main():
+    args, groups, models = arguments()
     rows = []
-    for group in groups:
-        new = run_group(args, group)
-        rows += new
-        for row in new if not args.json else []:
-            print_row(row)
+    for part, with_ in [(groups, sys.modules[__name__]), (models, compare_models)]:
+        if part and not args.json:
+            with_.print_head(args)
+        for group in part:
+            new = with_.run_group(args, group)
+            rows += new
+            for row in new if not args.json else []:
+                with_.print_row(row)
     if args.json:
         print(json.dumps({"rows": rows}, indent=2))
 

@@ -387,7 +387,7 @@ static int run_bench(const command *self, int argc, char **argv)
 
 const command command_bench = {
 	"bench",
-	"Measure each operation against this machine's own ceilings",
+	"Measures each operation against this machine's own ceilings",
 	"bench [--op NAME [--shape …] [--causal] [--variant NAME]] [--threads N] [--json]\n"
 	"bench --model NAME --mode train|translate [--threads N] [--json]",
 	"First the ceilings, in the same run: multiply-adds from registers at each instruction\n"

@@ -404,7 +404,7 @@ static int train_run(const command *self, int argc, char **argv)
 
 const command command_train = {
 	.name = "train",
-	.summary = "learn a model from text",
+	.summary = "Learns a model from text",
 	.usage = "train --task T --train F… [--valid F…] --out DIR [OPTION]…\n"
 		 "train --resume --out DIR [OPTION]…",
 	.about = "Learns a tokenizer and a model. DIR holds the best model so far as a Hugging "
