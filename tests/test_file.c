@@ -230,11 +230,30 @@ static void a_folder_is_not_replaced(void **state)
 	folder *f = *state;
 	assert_int_equal(mkdir(f->file, 0700), 0);
 	assert_int_equal(file_replace(f->file, "x", 1), HEC_ERR_IO);
-	expect_message(f->file, strerror(EISDIR));
+	expect_message(f->file, "a folder");
 	assert_int_equal(entries(f->path, false), 1); /* nothing is left beside it */
 }
 
 /* The system refuses to write beyond a limit: as on a full disk. */
+/* As root a rename over a device succeeds, and the device is gone. */
+static void what_is_no_file_is_not_replaced(void **state)
+{
+	folder *f = *state;
+	char pipe[256], link[256];
+	struct stat info;
+	snprintf(pipe, sizeof pipe, "%s/pipe", f->path);
+	snprintf(link, sizeof link, "%s/link", f->path);
+	assert_int_equal(mkfifo(pipe, 0666), 0);
+	assert_int_equal(file_replace(pipe, "x", 1), HEC_ERR_IO);
+	expect_message(pipe, "a pipe");
+	assert_true(stat(pipe, &info) == 0 && S_ISFIFO(info.st_mode));
+	assert_int_equal(symlink("/proc/self/fd/1", link), 0);
+	assert_int_equal(file_replace(link, "x", 1), HEC_ERR_IO);
+	expect_message(link, "link");
+	assert_true(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+	assert_int_equal(entries(f->path, false), 2);
+}
+
 static void a_failed_write_keeps_the_old_file_and_leaves_nothing_beside(void **state)
 {
 	folder *f = *state;
@@ -315,6 +334,7 @@ int main(void)
 		IN_FOLDER(the_permissions_of_the_old_file_are_kept),
 		IN_FOLDER(a_missing_folder_is_an_error_that_names_the_path),
 		IN_FOLDER(a_folder_is_not_replaced),
+		IN_FOLDER(what_is_no_file_is_not_replaced),
 		IN_FOLDER(a_failed_write_keeps_the_old_file_and_leaves_nothing_beside),
 		IN_FOLDER(a_reader_sees_one_whole_file_while_two_writers_replace_it),
 	};

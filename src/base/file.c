@@ -260,8 +260,25 @@ static void give_back(file_out *f)
 	free(f);
 }
 
+/* What is there may be replaced if it is a file. A rename would put a file in the place of a device
+ * (/dev/full), or of a link that every program on the machine relies on (/dev/stdout). */
+static hec_status check_replaceable(const char *path)
+{
+	static const char open_files[] = "/proc/self/fd";
+	char target[sizeof open_files - 1];
+	struct stat info;
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+		return fail(HEC_ERR_IO, "%s: is %s, not a regular file: it is not replaced", path,
+		            kind_of(info.st_mode));
+	if (readlink(path, target, sizeof target) == (ssize_t)sizeof target &&
+	    memcmp(target, open_files, sizeof target) == 0)
+		return fail(HEC_ERR_IO, "%s: is a link to an open file: it is not replaced", path);
+	return HEC_OK;
+}
+
 hec_status file_out_open(const char *path, file_out **out)
 {
+	HEC_TRY(check_replaceable(path));
 	size_t length = strlen(path);
 	file_out *f = calloc(1, sizeof *f + length + 1);
 	if (!f)
@@ -273,8 +290,7 @@ hec_status file_out_open(const char *path, file_out **out)
 		return status;
 	}
 	struct stat old;
-	if (stat(path, &old) == 0 && S_ISREG(old.st_mode) &&
-	    fchmod(f->fd, old.st_mode & 07777) != 0) {
+	if (stat(path, &old) == 0 && fchmod(f->fd, old.st_mode & 07777) != 0) {
 		status = fail_system(path, "its permissions could not be kept", errno);
 		file_out_abort(f);
 		return status;
