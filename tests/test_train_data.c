@@ -49,6 +49,19 @@ static void lines_end_in_any_way_and_files_may_be_gzip(void **state)
 	lab_close(&l);
 }
 
+static void a_mark_of_the_encoding_is_no_text(void **state)
+{
+	(void)state;
+	lab l = lab_open(7105);
+	static const char text[] = "\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n";
+	static const char *const want[] = {"one", "\xEF\xBB\xBFtwo"}, *const none[] = {""};
+	lab_write(&l, "marked", text, sizeof text - 1);
+	lab_write(&l, "only", text, 3);
+	check_lines(&l, "marked", want, 2);
+	check_lines(&l, "only", none, 1);
+	lab_close(&l);
+}
+
 static void a_gzip_file_that_is_cut_short_is_an_error(void **state)
 {
 	(void)state;
@@ -184,6 +197,56 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text(void 
 		CHECK(&l.k, hec_corpus_checksum(corpus) == sum, "another sum after %zu bytes", n);
 		hec_corpus_close(corpus);
 	}
+	/* An example of no words, which a batch could not take, is none that we wrote. */
+	corpus_entry *third = (corpus_entry *)(bytes + sizeof(corpus_header)) + 3;
+	third->target = 0;
+	lab_write(&l, "cache.index", bytes, size);
+	corpus = lab_corpus(&l, "a", "b", "cache");
+	for (int64_t i = 0; i < corpus->header.count; i++)
+		assert_true(corpus->lengths[i][0] > 0 && corpus->lengths[i][1] > 0);
+	hec_corpus_close(corpus);
+	lab_close(&l);
+}
+
+/* This tokenizer drops control characters and adds no end. */
+static void a_text_that_the_tokenizer_takes_away_is_empty(void **state)
+{
+	(void)state;
+	static const char tokenizer[] =
+		"{\"added_tokens\": [], \"normalizer\": {\"type\": \"BertNormalizer\", "
+	        "\"clean_text\": "
+		"true, \"handle_chinese_chars\": true, \"strip_accents\": null, \"lowercase\": "
+	        "false}, "
+		"\"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, \"model\": {\"type\": "
+		"\"WordPiece\", \"unk_token\": \"u\", \"continuing_subword_prefix\": \"##\", "
+		"\"max_input_chars_per_word\": 100, \"vocab\": {\"u\": 0, \"a\": 1}}}";
+	static const char text[] = "a\ta\n\x01\ta\na\t\x01\n\x01\t\x01\n";
+	lab l = lab_open(7160);
+	lab_write(&l, "tokenizer.json", tokenizer, sizeof tokenizer - 1);
+	lab_write(&l, "text", text, sizeof text - 1);
+	OK(&l.k, hec_tokenizer_load(l.dir, &l.tokenizer));
+	static const hec_task tasks[] = {HEC_TASK_SEQ2SEQ, HEC_TASK_CLASSIFY, HEC_TASK_MLM};
+	static const int64_t empty[] = {3, 2, 1};
+	static const char *const labels[] = {"\x01", "a"};
+	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+		const char *files[1] = {lab_path(&l, "text")};
+		hec_corpus_options o = {.size = sizeof o,
+		                        .task = tasks[i],
+		                        .files = files,
+		                        .n = 1,
+		                        .tokenizer = l.tokenizer,
+		                        .max_source = 9,
+		                        .max_target = 9,
+		                        .cache = lab_path(&l, "cache"),
+		                        .labels = labels,
+		                        .n_labels = 2};
+		hec_corpus *corpus = NULL;
+		OK(&l.k, hec_corpus_open(&o, &corpus));
+		const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
+		assert_int_equal(c->empty, empty[i]);
+		assert_int_equal(c->examples, 4 - empty[i]);
+		hec_corpus_close(corpus);
+	}
 	lab_close(&l);
 }
 
@@ -314,11 +377,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_end_in_any_way_and_files_may_be_gzip),
+		cmocka_unit_test(a_mark_of_the_encoding_is_no_text),
 		cmocka_unit_test(a_gzip_file_that_is_cut_short_is_an_error),
 		cmocka_unit_test(what_kind_a_line_is),
 		cmocka_unit_test(lines_left_out_are_counted_by_reason),
 		cmocka_unit_test(files_of_unequal_length_are_an_error_with_both_numbers),
 		cmocka_unit_test(ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text),
+		cmocka_unit_test(a_text_that_the_tokenizer_takes_away_is_empty),
 		cmocka_unit_test(every_example_comes_once_an_epoch_in_another_order_each_time),
 		cmocka_unit_test(a_place_is_enough_to_go_on_with_the_same_batches),
 	};

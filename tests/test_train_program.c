@@ -113,6 +113,9 @@ static void wrong_usage_is_told(void **state)
 	         1},
 		{"--task lm --train %1$s/a.en --out %1$s", "is not empty", 1},
 		{"--resume --out %1$s", "holds no run to resume", 1},
+		/* [CLS] and [SEP] alone: it once wrote such examples without end. */
+		{"--task mlm --train %1$s/a.en --vocab 280 --out %1$s/no-place --max-length 2",
+	         "no place", 1},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		result r = train(rows[i].arguments);

@@ -101,7 +101,25 @@ static bool header_fits(const hec_corpus *c, uint64_t fingerprint)
 	       size_is(c->tokens, (uint64_t)h->ids * sizeof(int32_t));
 }
 
-static hec_status read_lengths(hec_corpus *c)
+/* A batch takes one from the length of what is written, and counts on a label where one must be. */
+static bool lengths_fit(hec_task task, const corpus_entry *e)
+{
+	switch (task) {
+	case HEC_TASK_TRANSLATE:
+	case HEC_TASK_SEQ2SEQ:
+		return e->source > 0 && e->target > 0;
+	case HEC_TASK_LM:
+		return e->source == 0 && e->target > 1;
+	case HEC_TASK_MLM:
+		return e->source > 0 && e->target == 0;
+	case HEC_TASK_CLASSIFY:
+		return e->source > 0 && e->target == 1;
+	}
+	return false;
+}
+
+/* *fit false: what lies there was not written by us. */
+static hec_status read_lengths(hec_corpus *c, bool *fit)
 {
 	int64_t count = c->header.count;
 	c->lengths = malloc(count > 0 ? (size_t)count * sizeof *c->lengths : 1);
@@ -116,6 +134,7 @@ static hec_status read_lengths(hec_corpus *c)
 		if (!read_at(c->index, entries, (size_t)n * sizeof *entries, at))
 			status = fail(HEC_ERR_IO, "%s: its index could not be read", c->name);
 		for (int64_t j = 0; status == HEC_OK && j < n; j++) {
+			*fit = *fit && lengths_fit(c->task, &entries[j]);
 			c->lengths[i + j][0] = entries[j].source;
 			c->lengths[i + j][1] = entries[j].target;
 		}
@@ -158,7 +177,11 @@ static hec_status try_open(const hec_corpus_options *o, uint64_t fingerprint, he
 	*found = c->tokens >= 0 && c->index >= 0 &&
 	         read_at(c->index, &c->header, sizeof c->header, 0) && header_fits(c, fingerprint);
 	if (*found)
-		return read_lengths(c);
+		HEC_TRY(read_lengths(c, found));
+	if (*found)
+		return HEC_OK;
+	free(c->lengths);
+	c->lengths = NULL;
 	if (c->tokens >= 0)
 		close(c->tokens);
 	if (c->index >= 0)

@@ -64,6 +64,15 @@ static bool needs_end(const builder *b, const hec_encoding *e)
 	return b->eos >= 0 && (e->n == 0 || e->ids[e->n - 1] != b->eos);
 }
 
+/* A tokenizer may take everything away, of control characters for instance. */
+static void count_left_out(builder *b, size_t tokens)
+{
+	if (tokens == 0)
+		b->header.empty++;
+	else
+		b->header.too_long++;
+}
+
 static hec_status put_pair(builder *b, const example *e)
 {
 	const int64_t most[2] = {b->o->max_source, b->o->max_target};
@@ -74,8 +83,8 @@ static hec_status put_pair(builder *b, const example *e)
 		HEC_TRY(encode(b, &e->side[i], true, side));
 		bool end = needs_end(b, side);
 		n[i] = side->n + end;
-		if ((int64_t)n[i] > most[i]) {
-			b->header.too_long++;
+		if ((int64_t)n[i] > most[i] || n[i] == 0) {
+			count_left_out(b, n[i]);
 			return HEC_OK;
 		}
 		memcpy(ids[i], side->ids, side->n * sizeof *side->ids);
@@ -123,6 +132,12 @@ static hec_status put_masked(builder *b, const example *e)
 	HEC_TRY(encode(b, &e->side[1], false, &b->side[1]));
 	const hec_encoding *text = &b->side[1];
 	int64_t extra = (b->cls >= 0) + (b->sep >= 0), room = b->o->max_source - extra;
+	if (room < 1)
+		return fail(HEC_ERR_ARGUMENT,
+		            "corpus: max_source is %lld: the ends of a text leave no place for it",
+		            (long long)b->o->max_source);
+	if (text->n == 0)
+		count_left_out(b, 0);
 	for (int64_t at = 0; at < (int64_t)text->n; at += room) {
 		int64_t n = min_i64(room, (int64_t)text->n - at), m = 0;
 		if (b->cls >= 0)
@@ -164,8 +179,8 @@ static hec_status put_labelled(builder *b, const example *e)
 		return HEC_OK;
 	}
 	HEC_TRY(encode(b, &e->side[1], true, &b->side[1]));
-	if ((int64_t)b->side[1].n > b->o->max_source) {
-		b->header.too_long++;
+	if ((int64_t)b->side[1].n > b->o->max_source || b->side[1].n == 0) {
+		count_left_out(b, b->side[1].n);
 		return HEC_OK;
 	}
 	return put(b, b->side[1].ids, b->side[1].n, &label, 1);
@@ -209,7 +224,7 @@ static hec_status put_all(builder *b)
 	corpus_header *h = &b->header;
 	h->lines = c->lines;
 	h->bad_utf8 = c->bad_utf8;
-	h->empty = c->empty;
+	h->empty += c->empty;
 	h->no_tab = c->no_tab;
 	h->too_long += c->too_long;
 	return HEC_OK;

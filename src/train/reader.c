@@ -23,7 +23,7 @@ struct reader {
 	char *path;
 	char *buffer;
 	size_t begin, end; /* what is read and not yet given away */
-	bool ended;
+	bool begun, ended;
 };
 
 static hec_status open_regular(const char *path, int *fd)
@@ -136,6 +136,12 @@ hec_status reader_next(reader *r, line *out, bool *more)
 		return HEC_OK;
 	const char *text = r->buffer + r->begin;
 	r->begin += skip;
+	/* Some programs begin a file with a mark of its encoding, which is no part of the text. */
+	if (!r->begun && whole && length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+		text += 3;
+		length -= 3;
+	}
+	r->begun = true;
 	if (length > 0 && text[length - 1] == '\r')
 		length--;
 	*out = (line){text, length, LINE_GOOD};
