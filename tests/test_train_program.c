@@ -377,6 +377,125 @@ static void a_run_that_is_asked_to_stop_saves_and_says_so(void **state)
 	check_same_log("whole", "asked");
 }
 
+/* Stands on the run "whole" of a test before. */
+static void settings_that_are_refused_do_not_stay(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("cp -r '%s/whole' '%s/refused'", folder, folder), 0);
+	static const struct {
+		const char *arguments, *word;
+	} rows[] = {{"--seed 5", "seed"}, {"--width 32", "shape"}, {"--max-length 6", "checksum"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char arguments[256];
+		snprintf(arguments, sizeof arguments, "--resume --out %%1$s/refused --quiet %s",
+		         rows[i].arguments);
+		result r = train(arguments);
+		if (r.code != 1 || !strstr(r.err, rows[i].word)) {
+			print_message("%s gave %d: %s\n", rows[i].arguments, r.code, r.err);
+			assert_true(false);
+		}
+		done(&r);
+		check_same("whole/train.json", "refused/train.json");
+	}
+	result r = train("--resume --out %1$s/refused --quiet --steps 121");
+	assert_int_equal(r.code, 0);
+	done(&r);
+	json_t *root = read_json("refused/train.json");
+	assert_int_equal(json_integer_value(json_object_get(root, "steps")), 121);
+	json_decref(root);
+}
+
+static void write_text(const char *name, const char *format, ...)
+{
+	char path[256];
+	va_list args;
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	va_start(args, format);
+	vfprintf(f, format, args);
+	va_end(args);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Killed while it counted, a run has a width that somebody gave and no vocabulary. */
+static void a_run_killed_before_its_sizes_were_known_finds_the_same(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir '%s/early' && for i in 1 2 3 4 5 6; do seq 1 40000; done "
+	                       ">'%s/large'",
+	                       folder, folder),
+	                 0);
+	write_text("early/train.json",
+	           "{\"task\": \"lm\", \"train\": [\"%s/large\"], \"width\": 16, \"heads\": 2, "
+	           "\"max_length\": 40, \"batch_tokens\": \"80\", \"steps\": 1}",
+	           folder);
+	result r = train("--resume --out %1$s/early --quiet --threads 1");
+	if (r.code != 0)
+		print_message("%s\n", r.err);
+	assert_int_equal(r.code, 0);
+	done(&r);
+	json_t *root = read_json("early/train.json");
+	assert_int_equal(json_integer_value(json_object_get(root, "vocab")), 4096);
+	assert_int_equal(json_integer_value(json_object_get(root, "decoder_layers")), 4);
+	json_decref(root);
+}
+
+static void a_train_json_that_was_changed_is_refused(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"\"batch_tokens\": null", "\"schedule\": null",
+		"\"best\": null",         "\"dtype\": 3",
+		"\"steps\": -1",          "\"seed\": \"99999999999999999999\""};
+	assert_int_equal(shell("mkdir '%s/changed'", folder), 0);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		write_text("changed/train.json", "{\"task\": \"lm\", \"train\": [\"%s/a.en\"], %s}",
+		           folder, texts[i]);
+		result r = train("--resume --out %1$s/changed");
+		if (r.code != 1 || !strstr(r.err, "is not what it must be")) {
+			print_message("%s gave %d: %s\n", texts[i], r.code, r.err);
+			assert_true(false);
+		}
+		done(&r);
+	}
+}
+
+static void a_folder_is_not_taken_by_a_run_that_could_not_begin(void **state)
+{
+	(void)state;
+	result r = train("--task lm --train %1$s/a.enn --out %1$s/typo " SMALL);
+	assert_int_equal(r.code, 1);
+	done(&r);
+	r = train("--task lm --train %1$s/a.en --out %1$s/typo --steps 2 --quiet " SMALL);
+	if (r.code != 0)
+		print_message("%s\n", r.err);
+	assert_int_equal(r.code, 0);
+	done(&r);
+	r = train("--resume --out %1$s/nowhere");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "no run to resume"));
+	done(&r);
+}
+
+static void two_runs_do_not_share_a_folder(void **state)
+{
+	(void)state;
+	pid_t child = start("shared");
+	for (int wait = 0; wait < 2000 && log_size("shared") == 0; wait++)
+		sleep_for(0.01);
+	kill(child, SIGSTOP);
+	result r = train("--resume --out %1$s/shared --quiet");
+	kill(child, SIGKILL);
+	assert_int_equal(finish(child), -SIGKILL);
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "another run is at work"));
+	done(&r);
+	assert_int_equal(finish(start("shared")), 0);
+	check_same("whole/model.safetensors", "shared/model.safetensors");
+	check_same_log("whole", "shared");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +506,11 @@ int main(void)
 		cmocka_unit_test(mlm_needs_a_token_to_hide_words_with),
 		cmocka_unit_test(a_run_killed_again_and_again_ends_with_the_same_weights),
 		cmocka_unit_test(a_run_that_is_asked_to_stop_saves_and_says_so),
+		cmocka_unit_test(settings_that_are_refused_do_not_stay),
+		cmocka_unit_test(a_run_killed_before_its_sizes_were_known_finds_the_same),
+		cmocka_unit_test(a_train_json_that_was_changed_is_refused),
+		cmocka_unit_test(a_folder_is_not_taken_by_a_run_that_could_not_begin),
+		cmocka_unit_test(two_runs_do_not_share_a_folder),
 	};
 	return cmocka_run_group_tests(tests, make_texts, remove_folder);
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,8 @@ typedef struct job {
 	hec_ctx *ctx;
 	hec_model *model;
 	json_t *old; /* train.json of the run that is resumed: it owns texts of s */
+	int folder;  /* DIR, locked while we are at work in it; −1: not yet */
+	bool made;   /* DIR is ours */
 } job;
 
 static job *current; /* for train_data_progress, which is also called from deep inside */
@@ -84,11 +87,18 @@ static bool replace_file(const job *j, const char *name, void print(const job *,
 		print(j, f);
 	bool good = f && !ferror(f) && fflush(f) == 0 && fsync(fileno(f)) == 0;
 	int error = errno;
-	if (f)
-		good = fclose(f) == 0 && good;
-	good = good && rename(beside, path) == 0;
-	if (!good)
+	if (f && fclose(f) != 0 && good) {
+		error = errno;
+		good = false;
+	}
+	if (good && rename(beside, path) != 0) {
+		error = errno;
+		good = false;
+	}
+	if (!good) {
+		unlink(beside);
 		command_failed(j->self, "%s could not be written: %s", path, strerror(error));
+	}
 	return good;
 }
 
@@ -111,7 +121,8 @@ static int resume_settings(job *j, int argc, char **argv)
 	train_settings given = j->s;
 	snprintf(path, sizeof path, "%s/train.json", given.out);
 	if (access(path, F_OK) != 0 && is_empty(given.out))
-		return PARSED; /* nothing yet: it begins */
+		return given.task ? PARSED /* nothing yet: it begins */
+		                  : command_failed(j->self, "%s holds no run to resume", given.out);
 	j->old = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
 	if (!j->old)
 		return command_failed(j->self, "%s holds no run to resume: train.json: %s",
@@ -132,9 +143,26 @@ static int open_folder(job *j)
 	if (!j->s.resume && !is_empty(out))
 		return command_failed(j->self,
 		                      "%s is not empty: --resume goes on with the run in it", out);
-	if (mkdir(out, 0777) != 0 && errno != EEXIST)
+	j->made = mkdir(out, 0777) == 0;
+	if (!j->made && errno != EEXIST)
 		return command_failed(j->self, "%s could not be made: %s", out, strerror(errno));
-	return write_settings(j) ? PARSED : EXIT_FAILED;
+	/* Two in one folder would take each other's files away. The system gives the lock back
+	 * however we end; where it has none for folders, nothing is lost. */
+	j->folder = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (j->folder >= 0 && flock(j->folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return command_failed(j->self, "%s: another run is at work in it", out);
+	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
+}
+
+/* A run that failed before it made anything (a file that is not there) shall not be in the way of
+ * the next. */
+static void forget_folder(const job *j)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s/train.json", j->s.out);
+	unlink(path);
+	if (j->made)
+		rmdir(j->s.out);
 }
 
 /* ---- what a person should know before it begins ---- */
@@ -190,7 +218,7 @@ static int open_data(job *j)
 	if (!train_read_config(s, error, sizeof error))
 		return command_failed(j->self, "%s", error);
 	/* A run that is resumed has its sizes; its labels are found again. */
-	if ((!j->old || s->width == 0 || s->task_id == HEC_TASK_CLASSIFY) &&
+	if ((!j->old || !train_is_settled(s) || s->task_id == HEC_TASK_CLASSIFY) &&
 	    train_data_count(s, &j->data) != HEC_OK)
 		return failed(j, NULL);
 	train_settle_sizes(s, &j->data);
@@ -220,12 +248,16 @@ static int open_model(job *j)
 	    name_labels(j) != HEC_OK ||
 	    train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
 		return failed(j, NULL);
-	return write_settings(j) ? PARSED : EXIT_FAILED;
+	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
 }
 
 static hec_train_go on_event(void *user, const hec_train_event *event)
 {
 	job *j = user;
+	/* Settings with which a run cannot go on must not take the place of those with which it can:
+	 * only now it is known. */
+	if (event->kind == HEC_TRAIN_BEGIN && j->old)
+		(void)write_settings(j);
 	return train_progress_event(&j->progress, event);
 }
 
@@ -336,7 +368,7 @@ static int learn(job *j)
 	train_options(j, &o);
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
 	if (status != HEC_OK)
-		return failed(j, NULL);
+		return command_failed(j->self, "%s", hec_error_message());
 	print_result(j, &result);
 	return EXIT_DONE;
 }
@@ -344,8 +376,11 @@ static int learn(job *j)
 static int run_job(job *j)
 {
 	int code = open_folder(j);
-	if (code == PARSED)
-		code = open_data(j);
+	if (code != PARSED)
+		return code;
+	code = open_data(j);
+	if (code != PARSED && !j->old && !j->data.tokenizer && !train_interrupted())
+		forget_folder(j);
 	if (code == PARSED)
 		code = open_model(j);
 	if (code == PARSED)
@@ -362,6 +397,8 @@ static void close_job(job *j)
 	hec_ctx_destroy(j->ctx);
 	train_data_close(&j->data);
 	json_decref(j->old);
+	if (j->folder >= 0)
+		close(j->folder);
 }
 
 static int dump_settings(job *j)
@@ -381,7 +418,7 @@ static int train_run(const command *self, int argc, char **argv)
 	static job j;
 	char error[256];
 	int operands = 0;
-	j = (job){.self = self};
+	j = (job){.self = self, .folder = -1};
 	current = &j;
 	settings_default(&j.s);
 	int code = command_options(self, settings_options(&j.s), argc, argv, &operands);

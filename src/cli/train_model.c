@@ -74,6 +74,14 @@ bool train_read_config(train_settings *s, char *error, size_t room)
 	return true;
 }
 
+bool train_is_settled(const train_settings *s)
+{
+	return s->vocab > 0 && s->width > 0 && s->heads > 0 &&
+	       (s->encoder_layers > 0 || !has_encoder(s->task_id)) &&
+	       (s->decoder_layers > 0 || !has_decoder(s->task_id)) &&
+	       strcmp(s->batch_tokens, "auto") != 0;
+}
+
 static void settle(int64_t *value, int64_t otherwise)
 {
 	if (*value == 0)

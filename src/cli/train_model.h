@@ -6,6 +6,8 @@
 
 /* --config: its sizes become the settings; false: what is wrong stands in error. */
 bool train_read_config(train_settings *s, char *error, size_t room);
+/* Whether nothing is left that depends on how much text there is: true of a run that has begun. */
+bool train_is_settled(const train_settings *s);
 /* Sizes that the amount of text decides; before there is a tokenizer. */
 void train_settle_sizes(train_settings *s, const train_data *data);
 /* The architecture: that of --config; else Marian's, GPT-2's or BERT's by the task. */

@@ -1,6 +1,7 @@
 /* train_settings.c — the table of settings. */
 #include "train_settings.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,9 +246,11 @@ static bool take_list(option_list *to, const json_t *value)
 static bool take_seed(option_seed *to, const json_t *value)
 {
 	const char *text = json_string_value(value);
-	if (!text || !*text || strlen(text) > 20 || strspn(text, "0123456789") != strlen(text))
+	errno = 0;
+	unsigned long long seed = text ? strtoull(text, NULL, 10) : 0;
+	if (!text || !*text || errno || strspn(text, "0123456789") != strlen(text))
 		return false;
-	*to = (option_seed){strtoull(text, NULL, 10), true};
+	*to = (option_seed){seed, true};
 	return true;
 }
 
@@ -257,7 +260,8 @@ static bool take_value(const setting *t, void *at, const json_t *value)
 	bool fits = json_is_number(value) && number >= (double)t->low && number <= (double)t->high;
 	switch (t->kind) {
 	case OPTION_TEXT:
-		if (!json_is_string(value) && !json_is_null(value))
+		/* Only what has no default may be missing. */
+		if (!json_is_string(value) && !(json_is_null(value) && !*(const char *const *)at))
 			return false;
 		*(const char **)at = json_string_value(value);
 		return true;
