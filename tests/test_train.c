@@ -21,10 +21,12 @@ typedef struct order {
 	int64_t stop_at;       /* a step; 0: never */
 	int64_t stop_in_valid; /* stop while validating at this step */
 	int64_t limit_at;      /* from this step on files may not be larger than 1000 bytes */
+	int64_t relief_at;     /* from this step on they may again */
 	int64_t poison_at;     /* a weight is not a number during this step */
 	hec_ctx *ctx;
 	hec_model *model;
 	float healthy;
+	int64_t step; /* where it is */
 	int64_t saved, failed, reports, scores, better;
 	char message[256];
 } order;
@@ -49,6 +51,7 @@ static void on_batch(void *user, int64_t step, const hec_batch *batch)
 static hec_train_go on_event(void *user, const hec_train_event *e)
 {
 	order *o = user;
+	o->step = e->step;
 	o->saved += e->kind == HEC_TRAIN_SAVED;
 	o->reports += e->kind == HEC_TRAIN_REPORT;
 	o->scores += e->kind == HEC_TRAIN_SCORES;
@@ -63,6 +66,12 @@ static hec_train_go on_event(void *user, const hec_train_event *e)
 		struct rlimit limit;
 		getrlimit(RLIMIT_FSIZE, &limit);
 		limit.rlim_cur = 1000;
+		setrlimit(RLIMIT_FSIZE, &limit);
+	}
+	if (o->relief_at > 0 && e->kind == HEC_TRAIN_STEP && e->step == o->relief_at) {
+		struct rlimit limit;
+		getrlimit(RLIMIT_FSIZE, &limit);
+		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_FSIZE, &limit);
 	}
 	if (e->kind == HEC_TRAIN_VALIDATE && e->step == o->stop_in_valid)
@@ -265,6 +274,67 @@ static void a_run_stopped_before_its_first_step_begins_when_it_is_resumed(void *
 	bench_close(&b);
 }
 
+/* Stops at a step, then finds there that the time is up: it validates and reports for now. */
+static void stop_for_time(bench *b, hec_train_options *t, int64_t at)
+{
+	for (int i = 0; i < 2; i++) {
+		hec_train_result r = {.size = sizeof r};
+		*(order *)t->user = (order){.stop_at = i == 0 ? at : 0};
+		t->resume = true;
+		t->seconds = i == 0 ? 0 : 1e-9;
+		OK(&b->l.k, run(b, t, &r));
+		assert_int_equal(r.end, i == 0 ? HEC_TRAIN_STOPPED : HEC_TRAIN_TIME);
+		assert_int_equal(r.step, at);
+		assert_true(i == 0 || ((order *)t->user)->scores == 1);
+	}
+	*(order *)t->user = (order){0};
+	t->seconds = 0;
+}
+
+static void a_run_whose_time_was_up_goes_on_with_the_same_bits(void **state)
+{
+	(void)state;
+	bench b = bench_open(7200);
+	unbroken(&b);
+	order o;
+	hec_train_options t = options_for(&b, "slices", &o);
+	stop_for_time(&b, &t, 7);
+	stop_for_time(&b, &t, 8); /* a line of the log is due */
+	stop_for_time(&b, &t, 22);
+	OK(&b.l.k, run(&b, &t, NULL));
+	check_same_runs(&b, "whole", "slices");
+	bench_close(&b);
+}
+
+static hec_status worse_each_step(void *user, hec_ctx *ctx, const hec_model *model,
+                                  hec_train_scores *scores)
+{
+	(void)ctx;
+	(void)model;
+	scores->value[HEC_METRIC_BLEU] = 100 - (double)((order *)user)->step;
+	return HEC_OK;
+}
+
+static void patience_does_not_count_where_the_time_was_up(void **state)
+{
+	(void)state;
+	bench b = bench_open(7230);
+	order o;
+	hec_train_result r = {.size = sizeof r};
+	hec_train_options t = options_for(&b, "run", &o);
+	t.steps = 0;
+	t.patience = 2;
+	t.valid_every = 5;
+	t.best = HEC_METRIC_BLEU;
+	t.evaluate = worse_each_step;
+	for (int64_t at = 6; at < 10; at++)
+		stop_for_time(&b, &t, at);
+	OK(&b.l.k, run(&b, &t, &r));
+	assert_int_equal(r.end, HEC_TRAIN_EARLY);
+	assert_int_equal(r.step, 15);
+	bench_close(&b);
+}
+
 static void a_validation_that_was_given_up_is_made_up_for(void **state)
 {
 	(void)state;
@@ -314,6 +384,31 @@ static void a_disk_that_is_full_keeps_the_last_good_checkpoint(void **state)
 	t.resume = true;
 	OK(&b.l.k, run(&b, &t, NULL));
 	check_same_runs(&b, "whole", "full");
+	bench_close(&b);
+}
+
+static void a_line_that_did_not_fit_leaves_the_log_whole(void **state)
+{
+	(void)state;
+	bench b = bench_open(7200);
+	signal(SIGXFSZ, SIG_IGN);
+	order o = {.limit_at = 3, .relief_at = 30};
+	hec_train_options t = options_for(&b, "full", &o);
+	OK(&b.l.k, run(&b, &t, NULL));
+	assert_true(o.failed > 0);
+	char *log;
+	size_t size;
+	int lines = 0;
+	OK(&b.l.k, file_read(lab_path(&b.l, "full/log.jsonl"), 1 << 20, &log, &size));
+	for (char *at = log, *end; *at; at = end + 1, lines++) {
+		end = strchr(at, '\n');
+		CHECK(&b.l.k, end && strncmp(at, "{\"step\":", 8) == 0 && end[-1] == '}',
+		      "line %d of the log is %.200s", lines, at);
+		for (char *inside = at + 1; inside < end; inside++)
+			CHECK(&b.l.k, *inside != '{', "two lines in one: %.300s", at);
+	}
+	CHECK(&b.l.k, lines >= 5, "only %d lines", lines);
+	free(log);
 	bench_close(&b);
 }
 
@@ -498,6 +593,60 @@ static void the_mean_of_checkpoints_is_tried_at_the_end(void **state)
 	bench_close(&b);
 }
 
+/* All models but the mean, which comes last, are of 50. */
+static hec_status only_the_mean_is_good(void *user, hec_ctx *ctx, const hec_model *model,
+                                        hec_train_scores *scores)
+{
+	(void)ctx;
+	(void)model;
+	const order *o = user;
+	scores->value[HEC_METRIC_BLEU] = o->scores == STEPS / VALID_EVERY ? 100 : 50;
+	return HEC_OK;
+}
+
+static void a_mean_that_is_the_best_stays_when_the_run_goes_on(void **state)
+{
+	(void)state;
+	bench b = bench_open(7240);
+	for (int i = 0; i < 2; i++) {
+		order o = {0};
+		hec_train_result r = {.size = sizeof r};
+		hec_train_options t = options_for(&b, "run", &o);
+		t.average = i == 0 ? 3 : 0;
+		t.steps = i == 0 ? STEPS : STEPS + 2 * VALID_EVERY;
+		t.best = HEC_METRIC_BLEU;
+		t.evaluate = only_the_mean_is_good;
+		t.resume = i == 1;
+		OK(&b.l.k, run(&b, &t, &r));
+		assert_true(r.best == 100);
+		assert_int_equal(r.best_step, STEPS);
+		assert_int_equal(o.better, i == 0 ? 2 : 0);
+	}
+	bench_close(&b);
+}
+
+/* Nothing but the end makes a validation due here; a line of the log is due as well. */
+static void the_last_step_has_one_line(void **state)
+{
+	(void)state;
+	bench b = bench_open(7245);
+	order o = {0};
+	hec_train_options t = options_for(&b, "run", &o);
+	t.steps = 2 * REPORT_EVERY;
+	t.valid_every = 100;
+	OK(&b.l.k, run(&b, &t, NULL));
+	assert_int_equal(o.scores, 1);
+	assert_int_equal(o.reports, 2);
+	char *log;
+	size_t size;
+	OK(&b.l.k, file_read(lab_path(&b.l, "run/log.jsonl"), 1 << 20, &log, &size));
+	assert_null(strstr(log, "\"loss\":null"));
+	const char *last = strstr(log, "\"step\":8,");
+	assert_true(last && !strstr(last, "\"valid_loss\":null"));
+	free(log);
+	bench_close(&b);
+}
+
 static void steps_that_are_not_finite_are_counted_and_reported(void **state)
 {
 	(void)state;
@@ -561,14 +710,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_that_is_stopped_anywhere_goes_on_with_the_same_bits),
 		cmocka_unit_test(a_run_stopped_before_its_first_step_begins_when_it_is_resumed),
+		cmocka_unit_test(a_run_whose_time_was_up_goes_on_with_the_same_bits),
+		cmocka_unit_test(patience_does_not_count_where_the_time_was_up),
 		cmocka_unit_test(a_validation_that_was_given_up_is_made_up_for),
 		cmocka_unit_test(a_disk_that_is_full_keeps_the_last_good_checkpoint),
+		cmocka_unit_test(a_line_that_did_not_fit_leaves_the_log_whole),
 		cmocka_unit_test(a_folder_that_cannot_be_written_is_told),
 		cmocka_unit_test(a_checkpoint_that_is_cut_short_is_refused),
 		cmocka_unit_test(a_state_that_is_cut_short_or_of_another_run_is_refused),
 		cmocka_unit_test(a_folder_with_a_run_is_not_begun_anew),
 		cmocka_unit_test(it_stops_when_nothing_gets_better),
 		cmocka_unit_test(the_mean_of_checkpoints_is_tried_at_the_end),
+		cmocka_unit_test(a_mean_that_is_the_best_stays_when_the_run_goes_on),
+		cmocka_unit_test(the_last_step_has_one_line),
 		cmocka_unit_test(steps_that_are_not_finite_are_counted_and_reported),
 		cmocka_unit_test(a_run_without_memory_ends_in_a_message),
 	};

@@ -42,8 +42,12 @@ static hec_status append(const char *path, const char *text, size_t size)
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return fail(HEC_ERR_IO, "%s: could not be opened: %s", path, strerror(errno));
+	off_t before = lseek(fd, 0, SEEK_END);
 	ssize_t n = write(fd, text, size);
 	int error = errno;
+	/* Half a line would spoil the next one, and with it all that a resumed run keeps. */
+	if (n > 0 && n < (ssize_t)size && before >= 0 && ftruncate(fd, before) != 0)
+		error = errno;
 	close(fd);
 	if (n == (ssize_t)size)
 		return HEC_OK;

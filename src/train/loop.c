@@ -113,7 +113,8 @@ static void report(run *r, const hec_train_scores *scores)
 		.seconds = run_seconds(r),
 		.scores = scores,
 	};
-	hec_status status = log_add(r->log, &line);
+	/* The time may be up at a step that has its line. */
+	hec_status status = s->step > s->report_step ? log_add(r->log, &line) : HEC_OK;
 	if (status == HEC_OK && scores)
 		status = curve_write(r->log, r->curve);
 	if (status != HEC_OK)
@@ -141,6 +142,14 @@ bool run_save(run *r)
 	return status == HEC_OK;
 }
 
+void run_save_state(run *r)
+{
+	if (checkpoint_save(&r->checkpoints, r->trainer, &r->state) == HEC_OK)
+		return;
+	r->saves_failed++;
+	run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, hec_error_message());
+}
+
 static bool is_due(int64_t step, int64_t every, int64_t last)
 {
 	return every > 0 && step > last && step % every == 0;
@@ -151,13 +160,13 @@ static hec_status after_step(run *r, bool last)
 {
 	run_state *s = &r->state;
 	bool can = r->valid || r->o.evaluate, given_up = false;
-	bool valid = can && (is_due(s->step, r->o.valid_every, s->valid_step) ||
-	                     (last && s->step > s->valid_step));
+	bool due = can && is_due(s->step, r->o.valid_every, s->valid_step);
+	bool valid = due || (can && last && s->step > s->valid_step);
 	bool line = is_due(s->step, r->o.report_every, s->report_step) ||
 	            (last && s->step > s->report_step);
 	hec_train_scores scores;
 	if (valid)
-		HEC_TRY(run_validate(r, &scores, &given_up));
+		HEC_TRY(run_validate(r, due, &scores, &given_up));
 	if (given_up)
 		return HEC_OK;
 	if (valid || line)
@@ -169,13 +178,19 @@ static hec_status after_step(run *r, bool last)
 
 /* ---- the loop ---- */
 
+/* By the settings alone. */
+static bool is_done(const run *r)
+{
+	return (r->o.steps > 0 && r->state.step >= r->o.steps) ||
+	       (r->o.epochs > 0 && r->state.place.epoch >= r->o.epochs);
+}
+
 static bool has_ended(const run *r, hec_train_end *end)
 {
 	const run_state *s = &r->state;
 	if (r->stop)
 		*end = HEC_TRAIN_STOPPED;
-	else if ((r->o.steps > 0 && s->step >= r->o.steps) ||
-	         (r->o.epochs > 0 && s->place.epoch >= r->o.epochs))
+	else if (is_done(r))
 		*end = HEC_TRAIN_DONE;
 	else if (r->o.patience > 0 && s->stale >= r->o.patience)
 		*end = HEC_TRAIN_EARLY;
@@ -189,9 +204,18 @@ static bool has_ended(const run *r, hec_train_end *end)
 static hec_status finish(run *r, hec_train_end *end)
 {
 	if (*end != HEC_TRAIN_STOPPED) {
+		run_state before = r->state;
 		HEC_TRY(after_step(r, true));
 		if (r->stop)
 			*end = HEC_TRAIN_STOPPED;
+		/* Where the time is up depends on the machine: what is said there is said for now,
+		 * and a run that goes on reports as if it had not been. */
+		if (*end == HEC_TRAIN_TIME) {
+			r->state.report_step = before.report_step;
+			r->state.loss_sum = before.loss_sum;
+			r->state.loss_targets = before.loss_targets;
+			r->state.valid_step = before.valid_step;
+		}
 	}
 	/* Without a step there is nothing to lose: the seed gives the same weights again. */
 	bool saved = r->state.step == 0 || run_save(r);
@@ -203,7 +227,7 @@ static hec_status finish(run *r, hec_train_end *end)
 			message[n] = why[n];
 		message[n] = '\0';
 	}
-	if (*end != HEC_TRAIN_STOPPED)
+	if (*end != HEC_TRAIN_STOPPED && saved)
 		HEC_TRY(run_try_average(r));
 	run_tell_kind(r, HEC_TRAIN_END, NULL);
 	return saved ? HEC_OK : fail(HEC_ERR_IO, "the last checkpoint was not saved: %s", message);
@@ -215,10 +239,10 @@ static hec_status learn(run *r, hec_train_end *end)
 	r->first_moment = run_clock();
 	run_tell_kind(r, HEC_TRAIN_BEGIN, NULL);
 	if (r->state.step > 0 && !r->stop)
-		HEC_TRY(after_step(r, false)); /* what the step before the stop still owes */
+		HEC_TRY(after_step(r, is_done(r))); /* what the step before the stop still owes */
 	while (!has_ended(r, end)) {
 		HEC_TRY(take_step(r));
-		HEC_TRY(after_step(r, false));
+		HEC_TRY(after_step(r, is_done(r)));
 	}
 	return finish(r, end);
 }
@@ -308,6 +332,8 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 		            "%s: holds a run already; resume it, or take another "
 		            "folder",
 		            r->o.dir);
+	for (int i = 0; i < HEC_METRICS; i++)
+		r->state.due[i] = NAN;
 	run_identity identity = r->state.identity;
 	if (r->o.resume)
 		HEC_TRY(checkpoint_load(&r->checkpoints, r->trainer, &identity, &r->state, &found));

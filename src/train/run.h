@@ -40,13 +40,16 @@ void run_tell_kind(run *r, hec_train_event_kind kind, const char *message);
 
 /* Loss over all of valid, and what evaluate finds. *given_up: the program asked to stop. */
 hec_status run_scores(run *r, hec_model *model, hec_train_scores *scores, bool *given_up);
-/* Validates the model as it is, and keeps it where it is the best so far by some metric. */
-hec_status run_validate(run *r, hec_train_scores *scores, bool *given_up);
+/* Validates the model as it is, and keeps it where it is the best so far by some metric. due: by the
+ * number of the step, so that patience counts it. */
+hec_status run_validate(run *r, bool due, hec_train_scores *scores, bool *given_up);
 /* At the end: the mean of the last checkpoints, where it is better. */
 hec_status run_try_average(run *r);
 
 /* A failure is told and counted, not returned: the last good checkpoint is still there. */
 bool run_save(run *r);
+/* Once more, where the weights of this step are saved already. */
+void run_save_state(run *r);
 /* The model (and the tokenizer) into DIR, or DIR/best/NAME. */
 hec_status run_keep_model(run *r, const hec_model *model, const char *metric);
 

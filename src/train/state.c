@@ -50,6 +50,17 @@ static hec_status put_best(json_t *root, const run_state *s)
 	return HEC_OK;
 }
 
+static hec_status put_due(json_t *root, const run_state *s)
+{
+	json_t *all = json_object();
+	HEC_TRY(json_put(root, "due", all));
+	for (int i = 0; i < HEC_METRICS; i++)
+		if (isfinite(s->due[i]))
+			HEC_TRY(json_put(all, hec_metric_name((hec_metric)i),
+			                 json_real(s->due[i])));
+	return HEC_OK;
+}
+
 static hec_status put_state(json_t *root, const run_state *s)
 {
 	HEC_TRY(json_put(root, "format", json_string(FORMAT)));
@@ -65,6 +76,7 @@ static hec_status put_state(json_t *root, const run_state *s)
 	HEC_TRY(json_put(root, "stale", json_integer(s->stale)));
 	HEC_TRY(json_put(root, "valid_step", json_integer(s->valid_step)));
 	HEC_TRY(put_best(root, s));
+	HEC_TRY(put_due(root, s));
 	json_t *id = json_object();
 	HEC_TRY(json_put(root, "identity", id));
 	return put_identity(id, &s->identity);
@@ -130,6 +142,21 @@ static hec_status get_best(const json_scope *root, run_state *s)
 	return HEC_OK;
 }
 
+/* A checkpoint of before there was "due": the best stands for it. */
+static hec_status get_due(const json_scope *root, run_state *s)
+{
+	json_scope all;
+	bool found = false;
+	HEC_TRY(json_want_object(root, "due", &all, &found));
+	for (int i = 0; i < HEC_METRICS; i++) {
+		const char *name = hec_metric_name((hec_metric)i);
+		s->due[i] = !found && s->best_step[i] > 0 ? s->best[i] : NAN;
+		if (found && json_object_get(all.object, name))
+			HEC_TRY(json_need_double(&all, name, -1e300, 1e300, &s->due[i]));
+	}
+	return HEC_OK;
+}
+
 static hec_status get_state(const json_scope *r, run_state *s)
 {
 	const char *format;
@@ -154,6 +181,7 @@ static hec_status get_state(const json_scope *r, run_state *s)
 	HEC_TRY(json_need_int(r, "stale", 0, MOST, &s->stale));
 	HEC_TRY(json_need_int(r, "valid_step", 0, MOST, &s->valid_step));
 	HEC_TRY(get_best(r, s));
+	HEC_TRY(get_due(r, s));
 	return get_identity(r, &s->identity);
 }
 

@@ -25,7 +25,10 @@ typedef struct run_state {
 	/* by metric; best_step 0: none yet */
 	double best[HEC_METRICS];
 	int64_t best_step[HEC_METRICS];
-	int64_t stale; /* validations since the best by the chosen metric */
+	/* The best of the validations that were due, which patience goes by: one more, where the time
+	 * was up, shall not change when a run ends. NaN: none yet. */
+	double due[HEC_METRICS];
+	int64_t stale; /* validations that were due since the best by the chosen metric */
 	int64_t valid_step, saves_failed;
 } run_state;
 

@@ -95,7 +95,22 @@ static bool keep_if_better(run *r, const hec_model *model, hec_metric metric, do
 	return true;
 }
 
-hec_status run_validate(run *r, hec_train_scores *scores, bool *given_up)
+static void count_due(run *r, const hec_train_scores *scores)
+{
+	run_state *s = &r->state;
+	s->stale++;
+	for (int i = 0; i < HEC_METRICS; i++) {
+		double value = scores->value[i];
+		if (!isfinite(value) ||
+		    (isfinite(s->due[i]) && !is_better((hec_metric)i, value, s->due[i])))
+			continue;
+		s->due[i] = value;
+		if ((hec_metric)i == r->o.best)
+			s->stale = 0;
+	}
+}
+
+hec_status run_validate(run *r, bool due, hec_train_scores *scores, bool *given_up)
 {
 	HEC_TRY(run_scores(r, r->model, scores, given_up));
 	if (*given_up)
@@ -105,7 +120,8 @@ hec_status run_validate(run *r, hec_train_scores *scores, bool *given_up)
 		bool better = keep_if_better(r, r->model, (hec_metric)i, scores->value[i]);
 		best = best || (better && (hec_metric)i == r->o.best);
 	}
-	r->state.stale = best ? 0 : r->state.stale + 1;
+	if (due)
+		count_due(r, scores);
 	r->state.valid_step = r->state.step;
 	hec_train_event event = {.kind = HEC_TRAIN_SCORES, .scores = scores, .better = best};
 	run_tell(r, &event);
@@ -131,6 +147,9 @@ static hec_status try_average(run *r, hec_model *mean)
 	                         .better = better,
 	                         .message = "the mean of the last checkpoints"};
 	run_tell(r, &event);
+	/* A run that goes on later must know of it, or a worse model would take its place. */
+	if (better)
+		run_save_state(r);
 	return HEC_OK;
 }
 
