@@ -2,6 +2,7 @@
  * killed at random moments, resumed, it ends with the weights of a run that was not.
  *
  * $HECATE_KILLS (10) is how often it is killed. */
+#define _XOPEN_SOURCE 700 /* pseudo-terminals */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +14,11 @@
 #include "explain_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <time.h>
 
 #include <hecate/hecate.h>
@@ -478,6 +482,96 @@ static void a_folder_is_not_taken_by_a_run_that_could_not_begin(void **state)
 	done(&r);
 }
 
+static void texts_in_the_place_of_labels_are_told(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("seq 1 80000 | sed 's/$/\tx/' >'%s/many'", folder), 0);
+	double begin = now();
+	result r = train("--task classify --train %1$s/many --out %1$s/many-labels");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "more than 65536 labels"));
+	done(&r);
+	/* A second or so; a list searched from its front took a minute. */
+	assert_true(now() - begin < 20);
+}
+
+/* ---- the bar ---- */
+
+/* What a run of a few steps writes to a terminal of so many columns. */
+static char *on_terminal(const char *dir, unsigned short columns)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = columns};
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+	assert_true(terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &size) == 0);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		char command[2048];
+		dup2(terminal, STDERR_FILENO);
+		snprintf(command, sizeof command,
+		         "exec '%3$s' train " PAIRS SMALL
+		         "--out %1$s/%2$s --steps 1000000 --time 1 --report-every 2 "
+		         "--valid-every 20 --valid-sentences 0 >/dev/null",
+		         folder, dir, program());
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(98);
+	}
+	close(terminal);
+	char *text = calloc(1, 1 << 20);
+	size_t n = 0;
+	/* It ends with an error (EIO) when nobody has the terminal any more. */
+	for (ssize_t more;
+	     n < (1 << 20) - 1 && (more = read(master, text + n, (1 << 20) - 1 - n)) > 0;)
+		n += (size_t)more;
+	close(master);
+	assert_int_equal(finish(child), 0);
+	return text;
+}
+
+static int width_of(const char *text, const char *end)
+{
+	int width = 0;
+	for (; text < end; text++)
+		width += ((unsigned char)*text & 0xC0) != 0x80;
+	return width;
+}
+
+static void the_bar_fits_on_its_line(void **state)
+{
+	(void)state;
+	static const unsigned short columns[] = {60, 80, 101, 160};
+	static const char clear[] = "\r\033[K";
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+		char dir[16];
+		snprintf(dir, sizeof dir, "bar-%u", columns[i]);
+		char *text = on_terminal(dir, columns[i]);
+		int bars = 0;
+		for (char *at = text; (at = strstr(at, clear));) {
+			at += strlen(clear);
+			char *end = strstr(at, clear), *line = strchr(at, '\n');
+			if (!end || (line && line < end))
+				continue; /* a line of its own, in place of the bar */
+			bars++;
+			if (width_of(at, end) >= columns[i]) {
+				print_message("%u columns: %.*s\n", columns[i], (int)(end - at),
+				              at);
+				assert_true(false);
+			}
+			*end = '\0';
+			assert_true(strstr(at, "step ") != NULL);
+			*end = '\r';
+		}
+		if (bars < 2)
+			print_message("%u columns: %s\n", columns[i], text);
+		assert_true(bars >= 2);
+		assert_non_null(strstr(text, "tokens/s"));
+		assert_non_null(strstr(text, "░"));
+		free(text);
+	}
+}
+
 static void two_runs_do_not_share_a_folder(void **state)
 {
 	(void)state;
@@ -511,6 +605,8 @@ int main(void)
 		cmocka_unit_test(a_train_json_that_was_changed_is_refused),
 		cmocka_unit_test(a_folder_is_not_taken_by_a_run_that_could_not_begin),
 		cmocka_unit_test(two_runs_do_not_share_a_folder),
+		cmocka_unit_test(texts_in_the_place_of_labels_are_told),
+		cmocka_unit_test(the_bar_fits_on_its_line),
 	};
 	return cmocka_run_group_tests(tests, make_texts, remove_folder);
 }

@@ -211,6 +211,16 @@ static int say_plan(job *j)
 
 /* ---- the parts of a run ---- */
 
+static int count_text(job *j)
+{
+	hec_status status = train_data_count(&j->s, &j->data);
+	if (status == HEC_ERR_UNSUPPORTED && j->data.n_labels == LABELS_MOST)
+		return command_failed(j->self,
+		                      "more than %d labels: classify wants label, tab, text",
+		                      LABELS_MOST);
+	return status == HEC_OK ? PARSED : failed(j, NULL);
+}
+
 static int open_data(job *j)
 {
 	train_settings *s = &j->s;
@@ -218,9 +228,11 @@ static int open_data(job *j)
 	if (!train_read_config(s, error, sizeof error))
 		return command_failed(j->self, "%s", error);
 	/* A run that is resumed has its sizes; its labels are found again. */
-	if ((!j->old || !train_is_settled(s) || s->task_id == HEC_TASK_CLASSIFY) &&
-	    train_data_count(s, &j->data) != HEC_OK)
-		return failed(j, NULL);
+	if (!j->old || !train_is_settled(s) || s->task_id == HEC_TASK_CLASSIFY) {
+		int code = count_text(j);
+		if (code != PARSED)
+			return code;
+	}
 	train_settle_sizes(s, &j->data);
 	if (train_data_tokenizer(s, &j->data) != HEC_OK || train_data_open(s, &j->data) != HEC_OK)
 		return failed(j, NULL);
@@ -350,7 +362,8 @@ static void print_result(const job *j, const hec_train_result *r)
 	if (r->best_step > 0)
 		printf("; best %s %.4f at step %lld", j->s.best, r->best, (long long)r->best_step);
 	if (r->skips)
-		printf("; %lld steps were not finite and skipped", (long long)r->skips);
+		printf("; %lld step%s skipped: not finite, or nothing to learn from",
+		       (long long)r->skips, r->skips == 1 ? "" : "s");
 	printf("\n");
 	if (r->end == HEC_TRAIN_STOPPED || r->end == HEC_TRAIN_TIME)
 		printf("go on with: hecate train --resume --out %s\n", j->s.out);
@@ -406,8 +419,9 @@ static int dump_settings(job *j)
 	char error[256];
 	if (!train_read_config(&j->s, error, sizeof error))
 		return command_failed(j->self, "%s", error);
-	if (train_data_count(&j->s, &j->data) != HEC_OK)
-		return failed(j, NULL);
+	int code = count_text(j);
+	if (code != PARSED)
+		return code;
 	train_settle_sizes(&j->s, &j->data);
 	settings_print(&j->s, stdout);
 	return EXIT_DONE;

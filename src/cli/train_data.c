@@ -15,24 +15,41 @@
 
 /* ---- counting ---- */
 
-static int by_text(const void *a, const void *b)
+/* As strcmp orders texts: less than 0, 0, more than 0. */
+static int compare(const char *text, size_t bytes, const char *label)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	size_t length = strlen(label);
+	int order = memcmp(text, label, bytes < length ? bytes : length);
+	return order != 0 ? order : (bytes > length) - (bytes < length);
 }
 
-/* Labels are few: a list that is searched from the front. */
+/* Labels are few, and lie in their order. */
 static hec_status note_label(train_data *d, const char *text, size_t bytes)
 {
-	for (size_t i = 0; i < d->n_labels; i++)
-		if (strlen(d->labels[i]) == bytes && memcmp(d->labels[i], text, bytes) == 0)
+	size_t low = 0, high = d->n_labels;
+	if (memchr(text, '\0', bytes))
+		return HEC_OK; /* no name for a label: its lines are counted as of none */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare(text, bytes, d->labels[middle]);
+		if (order == 0)
 			return HEC_OK;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (d->n_labels == LABELS_MOST)
+		return HEC_ERR_UNSUPPORTED; /* and linear time with them */
 	char **more = realloc(d->labels, (d->n_labels + 1) * sizeof *more);
 	if (!more)
 		return HEC_ERR_MEMORY;
 	d->labels = more;
-	more[d->n_labels] = strndup(text, bytes);
-	if (!more[d->n_labels])
+	char *label = strndup(text, bytes);
+	if (!label)
 		return HEC_ERR_MEMORY;
+	memmove(more + low + 1, more + low, (d->n_labels - low) * sizeof *more);
+	more[low] = label;
 	d->n_labels++;
 	return HEC_OK;
 }
@@ -60,8 +77,6 @@ hec_status train_data_count(const train_settings *s, train_data *d)
 	TRY(hec_lines_open(s->task_id, s->train.items, s->train.count, &lines));
 	hec_status status = count_lines(s, lines, d);
 	hec_lines_close(lines);
-	if (d->n_labels > 1)
-		qsort(d->labels, d->n_labels, sizeof *d->labels, by_text);
 	return status;
 }
 

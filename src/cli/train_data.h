@@ -4,6 +4,8 @@
 
 #include "train_settings.h"
 
+#define LABELS_MOST 65536
+
 typedef struct train_data {
 	hec_corpus_counts counts; /* of the text, before it is cut into tokens */
 	int64_t bytes;            /* of texts */
@@ -16,7 +18,8 @@ typedef struct train_data {
 /* How far a long pass is; anything but HEC_OK cancels. */
 hec_progress_fn train_data_progress;
 
-/* Reads the text once: counts and labels. */
+/* Reads the text once: counts and labels. HEC_ERR_UNSUPPORTED without a message: of these there are
+ * more than LABELS_MOST. */
 hec_status train_data_count(const train_settings *s, train_data *data);
 /* Learns a tokenizer of s->vocab tokens, loads the one that is given, or the one in DIR. */
 hec_status train_data_tokenizer(const train_settings *s, train_data *data);

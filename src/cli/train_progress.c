@@ -89,33 +89,41 @@ static void note_loss(train_progress *p, double loss)
 	p->losses[p->points++] = loss;
 }
 
-static void draw_curve(const train_progress *p)
+/* Of the last reports as many as there is room for. */
+static void draw_curve(const train_progress *p, int room)
 {
+	int first = p->points > room ? p->points - room : 0;
 	static const char *const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	double low = INFINITY, high = -INFINITY;
-	for (int i = 0; i < p->points; i++) {
+	for (int i = first; i < p->points; i++) {
 		low = fmin(low, p->losses[i]);
 		high = fmax(high, p->losses[i]);
 	}
-	for (int i = 0; i < p->points; i++)
+	for (int i = first; i < p->points; i++)
 		fputs(levels[(int)(7.99 * (p->losses[i] - low) / fmax(high - low, 1e-9))], stderr);
 }
 
+/* On one line, or the next could not be drawn over it: first the curve has no room, then the bar. */
 static void draw_bar(train_progress *p, const hec_train_event *e)
 {
-	char left[32];
+	char left[32], text[160];
 	double share = e->steps > 0 ? (double)e->step / (double)e->steps : 0;
-	fputs("\r\033[K", stderr);
-	for (int i = 0; i < BAR_WIDTH; i++)
-		fputs(i < (int)(share * BAR_WIDTH) ? "█" : "░", stderr);
+	int room = p->columns - 1, bar = BAR_WIDTH;
 	if (e->kind == HEC_TRAIN_VALIDATE)
-		fprintf(stderr, "  step %lld  validating %lld of %lld", (long long)e->step,
-		        (long long)e->done, (long long)e->total);
+		snprintf(text, sizeof text, "  step %lld  validating %lld of %lld  ",
+		         (long long)e->step, (long long)e->done, (long long)e->total);
 	else
-		fprintf(stderr, "  step %lld  loss %.3f  %.0f tokens/s  %s left  ",
-		        (long long)e->step, e->loss, e->tokens_per_s, duration(e->left_s, left));
-	if (p->columns > 100)
-		draw_curve(p);
+		snprintf(text, sizeof text, "  step %lld  loss %.3f  %.0f tokens/s  %s left  ",
+		         (long long)e->step, e->loss, e->tokens_per_s, duration(e->left_s, left));
+	if (room < bar + (int)strlen(text))
+		bar = room > (int)strlen(text) ? room - (int)strlen(text) : 0;
+	fputs("\r\033[K", stderr);
+	for (int i = 0; i < bar; i++)
+		fputs(i < (int)(share * bar) ? "█" : "░", stderr);
+	fprintf(stderr, "%.*s", room - bar, text);
+	room -= bar + (int)strlen(text);
+	if (room > 0)
+		draw_curve(p, room);
 	fflush(stderr);
 	p->open = true;
 }
