@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -277,6 +278,23 @@ static void what_is_saved_loads_and_does_the_same(void **state)
 	}
 }
 
+/* As if it had been killed between its two files: there is no tokenizer that has lost its roles. */
+static void a_tokenizer_that_was_not_saved_whole_is_not_there(void **state)
+{
+	(void)state;
+	hec_tokenizer *t = learn(0, 1);
+	char folder[64], config[128], json[128];
+	new_folder(folder);
+	snprintf(config, sizeof config, "%s/tokenizer_config.json", folder);
+	snprintf(json, sizeof json, "%s/tokenizer.json", folder);
+	assert_int_equal(mkdir(config, 0777), 0); /* nothing can be put in its place */
+	assert_int_not_equal(hec_tokenizer_save(t, folder), HEC_OK);
+	assert_int_not_equal(access(json, F_OK), 0);
+	assert_int_equal(rmdir(config), 0);
+	hec_tokenizer_destroy(t);
+	remove_folder(folder);
+}
+
 /* ---- what is not UTF-8 ---- */
 
 static void invalid_bytes_are_an_error_with_their_place_or_replaced(void **state)
@@ -412,6 +430,7 @@ int main(void)
 		cmocka_unit_test(wrong_options_and_lines_are_named),
 		cmocka_unit_test(every_text_comes_back_from_bytes_as_it_was),
 		cmocka_unit_test(what_is_saved_loads_and_does_the_same),
+		cmocka_unit_test(a_tokenizer_that_was_not_saved_whole_is_not_there),
 		cmocka_unit_test(invalid_bytes_are_an_error_with_their_place_or_replaced),
 		cmocka_unit_test(hand_written_words_are_those_of_the_pattern),
 		cmocka_unit_test(a_word_of_any_length_takes_time_in_proportion),

@@ -231,9 +231,11 @@ hec_status hec_tokenizer_save(const hec_tokenizer *t, const char *folder)
 		            t ? "folder" : "tokenizer");
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
 		return fail(HEC_ERR_IO, "%s: could not be made: %s", folder, strerror(errno));
-	HEC_TRY(save_file(folder, "tokenizer.json", t->json, t->json_bytes));
-	return save_file(folder, "tokenizer_config.json", t->config ? t->config : plain_config,
-	                 t->config ? t->config_bytes : sizeof plain_config - 1);
+	/* The one without which there is no tokenizer comes last: killed in between, we leave none
+	 * rather than one that does not know its special tokens. */
+	HEC_TRY(save_file(folder, "tokenizer_config.json", t->config ? t->config : plain_config,
+	                  t->config ? t->config_bytes : sizeof plain_config - 1));
+	return save_file(folder, "tokenizer.json", t->json, t->json_bytes);
 }
 
 /* ---- asking ---- */
