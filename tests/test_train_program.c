@@ -401,7 +401,16 @@ static void settings_that_are_refused_do_not_stay(void **state)
 		done(&r);
 		check_same("whole/train.json", "refused/train.json");
 	}
-	result r = train("--resume --out %1$s/refused --quiet --steps 121");
+	result r = train("--resume --out %1$s/refused --quiet --vocab 300");
+	assert_int_equal(r.code, 2);
+	assert_non_null(strstr(r.err, "--vocab"));
+	done(&r);
+	r = train("--resume --out %1$s/refused --quiet --tokenizer %1$s/lm");
+	assert_int_equal(r.code, 2);
+	assert_non_null(strstr(r.err, "--tokenizer"));
+	done(&r);
+	check_same("whole/train.json", "refused/train.json");
+	r = train("--resume --out %1$s/refused --quiet --steps 121");
 	assert_int_equal(r.code, 0);
 	done(&r);
 	json_t *root = read_json("refused/train.json");

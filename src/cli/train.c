@@ -112,6 +112,25 @@ static bool write_settings(const job *j)
 	return replace_file(j, "train.json", print_settings);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* A run has one tokenizer from its first step on; another must not seem to be taken. */
+static int check_tokenizer(const job *j, const train_settings *was)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s/tokenizer.json", j->s.out);
+	if (access(path, F_OK) != 0 ||
+	    (same_text(j->s.tokenizer, was->tokenizer) && j->s.vocab == was->vocab))
+		return PARSED;
+	return command_usage(j->self,
+	                     "%s has its tokenizer: neither --tokenizer nor --vocab "
+	                     "can be changed",
+	                     j->s.out);
+}
+
 /* Settings of the run in DIR, with those of the command line over them. */
 static int resume_settings(job *j, int argc, char **argv)
 {
@@ -134,7 +153,9 @@ static int resume_settings(job *j, int argc, char **argv)
 		j->s.train.count = 0;
 	if (given.valid.count)
 		j->s.valid.count = 0;
-	return command_options(j->self, settings_options(&j->s), argc, argv, &operands);
+	const train_settings was = j->s;
+	int code = command_options(j->self, settings_options(&j->s), argc, argv, &operands);
+	return code == PARSED ? check_tokenizer(j, &was) : code;
 }
 
 static int open_folder(job *j)
@@ -192,6 +213,9 @@ static int say_plan(job *j)
 	say_left_out(j, "train", j->data.train);
 	if (j->data.valid)
 		say_left_out(j, "valid", j->data.valid);
+	else if (s->average > 1)
+		train_progress_say(&j->progress, "--average does nothing: there is no --valid to "
+		                                 "try the mean on");
 	const hec_model_config *c = hec_model_config_of(j->model);
 	train_progress_say(&j->progress,
 	                   "model: width %lld, %lld + %lld layers, %lld heads, hidden %lld, "
