@@ -41,15 +41,19 @@ static hec_status note_label(train_data *d, const char *text, size_t bytes)
 	}
 	if (d->n_labels == LABELS_MOST)
 		return HEC_ERR_UNSUPPORTED; /* and linear time with them */
-	char **more = realloc(d->labels, (d->n_labels + 1) * sizeof *more);
-	if (!more)
-		return HEC_ERR_MEMORY;
-	d->labels = more;
+	/* Room for a power of two: full where the number is one. */
+	if ((d->n_labels & (d->n_labels - 1)) == 0) {
+		size_t room = d->n_labels ? 2 * d->n_labels : 1;
+		char **more = realloc(d->labels, room * sizeof *more);
+		if (!more)
+			return HEC_ERR_MEMORY;
+		d->labels = more;
+	}
 	char *label = strndup(text, bytes);
 	if (!label)
 		return HEC_ERR_MEMORY;
-	memmove(more + low + 1, more + low, (d->n_labels - low) * sizeof *more);
-	more[low] = label;
+	memmove(d->labels + low + 1, d->labels + low, (d->n_labels - low) * sizeof *d->labels);
+	d->labels[low] = label;
 	d->n_labels++;
 	return HEC_OK;
 }
