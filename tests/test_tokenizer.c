@@ -365,16 +365,15 @@ static void hand_written_words_are_those_of_the_pattern(void **state)
 			for (int i = 0; i < 8; i++)
 				strcat(text, parts[words[i] % (sizeof parts / sizeof parts[0])]);
 			size_t n = strlen(text);
-			for (size_t at = 0, start, stop; at < n; at = stop) {
-				assert_int_equal(
-					pattern_find(&p, &work, text, 0, n, at, &start, &stop),
-					HEC_OK);
+			pattern_walk w = {0};
+			for (size_t at = 0; at < n; at = w.stop) {
+				assert_int_equal(pattern_next(&p, &work, text, 0, n, &w), HEC_OK);
 				size_t ours = word_end(rules[r], text, at, n);
-				if (start != at || stop != ours)
+				if (!w.found || w.start != at || w.stop != ours)
 					fail_msg("rule %d, round %llu: \"%s\" at %zu: %zu … %zu, "
 					         "by hand … %zu",
-					         r, (unsigned long long)round, text, at, start,
-					         stop, ours);
+					         r, (unsigned long long)round, text, at, w.start,
+					         w.stop, ours);
 			}
 		}
 		pattern_work_free(work);

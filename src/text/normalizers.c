@@ -66,27 +66,27 @@ static hec_status load_replace(const json_scope *s, void **state)
 	return pattern_load(s, "pattern", &((text_state *)*state)->pattern);
 }
 
+/* What is put in comes from the character before its end: the last that it replaces, or the one that
+ * it is put behind. */
+static origin origin_before(const flow *f, piece p, size_t stop)
+{
+	if (stop > p.begin)
+		return flow_origin(f, utf8_before(f->text, stop), stop);
+	uint32_t first = flow_first(f, p).begin;
+	return (origin){first, first};
+}
+
 static hec_status write_replace(const void *state, flow *f, piece p)
 {
 	const text_state *t = state;
 	size_t done = p.begin;
-	for (size_t from = p.begin, start, stop; from <= p.end;) {
-		HEC_TRY(pattern_find(&t->pattern, &f->pattern, f->text, p.begin, p.end, from,
-		                     &start, &stop));
-		if (stop == 0)
-			break;
-		HEC_TRY(flow_keep(f, done, start));
-		if (stop > start)
-			HEC_TRY(flow_put(f, t->text, t->bytes,
-			                 flow_origin(f, utf8_before(f->text, stop), stop)));
-		done = from = stop;
-		if (stop == start) { /* an empty match: on by a character */
-			if (from >= p.end)
-				break;
-			from += utf8_length(f->text[from]);
-		}
+	for (pattern_walk w = {.from = p.begin};; done = w.stop) {
+		HEC_TRY(pattern_next(&t->pattern, &f->pattern, f->text, p.begin, p.end, &w));
+		if (!w.found)
+			return flow_keep(f, done, p.end);
+		HEC_TRY(flow_keep(f, done, w.start));
+		HEC_TRY(flow_put(f, t->text, t->bytes, origin_before(f, p, w.stop)));
 	}
-	return flow_keep(f, done, p.end);
 }
 
 static hec_status run_replace(const void *state, flow *f)
@@ -96,31 +96,30 @@ static hec_status run_replace(const void *state, flow *f)
 
 const stage_kind replace = {"Replace", load_replace, run_replace, NULL, free_text};
 
-/* The same on each token. */
+/* The same on a token. */
+static hec_status replace_in_token(const text_state *t, pattern_work **work, const char *text,
+                                   size_t begin, size_t end, string_list *to)
+{
+	size_t done = begin;
+	for (pattern_walk w = {.from = begin}; begin < end; done = w.stop) {
+		HEC_TRY(pattern_next(&t->pattern, work, text, begin, end, &w));
+		if (!w.found)
+			break;
+		HEC_TRY(string_put(to, text + done, w.start - done));
+		HEC_TRY(string_put(to, t->text, t->bytes));
+	}
+	HEC_TRY(string_put(to, text + done, end - done));
+	return string_close(to);
+}
+
 static hec_status replace_in_tokens(const void *state, strings *s)
 {
-	const text_state *t = state;
 	pattern_work *work = NULL;
 	hec_status status = HEC_OK;
 	strings_start(s);
-	for (size_t i = 0; i < s->now.n && status == HEC_OK; i++) {
-		size_t begin = string_begin(&s->now, i), end = s->now.end[i], done = begin;
-		for (size_t from = begin, start, stop; from < end && status == HEC_OK;) {
-			status = pattern_find(&t->pattern, &work, s->now.bytes, begin, end, from,
-			                      &start, &stop);
-			if (status != HEC_OK || stop == 0)
-				break;
-			status = string_put(&s->next, s->now.bytes + done, start - done);
-			if (status == HEC_OK && stop > start)
-				status = string_put(&s->next, t->text, t->bytes);
-			done = stop;
-			from = stop > start ? stop : stop + utf8_length(s->now.bytes[stop]);
-		}
-		if (status == HEC_OK)
-			status = string_put(&s->next, s->now.bytes + done, end - done);
-		if (status == HEC_OK)
-			status = string_close(&s->next);
-	}
+	for (size_t i = 0; i < s->now.n && status == HEC_OK; i++)
+		status = replace_in_token(state, &work, s->now.bytes, string_begin(&s->now, i),
+		                          s->now.end[i], &s->next);
 	pattern_work_free(work);
 	strings_swap(s);
 	return status;

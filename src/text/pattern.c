@@ -190,7 +190,7 @@ void pattern_free(pattern *p)
 
 static const char *find_plain(const char *text, size_t n, const char *what, size_t bytes)
 {
-	while (n >= bytes && bytes > 0) {
+	while (n >= bytes) {
 		const char *at = memchr(text, what[0], n - bytes + 1);
 		if (!at)
 			return NULL;
@@ -203,10 +203,10 @@ static const char *find_plain(const char *text, size_t n, const char *what, size
 }
 
 static hec_status find_code(const pattern *p, pattern_work **work, const char *text, size_t begin,
-                            size_t end, size_t from, size_t *start, size_t *stop)
+                            size_t end, pattern_walk *w)
 {
 	HEC_TRY(work_make(work));
-	int n = pcre2_match(p->code, (PCRE2_SPTR)(text + begin), end - begin, from - begin,
+	int n = pcre2_match(p->code, (PCRE2_SPTR)(text + begin), end - begin, w->from - begin,
 	                    PCRE2_NO_UTF_CHECK, (*work)->data, (*work)->context);
 	if (n == PCRE2_ERROR_NOMATCH)
 		return HEC_OK;
@@ -214,35 +214,60 @@ static hec_status find_code(const pattern *p, pattern_work **work, const char *t
 		PCRE2_UCHAR why[128] = "";
 		pcre2_get_error_message(n, why, sizeof why);
 		return fail(n == PCRE2_ERROR_NOMEMORY ? HEC_ERR_MEMORY : HEC_ERR_FORMAT,
-		            "a pattern of tokenizer.json at byte %zu of a text: %s", from,
+		            "a pattern of tokenizer.json at byte %zu of a text: %s", w->from,
 		            (const char *)why);
 	}
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer((*work)->data);
 	/* \K could move the start behind the end. */
-	if (at[0] <= at[1] && at[0] + begin >= from) {
-		*start = begin + at[0];
-		*stop = begin + at[1];
+	if (at[0] <= at[1] && at[0] + begin >= w->from) {
+		w->found = true;
+		w->start = begin + at[0];
+		w->stop = begin + at[1];
 	}
 	return HEC_OK;
 }
 
-hec_status pattern_find(const pattern *p, pattern_work **work, const char *text, size_t begin,
-                        size_t end, size_t from, size_t *start, size_t *stop)
+/* The first match at or after w->from. */
+static hec_status find(const pattern *p, pattern_work **work, const char *text, size_t begin,
+                       size_t end, pattern_walk *w)
 {
-	*stop = 0;
+	w->found = false;
+	if (p->code)
+		return find_code(p, work, text, begin, end, w);
 	if (p->rule) {
-		if (from < end) {
-			*start = from;
-			*stop = word_end(p->rule, text, from, end);
-		}
+		w->found = w->from < end;
+		w->start = w->from;
+		w->stop = w->found ? word_end(p->rule, text, w->from, end) : end;
 		return HEC_OK;
 	}
-	if (p->code)
-		return find_code(p, work, text, begin, end, from, start, stop);
-	const char *at = find_plain(text + from, end - from, p->plain, p->plain_bytes);
+	const char *at =
+		p->plain_bytes ? find_plain(text + w->from, end - w->from, p->plain, p->plain_bytes)
+			       : text + w->from; /* nothing is everywhere */
 	if (at) {
-		*start = (size_t)(at - text);
-		*stop = *start + p->plain_bytes;
+		w->found = true;
+		w->start = (size_t)(at - text);
+		w->stop = w->start + p->plain_bytes;
 	}
 	return HEC_OK;
+}
+
+hec_status pattern_next(const pattern *p, pattern_work **work, const char *text, size_t begin,
+                        size_t end, pattern_walk *w)
+{
+	bool again = w->found;
+	size_t last = w->stop;
+	for (;;) {
+		HEC_TRY(find(p, work, text, begin, end, w));
+		if (!w->found)
+			return HEC_OK;
+		/* An empty match just behind the one before does not count: on by a character. */
+		if (w->stop > w->start || !again || w->stop != last) {
+			w->from = w->stop;
+			return HEC_OK;
+		}
+		w->found = w->from < end;
+		if (!w->found)
+			return HEC_OK;
+		w->from += utf8_length(text[w->from]);
+	}
 }

@@ -24,9 +24,15 @@ void pattern_free(pattern *p);
 typedef struct pattern_work pattern_work;
 void pattern_work_free(pattern_work *w); /* takes NULL */
 
-/* The first match at or after `from` in bytes begin … end − 1 of text, which are all that it sees.
- * *stop 0: none. *work is made when first needed. */
-hec_status pattern_find(const pattern *p, pattern_work **work, const char *text, size_t begin,
-                        size_t end, size_t from, size_t *start, size_t *stop);
+/* Going through the matches in bytes begin … end − 1 of text, which are all that it sees. Starts with
+ * from = begin and all else 0. */
+typedef struct pattern_walk {
+	size_t from;        /* where to look on */
+	size_t start, stop; /* of the match; they are equal where it is empty */
+	bool found;         /* false: there are no more */
+} pattern_walk;
+/* The next match, as Oniguruma's own loop over matches gives them. *work is made when first needed. */
+hec_status pattern_next(const pattern *p, pattern_work **work, const char *text, size_t begin,
+                        size_t end, pattern_walk *w);
 
 #endif

@@ -33,24 +33,16 @@ static void free_split(void *state)
 	free(p);
 }
 
+/* An empty match is found too: it parts what is before it from what is behind. */
 static hec_status find_pattern(const void *state, flow *f, piece p)
 {
 	const split_state *s = state;
-	for (size_t from = p.begin, start, stop; from <= p.end;) {
-		HEC_TRY(pattern_find(&s->pattern, &f->pattern, f->text, p.begin, p.end, from,
-		                     &start, &stop));
-		if (stop == 0)
-			break;
-		if (stop > start)
-			HEC_TRY(split_found(f, start, stop));
-		from = stop;
-		if (stop == start) { /* an empty match: on by a character */
-			if (from >= p.end)
-				break;
-			from += utf8_length(f->text[from]);
-		}
+	for (pattern_walk w = {.from = p.begin};;) {
+		HEC_TRY(pattern_next(&s->pattern, &f->pattern, f->text, p.begin, p.end, &w));
+		if (!w.found)
+			return HEC_OK;
+		HEC_TRY(split_found(f, w.start, w.stop));
 	}
-	return HEC_OK;
 }
 
 /* A rule covers all of the text; each word is a piece. */

@@ -1,0 +1,104 @@
+/* test_tokenizer_files.c — tokenizer.json as others write it: patterns that match nothing, and files
+ * that would take more time or memory than they are worth. */
+#include <hecate/tokenizer.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids 0 … 9: whole words. */
+#define MODEL                                                                                      \
+	"\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"abc\":1,"      \
+	"\"123\":2,\"a\":3,\"b\":4,\"c\":5,\"1\":6,\"12\":7,\"3\":8,\"ab\":9}}"
+
+static hec_status parse(const char *parts, hec_tokenizer **t)
+{
+	size_t bytes = strlen(parts) + sizeof MODEL + 4;
+	char *json = malloc(bytes);
+	assert_non_null(json);
+	int n = snprintf(json, bytes, "{%s%s" MODEL "}", parts, *parts ? "," : "");
+	*t = NULL;
+	hec_status status = hec_tokenizer_parse(json, (size_t)n, NULL, 0, t);
+	free(json);
+	return status;
+}
+
+static hec_tokenizer *made_of(const char *parts)
+{
+	hec_tokenizer *t;
+	if (parse(parts, &t) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	return t;
+}
+
+/* The tokens as "id:begin-end id:begin-end …". */
+static void expect_tokens(const char *parts, const char *text, const char *wanted)
+{
+	hec_tokenizer *t = made_of(parts);
+	hec_encoding e = HEC_ENCODING_INIT;
+	char got[512] = "";
+	if (hec_tokenizer_encode(t, text, strlen(text), NULL, &e) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	for (size_t i = 0; i < e.n; i++) {
+		size_t n = strlen(got);
+		snprintf(got + n, sizeof got - n, "%s%d:%zu-%zu", i ? " " : "", (int)e.ids[i],
+		         e.offsets[i].begin, e.offsets[i].end);
+	}
+	if (strcmp(got, wanted) != 0)
+		fail_msg("%s on \"%s\": %s, not %s", parts, text, got, wanted);
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
+/* ---- empty matches ---- */
+
+#define SPLIT(pattern, behavior)                                                                   \
+	"\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":" pattern ",\"behavior\":\"" behavior   \
+	"\",\"invert\":false}"
+
+static void an_empty_match_parts_the_text(void **state)
+{
+	(void)state;
+	expect_tokens(SPLIT("{\"Regex\":\"(?=1)\"}", "Isolated"), "abc123", "1:0-3 2:3-6");
+	expect_tokens(SPLIT("{\"Regex\":\"(?=1)\"}", "Removed"), "123abc", "0:0-6");
+	expect_tokens(SPLIT("{\"Regex\":\"[0-9]*\"}", "Isolated"), "abc123",
+	              "3:0-1 4:1-2 5:2-3 2:3-6");
+	expect_tokens(SPLIT("{\"Regex\":\"[0-9]*\"}", "MergedWithPrevious"), "abc123",
+	              "3:0-1 4:1-2 0:2-6");
+	expect_tokens(SPLIT("{\"Regex\":\"[0-9]*\"}", "Removed"), "a1b12c", "3:0-1 4:2-3 5:5-6");
+	expect_tokens(SPLIT("{\"String\":\"\"}", "Isolated"), "abc", "3:0-1 4:1-2 5:2-3");
+}
+
+static void an_empty_match_is_replaced(void **state)
+{
+	(void)state;
+#define INSERT(pattern)                                                                            \
+	"\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"" pattern                   \
+	"\"},\"content\":\"b\"}," SPLIT("{\"Regex\":\".\"}", "Isolated")
+	expect_tokens(INSERT("(?=b)"), "abc", "3:0-1 4:0-1 4:1-2 5:2-3");
+	expect_tokens(INSERT("1?"), "ac1", "4:0-0 3:0-1 4:0-1 5:1-2 4:2-3");
+	hec_tokenizer *t = made_of("\"decoder\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":"
+	                           "\"x*\"},\"content\":\"-\"}");
+	char *text;
+	static const int32_t ids[] = {1, 3};
+	assert_int_equal(hec_tokenizer_decode(t, ids, 2, false, &text, NULL), HEC_OK);
+	assert_string_equal(text, "-a-b-c--a-");
+	free(text);
+	hec_tokenizer_destroy(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_match_parts_the_text),
+		cmocka_unit_test(an_empty_match_is_replaced),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
