@@ -94,11 +94,86 @@ static void an_empty_match_is_replaced(void **state)
 	hec_tokenizer_destroy(t);
 }
 
+/* ---- small files that ask for much ---- */
+
+static void expect_refused(const char *parts, const char *why)
+{
+	hec_tokenizer *t;
+	assert_int_equal(parse(parts, &t), HEC_ERR_FORMAT);
+	if (!strstr(hec_error_message(), why))
+		fail_msg("\"%s\" does not say \"%s\"", hec_error_message(), why);
+}
+
+/* before, part, …, part (n times), after: for free(). */
+static char *repeated(const char *before, const char *part, size_t n, const char *after)
+{
+	size_t each = strlen(part) + 1;
+	char *text = malloc(strlen(before) + n * each + strlen(after) + 1), *to;
+	assert_non_null(text);
+	to = text + sprintf(text, "%s", before);
+	for (size_t i = 0; i < n; i++)
+		to += sprintf(to, "%s%s", i ? "," : "", part);
+	strcpy(to, after);
+	return text;
+}
+
+#define TWICE "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}"
+#define ADDED "\"added_tokens\":[{\"id\":10,\"content\":\"xa\",\"normalized\":true}]"
+
+static void a_text_does_not_grow_without_end(void **state)
+{
+	(void)state;
+	hec_encoding e = HEC_ENCODING_INIT;
+	char *text = NULL;
+	static const int32_t ids[] = {3};
+	char *parts = repeated("\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[", TWICE, 40,
+	                       "]}");
+	hec_tokenizer *t = made_of(parts);
+	assert_int_equal(hec_tokenizer_encode(t, "a", 1, NULL, &e), HEC_ERR_FORMAT);
+	assert_int_equal(hec_tokenizer_encode(t, "1", 1, NULL, &e), HEC_OK);
+	assert_int_equal(e.n, 1);
+	hec_tokenizer_destroy(t);
+	free(parts);
+	parts = repeated("\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[", TWICE, 40,
+	                 "]}," ADDED);
+	expect_refused(parts, "an added token of 2 bytes");
+	free(parts);
+	parts = repeated("\"decoder\":{\"type\":\"Sequence\",\"decoders\":[", TWICE, 40, "]}");
+	t = made_of(parts);
+	assert_int_equal(hec_tokenizer_decode(t, ids, 1, false, &text, NULL), HEC_ERR_FORMAT);
+	assert_null(text);
+	hec_tokenizer_destroy(t);
+	free(parts);
+	hec_encoding_free(&e);
+}
+
+static void many_parts_and_long_templates_are_refused(void **state)
+{
+	(void)state;
+	char *parts = repeated("\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[",
+	                       "{\"type\":\"NFC\"}", 2000, "]}");
+	expect_refused(parts, "more than 1024 parts");
+	free(parts);
+	char *ids = repeated("],\"pair\":[],\"special_tokens\":{\"s\":{\"id\":\"s\",\"ids\":[", "1",
+	                     500, "],\"tokens\":[\"s\"]}}}");
+	parts = repeated("\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[",
+	                 "{\"SpecialToken\":{\"id\":\"s\",\"type_id\":0}}", 500, ids);
+	expect_refused(parts, "more than 4096 ids");
+	free(parts);
+	parts = repeated("\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[",
+	                 "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}", 17, ids);
+	expect_refused(parts, "more than 16 times");
+	free(parts);
+	free(ids);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_match_parts_the_text),
 		cmocka_unit_test(an_empty_match_is_replaced),
+		cmocka_unit_test(a_text_does_not_grow_without_end),
+		cmocka_unit_test(many_parts_and_long_templates_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,9 @@
 #include "text/utf8.h"
 
 #define TOKEN_MOST 1024 /* bytes of an added token */
+/* What normalizers may make of one, and of all together by 4 times and so much. */
+#define NORMAL_TIMES 16
+#define NORMAL_PLUS ((size_t)16 << 10)
 
 /* The longest token at a place; its end in *stop. −1: none. */
 static int32_t longest(const byte_tree *t, const char *text, size_t at, size_t end, size_t *stop)
@@ -92,42 +95,73 @@ hec_status added_load(const json_scope *root, const vocab *model, added *a)
 }
 
 /* The name as the normalizers make it, where it is searched in normalized text. */
-static hec_status add_normalized(added *a, const stages *normalizers, flow *f, int32_t token)
+static hec_status normalize(const char *name, size_t bytes, const stages *normalizers, flow *f,
+                            string_list *to)
 {
-	size_t bytes;
-	const char *name = vocab_token(&a->names, a->at[token].id, &bytes);
 	HEC_TRY(flow_begin(f, name, bytes));
-	HEC_TRY(stages_run(normalizers, f));
-	if (a->normal.nodes + f->bytes > a->normal.capacity)
-		return fail(HEC_ERR_FORMAT,
-		            "tokenizer.json: an added token of %zu bytes has %zu when normalized",
-		            bytes, f->bytes);
-	if (f->bytes > 0)
-		byte_tree_add(&a->normal, f->text, f->bytes, token);
+	f->most = NORMAL_TIMES * bytes + NORMAL_PLUS;
+	hec_status status = stages_run(normalizers, f);
+	if (status == HEC_OK)
+		status = string_put(to, f->text, f->bytes);
+	if (status != HEC_OK)
+		return fail_in(status, "an added token of %zu bytes", bytes);
+	return string_close(to);
+}
+
+/* The names that are searched in normalized text, in the order of the tokens. */
+static hec_status normalize_all(const added *a, const stages *normalizers, string_list *to)
+{
+	flow f = {0};
+	hec_status status = HEC_OK;
+	to->most = NORMAL_PLUS;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->at[i].normalized) {
+			size_t bytes;
+			vocab_token(&a->names, a->at[i].id, &bytes);
+			to->most += 4 * bytes;
+		}
+	for (size_t i = 0; i < a->n && status == HEC_OK; i++) {
+		size_t bytes;
+		const char *name = vocab_token(&a->names, a->at[i].id, &bytes);
+		if (a->at[i].normalized)
+			status = normalize(name, bytes, normalizers, &f, to);
+	}
+	flow_free(&f);
+	return status;
+}
+
+static hec_status build(added *a, const string_list *normal)
+{
+	size_t given = 0, k = 0;
+	for (size_t i = 0; i < a->n; i++) {
+		size_t bytes;
+		vocab_token(&a->names, a->at[i].id, &bytes);
+		given += a->at[i].normalized ? 0 : bytes;
+	}
+	HEC_TRY(byte_tree_init(&a->given, given));
+	HEC_TRY(byte_tree_init(&a->normal, normal->used));
+	for (size_t i = 0; i < a->n; i++) {
+		size_t bytes, begin;
+		const char *name = vocab_token(&a->names, a->at[i].id, &bytes);
+		if (!a->at[i].normalized) {
+			byte_tree_add(&a->given, name, bytes, (int32_t)i);
+			continue;
+		}
+		begin = string_begin(normal, k);
+		bytes = normal->end[k++] - begin;
+		if (bytes > 0)
+			byte_tree_add(&a->normal, normal->bytes + begin, bytes, (int32_t)i);
+	}
 	return HEC_OK;
 }
 
 hec_status added_prepare(added *a, const stages *normalizers)
 {
-	size_t given = 0, normal = 0;
-	for (size_t i = 0; i < a->n; i++) {
-		size_t bytes;
-		vocab_token(&a->names, a->at[i].id, &bytes);
-		*(a->at[i].normalized ? &normal : &given) += bytes;
-	}
-	HEC_TRY(byte_tree_init(&a->given, given));
-	HEC_TRY(byte_tree_init(&a->normal, normal ? 4 * normal + 64 * a->n : 0));
-	flow f = {0};
-	hec_status status = HEC_OK;
-	for (size_t i = 0; i < a->n && status == HEC_OK; i++) {
-		size_t bytes;
-		const char *name = vocab_token(&a->names, a->at[i].id, &bytes);
-		if (a->at[i].normalized)
-			status = add_normalized(a, normalizers, &f, (int32_t)i);
-		else
-			byte_tree_add(&a->given, name, bytes, (int32_t)i);
-	}
-	flow_free(&f);
+	strings s = {0};
+	hec_status status = normalize_all(a, normalizers, &s.now);
+	if (status == HEC_OK)
+		status = build(a, &s.now);
+	strings_free(&s);
 	return status;
 }
 

@@ -4,6 +4,11 @@
 
 #include "text/tokenizer.h"
 
+/* Decoders may make a text longer by so much: a file of many that each double it would fill any
+ * memory. */
+#define DECODE_TIMES 64
+#define DECODE_PLUS ((size_t)1 << 20)
+
 static hec_status put_tokens(const hec_tokenizer *t, const int32_t *ids, size_t n,
                              bool skip_special, strings *s)
 {
@@ -38,10 +43,12 @@ static hec_status with_spaces(strings *s)
 static hec_status decode(const hec_tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
                          strings *s)
 {
+	s->now.most = s->next.most = SIZE_MAX / 2; /* of what is asked for */
 	/* Both lists have memory from the start: no decoder meets a text that is nowhere. */
 	HEC_TRY(string_put(&s->now, "", 0));
 	HEC_TRY(string_put(&s->next, "", 0));
 	HEC_TRY(put_tokens(t, ids, n, skip_special, s));
+	s->now.most = s->next.most = DECODE_TIMES * s->now.used + DECODE_PLUS;
 	if (t->decoders.n == 0)
 		HEC_TRY(with_spaces(s));
 	HEC_TRY(stages_decode(&t->decoders, s));

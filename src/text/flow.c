@@ -36,6 +36,9 @@ hec_status flow_begin(flow *f, const char *given, size_t bytes)
 		            FLOW_MOST);
 	f->given = f->text = given;
 	f->given_bytes = f->bytes = bytes;
+	f->most = FLOW_TIMES * bytes + FLOW_PLUS;
+	if (f->most > INT32_MAX)
+		f->most = INT32_MAX;
 	f->from = NULL;
 	f->now.n = 0;
 	return bytes ? add(&f->now, 0, bytes, -1) : HEC_OK;
@@ -64,13 +67,22 @@ hec_status flow_cut(flow *f, flow_cut_fn *cut, const void *state)
 	return HEC_OK;
 }
 
+/* Room for n more bytes of new text. */
+static hec_status make_room(flow *f, size_t n)
+{
+	buffer *b = &f->older;
+	if (n > f->most || b->n > f->most - n)
+		return fail(HEC_ERR_FORMAT,
+		            "tokenizer.json: a text of %zu bytes becomes more than %zu on its way",
+		            f->given_bytes, f->most);
+	HEC_TRY(GROW(&b->bytes, &b->bytes_capacity, b->n + n));
+	return GROW(&b->from, &b->from_capacity, b->n + n);
+}
+
 hec_status flow_put(flow *f, const char *bytes, size_t n, origin from)
 {
 	buffer *b = &f->older;
-	if (b->n + n > UINT32_MAX)
-		return fail(HEC_ERR_ARGUMENT, "a text grew beyond %u bytes on its way", UINT32_MAX);
-	HEC_TRY(GROW(&b->bytes, &b->bytes_capacity, b->n + n));
-	HEC_TRY(GROW(&b->from, &b->from_capacity, b->n + n));
+	HEC_TRY(make_room(f, n));
 	for (size_t i = 0; i < n; i++) {
 		b->bytes[b->n + i] = bytes[i];
 		b->from[b->n + i] = from;
@@ -96,10 +108,7 @@ hec_status flow_keep(flow *f, size_t begin, size_t end)
 	size_t n = end - begin;
 	if (n == 0)
 		return HEC_OK;
-	if (b->n + n > UINT32_MAX)
-		return fail(HEC_ERR_ARGUMENT, "a text grew beyond %u bytes on its way", UINT32_MAX);
-	HEC_TRY(GROW(&b->bytes, &b->bytes_capacity, b->n + n));
-	HEC_TRY(GROW(&b->from, &b->from_capacity, b->n + n));
+	HEC_TRY(make_room(f, n));
 	memcpy(b->bytes + b->n, f->text + begin, n);
 	if (f->from)
 		memcpy(b->from + b->n, f->from + begin, n * sizeof *b->from);

@@ -12,6 +12,10 @@
 #include "base/status.h"
 
 #define FLOW_MOST ((size_t)1 << 30) /* bytes of one text: positions fit 32 bits in any stage */
+/* Normalizers may make it longer, by so much: compatibility forms have up to 11 times the bytes, and
+ * ByteLevel twice those. A file of many that each double the text would fill any memory. */
+#define FLOW_TIMES 64
+#define FLOW_PLUS ((size_t)1 << 20)
 
 typedef struct origin {
 	uint32_t begin, end; /* bytes of the given text */
@@ -39,6 +43,7 @@ typedef struct flow {
 	const char *text;   /* the given text, or the newest buffer's */
 	const origin *from; /* [bytes]; NULL while text is what was given */
 	size_t bytes;
+	size_t most; /* bytes that it may have on its way */
 	pieces now, next;
 	buffer newest, older;
 	pieces found;                 /* while pieces are cut: what was found in one of them */

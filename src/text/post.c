@@ -14,6 +14,8 @@
 #include "text/utf8.h"
 
 #define NESTED_MOST 8
+#define ITEMS_MOST 4096 /* of a template: a name can stand for many ids, and many times */
+#define TEXTS_MOST 16   /* times that a template names a text */
 
 void post_free(post *p)
 {
@@ -24,6 +26,12 @@ void post_free(post *p)
 
 static hec_status put(post_template *t, int32_t id, int32_t sequence, int64_t type_id)
 {
+	t->texts += id < 0;
+	if (t->n == ITEMS_MOST || t->texts > TEXTS_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            "tokenizer.json: a template of the post_processor has more than %d "
+		            "ids, or names a text more than %d times",
+		            ITEMS_MOST, TEXTS_MOST);
 	HEC_TRY(GROW(&t->at, &t->capacity, t->n + 1));
 	t->at[t->n++] = (post_item){id, sequence, (int32_t)type_id};
 	return HEC_OK;
@@ -76,7 +84,7 @@ static hec_status load_list(const json_scope *s, const char *key, post_template 
 {
 	json_t *list, *value;
 	size_t i;
-	to->n = 0;
+	to->n = to->texts = 0;
 	HEC_TRY(json_need_array(s, key, &list));
 	json_array_foreach(list, i, value)
 	{
@@ -117,7 +125,7 @@ static hec_status load_around(const json_scope *s, post *p, bool roberta)
 	int32_t cls, sep;
 	HEC_TRY(load_named(s, "cls", &cls));
 	HEC_TRY(load_named(s, "sep", &sep));
-	p->single.n = p->pair.n = 0;
+	p->single.n = p->single.texts = p->pair.n = p->pair.texts = 0;
 	for (int i = 0; i < 2; i++) {
 		post_template *t = i ? &p->pair : &p->single;
 		HEC_TRY(put(t, cls, 0, 0));

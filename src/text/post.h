@@ -23,6 +23,7 @@ typedef struct post_item {
 typedef struct post_template {
 	post_item *at;
 	size_t n, capacity;
+	size_t texts; /* of them are texts */
 } post_template;
 
 typedef struct post {

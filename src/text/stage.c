@@ -9,6 +9,7 @@
 #include "text/grow.h"
 
 #define NESTED_MOST 8
+#define STAGES_MOST 1024 /* each goes over every text */
 
 static const stage_kind *const normalizers[] = {&nfc,
                                                 &nfd,
@@ -69,6 +70,9 @@ static hec_status load_one(const json_scope *s, stage_sort sort, const char *typ
 	for (const stage_kind *const *k = sorts[sort].kinds; *k; k++) {
 		if (strcmp((*k)->type, type) != 0)
 			continue;
+		if (out->n == STAGES_MOST)
+			return fail(HEC_ERR_FORMAT, "%s: '%s' has more than %d parts", s->file,
+			            sorts[sort].key, STAGES_MOST);
 		HEC_TRY(GROW(&out->at, &out->capacity, out->n + 1));
 		stage *made = &out->at[out->n++];
 		*made = (stage){*k, NULL};

@@ -18,6 +18,10 @@ void strings_free(strings *s)
 
 hec_status string_put(string_list *l, const char *bytes, size_t n)
 {
+	if (n > l->most || l->used > l->most - n)
+		return fail(HEC_ERR_FORMAT,
+		            "tokenizer.json: the decoders make a text of more than %zu bytes",
+		            l->most);
 	HEC_TRY(GROW(&l->bytes, &l->bytes_capacity, l->used + n + 1));
 	if (n > 0)
 		memcpy(l->bytes + l->used, bytes, n);

@@ -7,6 +7,7 @@
 typedef struct string_list {
 	char *bytes;
 	size_t used, bytes_capacity;
+	size_t most; /* bytes that it may have */
 	size_t *end; /* [n] where each string ends; it begins where the one before ends */
 	size_t n, end_capacity;
 } string_list;
