@@ -94,6 +94,21 @@ static void an_empty_match_is_replaced(void **state)
 	hec_tokenizer_destroy(t);
 }
 
+static void a_pattern_goes_through_a_long_word(void **state)
+{
+	(void)state;
+	hec_tokenizer *t = made_of(SPLIT("{\"Regex\":\"(?:\\\\p{L}\\\\p{M}*)+\"}", "Isolated"));
+	hec_encoding e = HEC_ENCODING_INIT;
+	static char text[200000];
+	memset(text, 'a', sizeof text);
+	if (hec_tokenizer_encode(t, text, sizeof text, NULL, &e) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	assert_int_equal(e.n, 1);
+	assert_int_equal(e.offsets[0].end, sizeof text);
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
 /* ---- small files that ask for much ---- */
 
 static void expect_refused(const char *parts, const char *why)
@@ -172,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_match_parts_the_text),
 		cmocka_unit_test(an_empty_match_is_replaced),
+		cmocka_unit_test(a_pattern_goes_through_a_long_word),
 		cmocka_unit_test(a_text_does_not_grow_without_end),
 		cmocka_unit_test(many_parts_and_long_templates_are_refused),
 	};

@@ -13,13 +13,18 @@
 #define MATCH_LIMIT 10000000 /* steps of one match */
 #define DEPTH_LIMIT 100000
 #define HEAP_LIMIT (64 * 1024) /* KiB */
-#define EXPRESSION_MOST 65536  /* bytes */
+/* Compiled code goes back through a group of a long run on a stack of its own, bytes; PCRE2's own of
+ * 32 KiB is enough for a thousand characters or two. */
+#define STACK_FIRST ((size_t)32 << 10)
+#define STACK_MOST ((size_t)64 << 20)
+#define EXPRESSION_MOST 65536 /* bytes */
 /* \w as Oniguruma has it; PCRE2 10.42 knows neither marks nor these six numbers as words. */
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 
 struct pattern_work {
 	pcre2_match_data *data;
 	pcre2_match_context *context;
+	pcre2_jit_stack *stack; /* or NULL, where there is no compiler for this machine */
 };
 
 void pattern_work_free(pattern_work *w)
@@ -28,6 +33,7 @@ void pattern_work_free(pattern_work *w)
 		return;
 	pcre2_match_data_free(w->data);
 	pcre2_match_context_free(w->context);
+	pcre2_jit_stack_free(w->stack);
 	free(w);
 }
 
@@ -47,6 +53,9 @@ static hec_status work_make(pattern_work **out)
 	pcre2_set_match_limit(w->context, MATCH_LIMIT);
 	pcre2_set_depth_limit(w->context, DEPTH_LIMIT);
 	pcre2_set_heap_limit(w->context, HEAP_LIMIT);
+	w->stack = pcre2_jit_stack_create(STACK_FIRST, STACK_MOST, NULL);
+	if (w->stack)
+		pcre2_jit_stack_assign(w->context, NULL, w->stack);
 	*out = w;
 	return HEC_OK;
 }
