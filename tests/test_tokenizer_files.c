@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Ids 0 … 9: whole words. */
 #define MODEL                                                                                      \
@@ -182,6 +183,37 @@ static void many_parts_and_long_templates_are_refused(void **state)
 	free(ids);
 }
 
+/* A token as long as words may be, of which only the last character is missing in the text. */
+static void long_pieces_do_not_slow_words_down(void **state)
+{
+	(void)state;
+	enum { CHARS = 4096 };
+	static char piece[4 * CHARS], json[4 * CHARS + 512], text[4 * CHARS + 1];
+	for (int i = 0; i < CHARS; i++)
+		memcpy(text + 4 * i, "\xf0\x9f\x98\x80", 5);
+	memcpy(piece, text, 4 * (CHARS - 2));
+	int n = snprintf(json, sizeof json,
+	                 "{\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"?\","
+	                 "\"max_input_chars_per_word\":%d,\"continuing_subword_prefix\":\"##\","
+	                 "\"vocab\":{\"?\":0,\"%.4s\":1,\"##%.4s\":2,\"##%.8s\":3,\"##\":4,"
+	                 "\"%sx\":5}}}",
+	                 CHARS, text, text, text, piece);
+	hec_tokenizer *t = NULL;
+	hec_encoding e = HEC_ENCODING_INIT;
+	if (hec_tokenizer_parse(json, (size_t)n, NULL, 0, &t) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	clock_t began = clock();
+	if (hec_tokenizer_encode(t, text, sizeof text - 1, NULL, &e) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 2);
+	assert_int_equal(e.n, 1 + (CHARS - 1) / 2 + (CHARS - 1) % 2);
+	assert_int_equal(e.ids[0], 1);
+	assert_int_equal(e.ids[1], 3);
+	assert_int_equal(e.ids[e.n - 1], 2);
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +222,7 @@ int main(void)
 		cmocka_unit_test(a_pattern_goes_through_a_long_word),
 		cmocka_unit_test(a_text_does_not_grow_without_end),
 		cmocka_unit_test(many_parts_and_long_templates_are_refused),
+		cmocka_unit_test(long_pieces_do_not_slow_words_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

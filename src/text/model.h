@@ -23,7 +23,8 @@ typedef struct wordpiece {
 	char *prefix;
 	size_t prefix_bytes, longest; /* longest: bytes of a token of the vocabulary */
 	int64_t most_chars;
-	int32_t unk; /* or VOCAB_NONE */
+	byte_tree tree; /* of the tokens, where the longest is long; else without nodes */
+	int32_t unk;    /* or VOCAB_NONE */
 } wordpiece;
 
 struct model;

@@ -9,6 +9,10 @@
 
 /* ---- WordPiece ---- */
 
+/* Looking pieces up from the longest down costs the square of the longest at each place: beyond so
+ * many bytes a tree is walked instead. Words (and tokens) of a language stay far below. */
+#define LONG 256
+
 static hec_status copy_text(const json_scope *s, const char *key, const char *usual, char **out)
 {
 	const char *text = usual;
@@ -29,6 +33,17 @@ static hec_status load_unk(const json_scope *s, const vocab *v, const char *usua
 	return HEC_OK;
 }
 
+static hec_status plant(const vocab *v, size_t most, size_t bytes, byte_tree *tree)
+{
+	HEC_TRY(byte_tree_init(tree, bytes));
+	for (size_t i = 0; i < v->n; i++) {
+		const struct vocab_entry *e = &v->entries[i];
+		if (e->size > 0 && e->size <= most)
+			byte_tree_add(tree, v->text + e->at, e->size, e->id);
+	}
+	return HEC_OK;
+}
+
 static hec_status load_wordpiece(const json_scope *s, model *m)
 {
 	wordpiece *w = &m->wordpiece;
@@ -38,10 +53,15 @@ static hec_status load_wordpiece(const json_scope *s, model *m)
 	HEC_TRY(json_want_int(s, "max_input_chars_per_word", 0, 4096, &w->most_chars));
 	HEC_TRY(copy_text(s, "continuing_subword_prefix", "##", &w->prefix));
 	w->prefix_bytes = strlen(w->prefix);
-	for (size_t i = 0; i < m->vocab->n; i++)
-		if (m->vocab->entries[i].size > w->longest)
-			w->longest = m->vocab->entries[i].size;
-	return HEC_OK;
+	/* Longer ones than a word can be are never found. */
+	size_t most = w->prefix_bytes + UTF8_MOST * (size_t)w->most_chars, bytes = 0;
+	for (size_t i = 0; i < m->vocab->n; i++) {
+		size_t n = m->vocab->entries[i].size;
+		bytes += n <= most ? n : 0;
+		if (n <= most && n > w->longest)
+			w->longest = n;
+	}
+	return w->longest > LONG ? plant(m->vocab, most, bytes, &w->tree) : HEC_OK;
 }
 
 static hec_status unknown(const wordpiece *w, size_t begin, size_t end, tokens *out)
@@ -52,12 +72,33 @@ static hec_status unknown(const wordpiece *w, size_t begin, size_t end, tokens *
 	return tokens_add(out, w->unk, begin, end);
 }
 
+/* The same as longest_piece, by the tree. */
+static size_t longest_in_tree(const wordpiece *w, const char *text, size_t at, size_t lead,
+                              size_t end, int32_t *id)
+{
+	uint32_t node = BYTE_TREE_ROOT;
+	size_t stop = 0;
+	for (size_t i = 0; i < lead; i++)
+		if (!(node = byte_tree_step(&w->tree, node, (unsigned char)w->prefix[i])))
+			return 0;
+	while (at < end && (node = byte_tree_step(&w->tree, node, (unsigned char)text[at]))) {
+		at++;
+		if (w->tree.value[node] >= 0) {
+			*id = w->tree.value[node];
+			stop = at;
+		}
+	}
+	return stop;
+}
+
 /* The longest piece at `at`; its end, or 0. name: memory for the prefix and a word. */
 static size_t longest_piece(const model *m, const char *text, size_t begin, size_t at, size_t end,
                             char *name, int32_t *id)
 {
 	const wordpiece *w = &m->wordpiece;
 	size_t lead = at > begin ? w->prefix_bytes : 0;
+	if (w->tree.nodes > 0)
+		return longest_in_tree(w, text, at, lead, end, id);
 	if (end - at + lead > w->longest) {
 		end = at + (w->longest > lead ? w->longest - lead : 0);
 		while (end > at && utf8_continues(text[end]))
@@ -96,6 +137,7 @@ static hec_status encode_wordpiece(const model *m, const char *text, size_t begi
 static void free_wordpiece(model *m)
 {
 	free(m->wordpiece.prefix);
+	byte_tree_free(&m->wordpiece.tree);
 }
 
 const model_kind model_wordpiece = {"WordPiece", load_wordpiece, encode_wordpiece, free_wordpiece};
