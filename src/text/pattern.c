@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/quote.h"
-#include "base/size.h"
+#include "text/dialect.h"
 #include "text/utf8.h"
 
 #define MATCH_LIMIT 10000000 /* steps of one match */
@@ -18,8 +18,6 @@
 #define STACK_FIRST ((size_t)32 << 10)
 #define STACK_MOST ((size_t)64 << 20)
 #define EXPRESSION_MOST 65536 /* bytes */
-/* \w as Oniguruma has it; PCRE2 10.42 knows neither marks nor these six numbers as words. */
-#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 
 struct pattern_work {
 	pcre2_match_data *data;
@@ -60,60 +58,6 @@ static hec_status work_make(pattern_work **out)
 	return HEC_OK;
 }
 
-/* ---- what the two dialects write differently ---- */
-
-/* \h is a hexadecimal digit in Ruby's dialect. */
-static const char *other_name(char escape, bool in_class)
-{
-	if (escape == 'w')
-		return in_class ? WORD : "[" WORD "]";
-	if (escape == 'W' && !in_class)
-		return "[^" WORD "]";
-	if (escape == 'h')
-		return in_class ? "0-9a-fA-F" : "[0-9a-fA-F]";
-	return NULL;
-}
-
-/* Rewrites into `to`, which has room. False: something that PCRE2 cannot say. */
-static bool translate(const char *from, char *to)
-{
-	int depth = 0;
-	for (const char *p = from; *p; p++) {
-		if (*p == '\\' && p[1]) {
-			const char *name = other_name(p[1], depth > 0);
-			if (depth > 0 && p[1] == 'W')
-				return false;
-			if (name) {
-				strcpy(to, name);
-				to += strlen(name);
-			} else {
-				*to++ = p[0];
-				*to++ = p[1];
-			}
-			p++;
-			continue;
-		}
-		if (depth > 0 && p[0] == '&' && p[1] == '&')
-			return false; /* an intersection of classes */
-		if (*p == '[' && !(depth > 0 && p[1] == ':')) {
-			if (depth > 0)
-				return false; /* a class in a class */
-			depth++;
-			*to++ = *p;
-			if (p[1] == '^')
-				*to++ = *++p;
-			if (p[1] == ']')
-				*to++ = *++p;
-			continue;
-		}
-		if (*p == ']' && depth > 0 && !(p > from && p[-1] == ':'))
-			depth--;
-		*to++ = *p;
-	}
-	*to = '\0';
-	return true;
-}
-
 /* ---- making ---- */
 
 static hec_status compile(const char *expression, pattern *p)
@@ -123,23 +67,15 @@ static hec_status compile(const char *expression, pattern *p)
 	if (n > EXPRESSION_MOST)
 		return fail(HEC_ERR_FORMAT, "an expression of %zu bytes; at most %d are taken", n,
 		            EXPRESSION_MOST);
-	char *ours = malloc(n * (sizeof WORD + 2) + 1);
-	if (!ours)
-		return fail(HEC_ERR_MEMORY, "no memory for an expression of %zu bytes", n);
+	char *ours;
 	int error = 0;
 	PCRE2_SIZE at = 0;
-	bool good = translate(expression, ours);
+	HEC_TRY(dialect_translate(expression, &ours));
 	/* Ruby's ^ and $ are those of lines. */
-	if (good)
-		p->code = pcre2_compile((PCRE2_SPTR)ours, PCRE2_ZERO_TERMINATED,
-		                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE |
-		                                PCRE2_NEVER_BACKSLASH_C,
-		                        &error, &at, NULL);
+	p->code = pcre2_compile((PCRE2_SPTR)ours, PCRE2_ZERO_TERMINATED,
+	                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
+	                        &error, &at, NULL);
 	free(ours);
-	if (!good)
-		return fail(HEC_ERR_UNSUPPORTED,
-		            "the expression \"%s\" has classes that cannot be run here",
-		            quote(expression, name));
 	if (!p->code) {
 		PCRE2_UCHAR why[128] = "";
 		pcre2_get_error_message(error, why, sizeof why);
