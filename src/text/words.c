@@ -12,18 +12,24 @@
 
 const word_rule words_gpt2 = {CONTRACTIONS
                               " ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
-                              CLASS_LETTER, false, false};
+                              CLASS_LETTER, 0, false, false};
+#define LLAMA(numbers)                                                                             \
+	"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers                      \
+	"| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+const word_rule words_llama3 = {LLAMA("\\p{N}{1,3}"), CLASS_LETTER, 3, false, true};
+const word_rule words_qwen2 = {LLAMA("\\p{N}"), CLASS_LETTER, 1, false, true};
 const word_rule words_learned = {
 	CONTRACTIONS " ?[\\p{L}\\p{M}]+| ?\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+|\\s+(?!\\S)|\\s+",
-	CLASS_LETTER | CLASS_MARK, true, false};
+	CLASS_LETTER | CLASS_MARK, 1, false, false};
 const word_rule words_marked = {CONTRACTIONS MARK "?[\\p{L}\\p{M}]+|" MARK "?\\p{N}|" MARK
                                                   "?[^\\s\\p{L}\\p{M}\\p{N}" MARK "]+|" MARK
                                                   "|\\s+",
-                                CLASS_LETTER | CLASS_MARK, true, true};
+                                CLASS_LETTER | CLASS_MARK, 1, true, false};
 
 const word_rule *word_rule_of(const char *pattern)
 {
-	static const word_rule *const rules[] = {&words_gpt2, &words_learned, &words_marked};
+	static const word_rule *const rules[] = {&words_gpt2, &words_llama3, &words_qwen2,
+	                                         &words_learned, &words_marked};
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
 		if (strcmp(rules[i]->pattern, pattern) == 0)
 			return rules[i];
@@ -39,6 +45,19 @@ static size_t contraction(const char *text, size_t at, size_t end)
 			return at + 1 + n;
 	}
 	return 0;
+}
+
+/* The same in any case; "ſ" is an s, too. */
+static size_t contraction_in_any_case(const char *text, size_t at, size_t end)
+{
+	char tail[3] = "'";
+	size_t n = end - at < 3 ? end - at : 3, stop;
+	for (size_t i = 1; i < n; i++)
+		tail[i] = text[at + i] >= 'A' && text[at + i] <= 'Z' ? (char)(text[at + i] + 32)
+		                                                     : text[at + i];
+	if ((stop = contraction(tail, 0, n)))
+		return at + stop;
+	return n == 3 && memcmp(tail + 1, "\xc5\xbf", 2) == 0 ? at + 3 : 0;
 }
 
 static bool is_mark(const char *text, size_t at, size_t end)
@@ -66,6 +85,15 @@ static size_t run_without(const char *text, size_t at, size_t end, unsigned none
 	return at;
 }
 
+/* At most so many numbers. */
+static size_t numbers(const char *text, size_t at, size_t end, unsigned most)
+{
+	for (size_t length; most > 0 && at < end; most--, at += length)
+		if (!(class_of(utf8_get(text + at, &length)) & CLASS_NUMBER))
+			break;
+	return at;
+}
+
 /* White space up to the one before a word, which is the word's own; a single one stays alone. */
 static size_t spaces(const char *text, size_t at, size_t end)
 {
@@ -78,8 +106,54 @@ static size_t spaces(const char *text, size_t at, size_t end)
 	return stop < end && last > at ? last : stop;
 }
 
+static bool is_line_end(char c)
+{
+	return c == '\r' || c == '\n';
+}
+
+/* White space up to its last line end; 0: it has none. */
+static size_t lines(const char *text, size_t at, size_t end)
+{
+	size_t stop = 0;
+	for (size_t length; at < end; at += length) {
+		if (!(class_of(utf8_get(text + at, &length)) & CLASS_SPACE))
+			break;
+		if (is_line_end(text[at]))
+			stop = at + 1;
+	}
+	return stop;
+}
+
+static size_t line_word_end(const word_rule *rule, const char *text, size_t at, size_t end)
+{
+	const unsigned none = CLASS_LETTER | CLASS_NUMBER | CLASS_SPACE;
+	size_t length, stop = text[at] == '\'' ? contraction_in_any_case(text, at, end) : 0;
+	if (stop)
+		return stop;
+	unsigned c = class_of(utf8_get(text + at, &length));
+	if (c & CLASS_LETTER)
+		return run_of(text, at, end, CLASS_LETTER);
+	if (c & CLASS_NUMBER)
+		return numbers(text, at, end, rule->digits);
+	/* Anything else but a line end goes with the letters behind it. */
+	stop = is_line_end(text[at]) ? 0 : run_of(text, at + length, end, CLASS_LETTER);
+	if (stop > at + length)
+		return stop;
+	size_t from = text[at] == ' ' ? at + 1 : at;
+	stop = run_without(text, from, end, none, false);
+	if (stop > from) {
+		while (stop < end && is_line_end(text[stop]))
+			stop++;
+		return stop;
+	}
+	stop = lines(text, at, end);
+	return stop ? stop : spaces(text, at, end);
+}
+
 size_t word_end(const word_rule *rule, const char *text, size_t at, size_t end)
 {
+	if (rule->lines)
+		return line_word_end(rule, text, at, end);
 	if (text[at] == '\'') {
 		size_t stop = contraction(text, at, end);
 		if (stop)
@@ -97,8 +171,8 @@ size_t word_end(const word_rule *rule, const char *text, size_t at, size_t end)
 	if (c & rule->letters)
 		return run_of(text, from + length, end, rule->letters);
 	if (c & CLASS_NUMBER)
-		return rule->one_digit ? from + length
-		                       : run_of(text, from + length, end, CLASS_NUMBER);
+		return rule->digits ? numbers(text, from, end, rule->digits)
+		                    : run_of(text, from + length, end, CLASS_NUMBER);
 	if (!(c & CLASS_SPACE))
 		return run_without(text, from + length, end,
 		                   rule->letters | CLASS_NUMBER | CLASS_SPACE, rule->marked);

@@ -3,7 +3,8 @@
  *   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
  * is GPT-2's; others differ in what counts as a letter, how many digits stay together, and whether a
- * "▁" stands for the space. Tests compare each with its pattern under PCRE2. */
+ * "▁" stands for the space; Llama 3's and Qwen 2's also in what goes with a word and with a line's end
+ * (words_llama3). Tests compare each with its pattern under PCRE2. */
 #ifndef TEXT_WORDS_H
 #define TEXT_WORDS_H
 
@@ -14,11 +15,12 @@
 typedef struct word_rule {
 	const char *pattern;
 	unsigned letters; /* classes that make a word: CLASS_LETTER, or with CLASS_MARK */
-	bool one_digit;   /* each number is a word of its own */
+	unsigned digits;  /* so many numbers at most are one word; 0: any number */
 	bool marked;      /* "▁" for the space; it never stays with another */
+	bool lines;       /* as Llama 3 does it */
 } word_rule;
 
-extern const word_rule words_gpt2;
+extern const word_rule words_gpt2, words_llama3, words_qwen2;
 /* What hec_bpe_train uses: marks belong to their letters (as in Hindi), each digit is for itself. */
 extern const word_rule words_learned, words_marked;
 
