@@ -178,6 +178,29 @@ static hec_status bad_line(void *user, const char **line, size_t *bytes)
 	return HEC_OK;
 }
 
+/* A special token that comes last is not learned before: each id has one token. */
+static void what_is_special_is_not_learned(void **state)
+{
+	(void)state;
+	static const hec_special special[] = {
+		{"<unk>", "unk", false}, {"Ġthe", NULL, true}, {"ox", NULL, true}};
+	source s = {0, 20};
+	hec_bpe_train_options o = HEC_BPE_TRAIN_OPTIONS_INIT;
+	o.vocab = 500;
+	o.special = special;
+	o.specials = 3;
+	hec_tokenizer *t = NULL;
+	if (hec_bpe_train(&o, next_line, &s, &t) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	int64_t ids = hec_tokenizer_vocab(t);
+	for (int32_t i = 0; i < ids; i++)
+		if (!hec_tokenizer_token(t, i))
+			fail_msg("id %d of %lld has no token", (int)i, (long long)ids);
+	assert_int_equal(hec_tokenizer_id(t, "Ġthe"), ids - 2);
+	assert_int_equal(hec_tokenizer_id(t, "ox"), ids - 1);
+	hec_tokenizer_destroy(t);
+}
+
 static void wrong_options_and_lines_are_named(void **state)
 {
 	(void)state;
@@ -428,6 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_usual_special_tokens_are_where_marian_wants_them),
 		cmocka_unit_test(the_same_text_teaches_the_same_at_any_number_of_threads),
+		cmocka_unit_test(what_is_special_is_not_learned),
 		cmocka_unit_test(wrong_options_and_lines_are_named),
 		cmocka_unit_test(every_text_comes_back_from_bytes_as_it_was),
 		cmocka_unit_test(what_is_saved_loads_and_does_the_same),

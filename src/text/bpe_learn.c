@@ -242,6 +242,8 @@ static hec_status name_pair(learner *l, const bpe_learn_options *o, uint64_t key
 	memcpy(l->joined + a, right, b);
 	if (o->max_characters && utf8_count(l->joined, a + b) > o->max_characters)
 		return HEC_OK;
+	if (vocab_find(o->later, l->joined, a + b) != VOCAB_NONE)
+		return HEC_OK;
 	int32_t known = vocab_find(v, l->joined, a + b);
 	if (known != VOCAB_NONE) {
 		*id = known >= o->specials ? known : -1;

@@ -32,6 +32,7 @@ typedef struct bpe_learn_options {
 	int64_t min_frequency;
 	size_t max_characters; /* of a token; 0: no limit */
 	int32_t specials;      /* ids below are special tokens: no merge makes them again */
+	const vocab *later;    /* special tokens that get ids afterwards: nor these */
 	hec_status (*progress)(void *user, int64_t done, int64_t total);
 	void *user;
 } bpe_learn_options;

@@ -219,7 +219,7 @@ static hec_status add_words(const hec_bpe_train_options *o, const word_counts *w
 
 typedef struct training {
 	word_counts counts;
-	vocab vocab;
+	vocab vocab, later; /* later: special tokens that come last, by name */
 	bpe_words words;
 	bpe_merges merges;
 	char *json, *config;
@@ -247,10 +247,13 @@ static hec_status train(hec_bpe_train_options *o, hec_line_fn *next_line, void *
 	bpe_count_options count = {o->unicode, o->threads, o->progress, o->progress_user};
 	HEC_TRY(bpe_count(&count, next_line, user, &t->counts));
 	HEC_TRY(vocab_init(&t->vocab, (size_t)o->vocab));
+	HEC_TRY(vocab_init(&t->later, o->specials));
 	HEC_TRY(add_specials(o, false, &t->vocab));
+	HEC_TRY(add_specials(o, true, &t->later));
 	bpe_learn_options learn = {.min_frequency = o->min_frequency,
 	                           .max_characters = (size_t)o->max_token_length,
 	                           .specials = (int32_t)t->vocab.ids,
+	                           .later = &t->later,
 	                           .progress = report,
 	                           .user = o};
 	learn.vocab = (size_t)o->vocab - (o->specials - t->vocab.ids);
@@ -279,6 +282,7 @@ hec_status hec_bpe_train(const hec_bpe_train_options *options, hec_line_fn *next
 		status = hec_tokenizer_parse(t.json, t.json_bytes, t.config, t.config_bytes, out);
 	word_counts_free(&t.counts);
 	vocab_free(&t.vocab);
+	vocab_free(&t.later);
 	bpe_words_free(&t.words);
 	free(t.merges.at);
 	free(t.json);
