@@ -96,6 +96,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"tokenize --train %s/none --out %s/x", 1, "none"},
 		{"tokenize -m %s/none text", 1, "none"},
 		{"tokenize -m %s/model --decode 99999", 1, "99999"},
+		{"tokenize -m %s/model --decode 3,-5", 1, "below 0"},
 		{"tokenize -m %s/model \"$(printf 'a\\377')\"", 1, "byte 1 of 2"},
 		{"tokenize -m %s/model --lossy \"$(printf 'a\\377')\"", 0, NULL},
 		{"tokenize -m %s/model/tokenizer.json text", 0, NULL},
@@ -117,6 +118,15 @@ static void the_table_names_each_token(void **state)
 	assert_non_null(strstr(r.out, "</s>"));
 	assert_non_null(strstr(r.out, "7 bytes"));
 	done(&r);
+	/* A zero byte is a character like others. */
+	char command[2048];
+	snprintf(command, sizeof command,
+	         "printf 'a\\000bc\\n' | '%s' tokenize -m %s/model >%s/out", program(), folder,
+	         folder);
+	assert_int_equal(system(command), 0);
+	char *out = read_all("out");
+	assert_non_null(strstr(out, "4 bytes"));
+	free(out);
 }
 
 int main(void)

@@ -45,7 +45,7 @@ static int print_json(const settings *s)
 }
 
 /* A row for each token: its id, the token as the vocabulary writes it, and the text that it covers. */
-static int print_table(const settings *s, const char *line)
+static int print_table(const settings *s, const char *line, size_t bytes)
 {
 	const hec_encoding *e = &s->encoding;
 	text rows = {0};
@@ -67,7 +67,7 @@ static int print_table(const settings *s, const char *line)
 			         e->offsets[i].begin, e->offsets[i].end, covered);
 		text_add(&rows, "\n");
 	}
-	printf("%s%zu tokens, %zu bytes\n\n", rows.data ? rows.data : "", e->n, strlen(line));
+	printf("%s%zu tokens, %zu bytes\n\n", rows.data ? rows.data : "", e->n, bytes);
 	text_free(&rows);
 	return EXIT_DONE;
 }
@@ -79,25 +79,28 @@ static int encode_one(const command *self, settings *s, const char *line, size_t
 	o.no_special = s->no_special;
 	if (hec_tokenizer_encode(s->tokenizer, line, bytes, &o, &s->encoding) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
-	return s->json ? print_json(s) : print_table(s, line);
+	return s->json ? print_json(s) : print_table(s, line, bytes);
 }
 
 /* ---- ids to text ---- */
 
-/* Whole numbers with anything but digits between them. */
-static bool read_ids(const char *line, int32_t **ids, size_t *n)
+/* Whole numbers with anything but digits and minus signs between them. Returns what is wrong. */
+static const char *read_ids(const char *line, int32_t **ids, size_t *n)
 {
 	size_t most = strlen(line) / 2 + 1;
+	const char *first = line;
 	*n = 0;
 	*ids = malloc(most * sizeof **ids);
 	while (*ids && *(line += strcspn(line, "0123456789"))) {
 		size_t digits = strspn(line, "0123456789");
 		if (digits > 9)
-			return false;
+			return "an id of more than nine digits";
+		if (line > first && line[-1] == '-')
+			return "an id below 0";
 		(*ids)[(*n)++] = (int32_t)strtol(line, NULL, 10);
 		line += digits;
 	}
-	return *ids != NULL;
+	return *ids ? NULL : "no memory for the ids";
 }
 
 static int print_text(const settings *s, const char *decoded, size_t bytes)
@@ -120,8 +123,9 @@ static int decode_one(const command *self, settings *s, const char *line)
 	size_t n, bytes;
 	char *decoded = NULL;
 	int code;
-	if (!read_ids(line, &ids, &n))
-		code = command_failed(self, "an id of more than nine digits, or no memory");
+	const char *wrong = read_ids(line, &ids, &n);
+	if (wrong)
+		code = command_failed(self, "%s", wrong);
 	else if (hec_tokenizer_decode(s->tokenizer, ids, n, s->no_special, &decoded, &bytes) !=
 	         HEC_OK)
 		code = command_failed(self, "%s", hec_error_message());
