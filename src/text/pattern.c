@@ -22,7 +22,7 @@
 struct pattern_work {
 	pcre2_match_data *data;
 	pcre2_match_context *context;
-	pcre2_jit_stack *stack; /* or NULL, where there is no compiler for this machine */
+	pcre2_jit_stack *stack; /* NULL: there is no compiler for this machine */
 };
 
 void pattern_work_free(pattern_work *w)
@@ -39,21 +39,22 @@ static hec_status work_make(pattern_work **out)
 {
 	if (*out)
 		return HEC_OK;
+	uint32_t compiler = 0;
 	pattern_work *w = calloc(1, sizeof *w);
 	if (w) {
 		w->data = pcre2_match_data_create(1, NULL);
 		w->context = pcre2_match_context_create(NULL);
+		(void)pcre2_config(PCRE2_CONFIG_JIT, &compiler);
+		w->stack = compiler ? pcre2_jit_stack_create(STACK_FIRST, STACK_MOST, NULL) : NULL;
 	}
-	if (!w || !w->data || !w->context) {
+	if (!w || !w->data || !w->context || (compiler && !w->stack)) {
 		pattern_work_free(w);
 		return fail(HEC_ERR_MEMORY, "no memory to match patterns with");
 	}
 	pcre2_set_match_limit(w->context, MATCH_LIMIT);
 	pcre2_set_depth_limit(w->context, DEPTH_LIMIT);
 	pcre2_set_heap_limit(w->context, HEAP_LIMIT);
-	w->stack = pcre2_jit_stack_create(STACK_FIRST, STACK_MOST, NULL);
-	if (w->stack)
-		pcre2_jit_stack_assign(w->context, NULL, w->stack);
+	pcre2_jit_stack_assign(w->context, NULL, w->stack);
 	*out = w;
 	return HEC_OK;
 }
