@@ -252,6 +252,16 @@ static void long_pieces_do_not_slow_words_down(void **state)
 	hec_tokenizer_destroy(t);
 }
 
+static void the_file_that_is_too_large_is_named(void **state)
+{
+	(void)state;
+	hec_tokenizer *t = NULL;
+	assert_int_equal(hec_tokenizer_parse("{}", 2, "{}", (size_t)1 << 40, &t), HEC_ERR_FORMAT);
+	assert_non_null(strstr(hec_error_message(), "tokenizer_config.json"));
+	assert_int_equal(hec_tokenizer_parse("{}", (size_t)1 << 40, NULL, 0, &t), HEC_ERR_FORMAT);
+	assert_non_null(strstr(hec_error_message(), "tokenizer.json"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +272,7 @@ int main(void)
 		cmocka_unit_test(patterns_know_the_newest_letters),
 		cmocka_unit_test(a_text_does_not_grow_without_end),
 		cmocka_unit_test(many_parts_and_long_templates_are_refused),
+		cmocka_unit_test(the_file_that_is_too_large_is_named),
 		cmocka_unit_test(long_pieces_do_not_slow_words_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

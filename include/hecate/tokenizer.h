@@ -15,7 +15,8 @@ typedef struct hec_tokenizer hec_tokenizer;
 
 /* Reads tokenizer.json, and tokenizer_config.json beside it where there is one (it says which token
  * is the padding, the end and so on). The path is that of the folder or of tokenizer.json itself. A
- * part of a kind that is not known is HEC_ERR_UNSUPPORTED with its name. */
+ * part of a kind that is not known is HEC_ERR_UNSUPPORTED with its name. "truncation" and "padding" of
+ * the file are left to the caller: encoding gives every token of the text, and no more. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out);
 /* The same from memory. config is the text of a tokenizer_config.json; NULL: none. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_parse(const char *json, size_t bytes,

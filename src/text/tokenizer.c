@@ -129,9 +129,13 @@ hec_status hec_tokenizer_parse(const char *json, size_t bytes, const char *confi
 	if (!json || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_tokenizer_parse: %s is NULL",
 		            json ? "out" : "json");
-	if (bytes > JSON_MOST || config_bytes > JSON_CONFIG_MOST)
+	if (bytes > JSON_MOST)
 		return fail(HEC_ERR_FORMAT, "tokenizer.json: has %zu bytes; at most %zu are read",
 		            bytes, JSON_MOST);
+	if (config && config_bytes > JSON_CONFIG_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            "tokenizer_config.json: has %zu bytes; at most %zu are read",
+		            config_bytes, JSON_CONFIG_MOST);
 	char *text, *more = NULL;
 	HEC_TRY(copy_text(json, bytes, &text));
 	hec_status status = config ? copy_text(config, config_bytes, &more) : HEC_OK;
