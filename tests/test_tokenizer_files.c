@@ -148,6 +148,28 @@ static void patterns_know_the_newest_letters(void **state)
 	expect_tokens(FINDS("\\\\p{^L}+"), "a\u1c89-", "0:4-5");
 }
 
+/* ---- offsets ---- */
+
+static void spaces_in_what_is_unknown_are_trimmed(void **state)
+{
+	(void)state;
+	static const char json[] =
+		"{\"post_processor\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
+		"\"trim_offsets\":true},\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":"
+		"[[\"?\",0],[\"a\",-1]]}}";
+	hec_tokenizer *t = NULL;
+	hec_encoding e = HEC_ENCODING_INIT;
+	if (hec_tokenizer_parse(json, sizeof json - 1, NULL, 0, &t) != HEC_OK ||
+	    hec_tokenizer_encode(t, "a\t.", 3, NULL, &e) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	assert_int_equal(e.n, 2);
+	assert_int_equal(e.ids[1], 0);
+	assert_int_equal(e.offsets[1].begin, 2);
+	assert_int_equal(e.offsets[1].end, 3);
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
 /* ---- small files that ask for much ---- */
 
 static void expect_refused(const char *parts, const char *why)
@@ -270,6 +292,7 @@ int main(void)
 		cmocka_unit_test(a_pattern_goes_through_a_long_word),
 		cmocka_unit_test(patterns_mean_what_they_mean_in_oniguruma),
 		cmocka_unit_test(patterns_know_the_newest_letters),
+		cmocka_unit_test(spaces_in_what_is_unknown_are_trimmed),
 		cmocka_unit_test(a_text_does_not_grow_without_end),
 		cmocka_unit_test(many_parts_and_long_templates_are_refused),
 		cmocka_unit_test(the_file_that_is_too_large_is_named),

@@ -307,10 +307,13 @@ void post_trim(const post *p, const hec_tokenizer *t, const char *text, encoded 
 	for (size_t i = 0; p->trim && i < e->n; i++) {
 		size_t before, after;
 		hec_span o = e->offsets[i];
-		/* An added token may have taken spaces of the text; its name does not show them. */
-		bool added = t->added.n && added_by_id(&t->added, e->ids[i]);
-		const char *token = added ? text + o.begin : hec_tokenizer_token(t, e->ids[i]);
-		blanks_of(token, added ? o.end - o.begin : strlen(token), &before, &after);
+		/* An added token may have taken spaces of the text, and what is unknown to Unigram
+		 * may hold some; the name does not show them. */
+		bool shown =
+			!(t->added.n && added_by_id(&t->added, e->ids[i])) &&
+			!(t->model.kind == &model_unigram && e->ids[i] == t->model.unigram.unk);
+		const char *token = shown ? hec_tokenizer_token(t, e->ids[i]) : text + o.begin;
+		blanks_of(token, shown ? strlen(token) : o.end - o.begin, &before, &after);
 		if (before || after)
 			trim_one(p, i == 0, text, before, after, &e->offsets[i]);
 	}
