@@ -85,6 +85,10 @@ static void an_empty_match_is_replaced(void **state)
 	"\"},\"content\":\"b\"}," SPLIT("{\"Regex\":\".\"}", "Isolated")
 	expect_tokens(INSERT("(?=b)"), "abc", "3:0-1 4:0-1 4:1-2 5:2-3");
 	expect_tokens(INSERT("1?"), "ac1", "4:0-0 3:0-1 4:0-1 5:1-2 4:2-3");
+	expect_tokens("\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\"},"
+	              "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"(?=a)\"},\"content\":"
+	              "\"b\"}]}," SPLIT("{\"Regex\":\".\"}", "Isolated"),
+	              "  ac", "4:0-0 3:2-3 5:3-4");
 	hec_tokenizer *t = made_of("\"decoder\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":"
 	                           "\"x*\"},\"content\":\"-\"}");
 	char *text;

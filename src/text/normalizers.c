@@ -67,12 +67,12 @@ static hec_status load_replace(const json_scope *s, void **state)
 }
 
 /* What is put in comes from the character before its end: the last that it replaces, or the one that
- * it is put behind. */
+ * it is put behind; at the front of a piece, from where the piece begins in the given text. */
 static origin origin_before(const flow *f, piece p, size_t stop)
 {
 	if (stop > p.begin)
 		return flow_origin(f, utf8_before(f->text, stop), stop);
-	uint32_t first = flow_first(f, p).begin;
+	uint32_t first = p.begin ? flow_origin(f, utf8_before(f->text, p.begin), p.begin).end : 0;
 	return (origin){first, first};
 }
 
