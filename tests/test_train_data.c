@@ -214,9 +214,9 @@ static void a_text_that_the_tokenizer_takes_away_is_empty(void **state)
 	(void)state;
 	static const char tokenizer[] =
 		"{\"added_tokens\": [], \"normalizer\": {\"type\": \"BertNormalizer\", "
-	        "\"clean_text\": "
+		"\"clean_text\": "
 		"true, \"handle_chinese_chars\": true, \"strip_accents\": null, \"lowercase\": "
-	        "false}, "
+		"false}, "
 		"\"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, \"model\": {\"type\": "
 		"\"WordPiece\", \"unk_token\": \"u\", \"continuing_subword_prefix\": \"##\", "
 		"\"max_input_chars_per_word\": 100, \"vocab\": {\"u\": 0, \"a\": 1}}}";
