@@ -208,6 +208,45 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text(void 
 	lab_close(&l);
 }
 
+/* The same vocabulary behind another normalizer, and with another end. */
+static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_tokenizer(void **state)
+{
+	(void)state;
+	static const char *const normalizer[] = {"null", "{\"type\": \"Lowercase\"}", "null"};
+	static const char *const config[] = {"{}", "{}", "{\"eos_token\": \"u\"}"};
+	lab l = lab_open(7155);
+	lab_write(&l, "text", "a A\ta\n", 6);
+	uint32_t sums[3];
+	for (int i = 0; i < 3; i++) {
+		char json[512];
+		snprintf(json, sizeof json,
+		         "{\"added_tokens\": [], \"normalizer\": %s, \"pre_tokenizer\": {\"type\": "
+		         "\"Whitespace\"}, \"model\": {\"type\": \"WordLevel\", \"unk_token\": "
+		         "\"u\", \"vocab\": {\"u\": 0, \"a\": 1}}}",
+		         normalizer[i]);
+		OK(&l.k, hec_tokenizer_parse(json, strlen(json), config[i], strlen(config[i]),
+		                             &l.tokenizer));
+		const char *files[1] = {lab_path(&l, "text")};
+		hec_corpus_options o = {.size = sizeof o,
+		                        .task = HEC_TASK_SEQ2SEQ,
+		                        .files = files,
+		                        .n = 1,
+		                        .tokenizer = l.tokenizer,
+		                        .max_source = 9,
+		                        .max_target = 9,
+		                        .cache = lab_path(&l, "cache")};
+		hec_corpus *corpus = NULL;
+		OK(&l.k, hec_corpus_open(&o, &corpus));
+		sums[i] = hec_corpus_checksum(corpus);
+		hec_corpus_close(corpus);
+		hec_tokenizer_destroy(l.tokenizer);
+		l.tokenizer = NULL;
+	}
+	assert_int_not_equal(sums[0], sums[1]);
+	assert_int_not_equal(sums[0], sums[2]);
+	lab_close(&l);
+}
+
 /* This tokenizer drops control characters and adds no end. */
 static void a_text_that_the_tokenizer_takes_away_is_empty(void **state)
 {
@@ -383,6 +422,8 @@ int main(void)
 		cmocka_unit_test(lines_left_out_are_counted_by_reason),
 		cmocka_unit_test(files_of_unequal_length_are_an_error_with_both_numbers),
 		cmocka_unit_test(ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text),
+		cmocka_unit_test(
+			ids_that_lie_there_are_taken_only_if_they_are_of_the_same_tokenizer),
 		cmocka_unit_test(a_text_that_the_tokenizer_takes_away_is_empty),
 		cmocka_unit_test(every_example_comes_once_an_epoch_in_another_order_each_time),
 		cmocka_unit_test(a_place_is_enough_to_go_on_with_the_same_batches),

@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
+#include "text/tokenizer.h"
 #include "train/lines.h"
 
 #define ENTRIES 4096 /* of the index at a time */
@@ -58,9 +59,9 @@ static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 		h = mix_text(h, o->files[i]);
 		h = mix(h, about, sizeof about);
 	}
-	int64_t vocab = hec_tokenizer_vocab(o->tokenizer);
-	for (int64_t id = 0; id < vocab; id++)
-		h = mix_text(h, hec_tokenizer_token(o->tokenizer, (int32_t)id));
+	/* All of the tokenizer: of its other file it takes the roles of tokens alone. */
+	h = mix(h, o->tokenizer->json, o->tokenizer->json_bytes);
+	h = mix(h, o->tokenizer->role, sizeof o->tokenizer->role);
 	for (size_t i = 0; i < o->n_labels; i++)
 		h = mix_text(h, o->labels[i]);
 	*out = h;
