@@ -294,6 +294,45 @@ static void wrong_options_are_named(void **state)
 	kit_close(&k);
 }
 
+/* Every batch that the options allow fits into what was planned, of rows of one token as well. */
+static void answers_are_planned_and_learned(void **state)
+{
+	(void)state;
+	kit k = kit_open(7065);
+	hec_model_config config = model_variant(FORM_ENCODER, 1, HEC_HEAD_ANSWER, 0.1);
+	hec_model *model;
+	OK(&k, hec_model_create(k.ctx, &config, HEC_F32, 7, &model));
+	hec_trainer_options o = toy_options();
+	o.max_tokens = ROWS * LENGTH;
+	o.max_source = LENGTH;
+	hec_trainer_memory memory = {.size = sizeof memory};
+	OK(&k, hec_trainer_plan(k.ctx, model, &o, &memory));
+	CHECK(&k, memory.activations > 0, "no memory for %d tokens", ROWS * LENGTH);
+	hec_trainer *t;
+	OK(&k, hec_trainer_create(k.ctx, model, &o, &t));
+	for (int64_t length = 1; length <= LENGTH; length += LENGTH - 1) {
+		static int32_t ids[ROWS * LENGTH], lengths[ROWS * LENGTH],
+			targets[2 * ROWS * LENGTH];
+		const int64_t rows = ROWS * LENGTH / length;
+		for (int64_t i = 0; i < rows; i++) {
+			lengths[i] = (int32_t)length;
+			targets[2 * i] = i % 3 == 1 ? -100 : 0;
+			targets[2 * i + 1] = i % 3 == 1 ? -100 : (int32_t)length - 1;
+		}
+		hec_batch batch = {.size = sizeof batch, .input = {.size = sizeof batch.input}};
+		batch.input.ids = hec_tensor_2d(ids, HEC_I32, rows, length);
+		batch.input.length = lengths;
+		batch.targets = hec_tensor_2d(targets, HEC_I32, rows, 2);
+		hec_step_report report = {.size = sizeof report};
+		OK(&k, hec_trainer_step(t, &batch, 1, &report));
+		CHECK(&k, !report.skipped && report.targets > 0, "%lld targets",
+		      (long long)report.targets);
+	}
+	hec_trainer_destroy(t);
+	hec_model_destroy(model);
+	kit_close(&k);
+}
+
 static void memory_that_is_refused_is_an_error_and_leaves_nothing_behind(void **state)
 {
 	(void)state;
@@ -383,6 +422,7 @@ int main(void)
 		cmocka_unit_test(gradients_are_cut_to_their_length),
 		cmocka_unit_test(the_same_steps_give_the_same_bits_at_any_number_of_threads),
 		cmocka_unit_test(wrong_options_are_named),
+		cmocka_unit_test(answers_are_planned_and_learned),
 		cmocka_unit_test(memory_that_is_refused_is_an_error_and_leaves_nothing_behind),
 		cmocka_unit_test(a_step_allocates_nothing),
 		cmocka_unit_test(schedules_rise_and_fall),

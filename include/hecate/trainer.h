@@ -26,7 +26,7 @@ typedef struct hec_trainer_options {
 	int64_t warmup, steps;
 	double beta1, beta2, eps, weight_decay;
 	double clip;      /* gradients longer than this are cut to it; 0: never */
-	double smoothing; /* of the labels */
+	double smoothing; /* of the labels; ANSWER has none */
 	uint64_t seed;    /* of dropout */
 	/* The largest batch: rows · longest sequence ≤ max_tokens on each side. */
 	int64_t max_rows, max_tokens, max_source, max_target;

@@ -40,6 +40,8 @@ static hec_status try_shape(planner *p, int64_t rows, int64_t S, int64_t T)
 	}
 	if (c->head == HEC_HEAD_CLASSIFY)
 		batch.targets = hec_tensor_1d(p->zeros, HEC_I32, rows);
+	if (c->head == HEC_HEAD_ANSWER)
+		batch.targets = hec_tensor_2d(p->zeros, HEC_I32, rows, 2);
 	const hec_dropout_key key = {.seed = 1};
 	double sum = 0;
 	int64_t targets = 0;
@@ -82,7 +84,7 @@ static hec_status run(planner *p, hec_ctx *ctx)
 	options.isa = hec_ctx_isa(ctx);
 	size_t n = (size_t)p->o->max_tokens;
 	p->zeros = calloc(n, sizeof *p->zeros);
-	p->targets = calloc(n, sizeof *p->targets);
+	p->targets = calloc(2 * n, sizeof *p->targets); /* ANSWER: two a row */
 	p->lengths[0] = malloc(n * sizeof **p->lengths);
 	p->lengths[1] = malloc(n * sizeof **p->lengths);
 	if (!p->zeros || !p->targets || !p->lengths[0] || !p->lengths[1])

@@ -25,7 +25,8 @@ hec_status trainer_pass(hec_ctx *ctx, hec_arena *arena, const hec_model *model,
 	HEC_TRY(options_take("hec_batch", &batch, sizeof batch, given));
 	hec_model_loss loss = HEC_MODEL_LOSS_INIT;
 	loss.targets = batch.targets;
-	loss.smoothing = smoothing;
+	/* The two places of an answer are not softened. */
+	loss.smoothing = hec_model_config_of(model)->head == HEC_HEAD_ANSWER ? 0 : smoothing;
 	double part = 0;
 	int64_t count = 0;
 	HEC_TRY(hec_model_learn(ctx, arena, model, &batch.input, &loss, key, grad, &part, &count));
