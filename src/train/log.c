@@ -93,21 +93,30 @@ static int64_t step_of_line(const char *path, const char *line, size_t size)
 hec_status log_cut(const char *path, int64_t step)
 {
 	char *text;
-	size_t size, good = 0;
+	size_t size, good = 0, next;
+	bool moved = false; /* something was taken out from between */
 	if (access(path, F_OK) != 0 && errno == ENOENT)
 		return HEC_OK;
 	HEC_TRY(file_read(path, LOG_MOST, &text, &size));
-	while (good < size) {
-		char *end = memchr(text + good, '\n', size - good);
+	for (size_t line = 0; line < size; line = next) {
+		const char *end = memchr(text + line, '\n', size - line);
 		if (!end)
 			break; /* cut short when the run was killed */
-		size_t length = (size_t)(end - (text + good));
-		int64_t at = step_of_line(path, text + good, length);
+		next = (size_t)(end - text) + 1;
+		int64_t at = step_of_line(path, text + line, next - 1 - line);
 		if (at < 0 || at > step)
-			break;
-		good += length + 1;
+			continue;
+		moved = moved || line > good;
+		memmove(text + good, text + line, next - line);
+		good += next - line;
 	}
-	hec_status status = good < size ? file_replace(path, text, good) : HEC_OK;
+	hec_status status = HEC_OK;
+	if (moved)
+		status = file_replace(path, text, good);
+	/* No second copy: this must do on a disk that is full, and what stays is not touched. */
+	else if (good < size && truncate(path, (off_t)good) != 0)
+		status = fail(HEC_ERR_IO, "%s: could not be cut after %zu of %zu bytes: %s", path,
+		              good, size, strerror(errno));
 	free(text);
 	return status;
 }
