@@ -13,6 +13,7 @@
 
 #include "alloc/refuse.h"
 #include "base/file.h"
+#include "train/log.h"
 
 enum { STEPS = 45, ACCUMULATE = 2, SAVE_EVERY = 10, VALID_EVERY = 15, REPORT_EVERY = 4 };
 
@@ -412,6 +413,47 @@ static void a_line_that_did_not_fit_leaves_the_log_whole(void **state)
 	bench_close(&b);
 }
 
+/* What is left of a log when a run goes on: no line of a step that counts is lost, be the disk full or
+ * a line in between spoiled. */
+static void a_log_is_cut_on_a_full_disk(void **state)
+{
+	(void)state;
+	static const char good[] = "{\"step\":4}\n{\"step\":8}\n", late[] = "{\"step\":12}\n{\"st";
+	static const char spoiled[] =
+		"{\"step\":4}\n{\"st{\"step\":6}\n{\"step\":8}\n{\"step\":12}\n";
+	lab l = lab_open(7215);
+	char text[128], *log;
+	size_t size;
+	struct rlimit before, none;
+	getrlimit(RLIMIT_FSIZE, &before);
+	none = before;
+	none.rlim_cur = 1;
+	signal(SIGXFSZ, SIG_IGN);
+	size = (size_t)snprintf(text, sizeof text, "%s%s", good, late);
+	lab_write(&l, "log", text, size);
+	setrlimit(RLIMIT_FSIZE, &none);
+	hec_status status = log_cut(lab_path(&l, "log"), 8);
+	setrlimit(RLIMIT_FSIZE, &before);
+	CHECK(&l.k, status == HEC_OK, "%s", hec_error_message());
+	OK(&l.k, file_read(lab_path(&l, "log"), sizeof text, &log, &size));
+	assert_string_equal(log, good);
+	free(log);
+	lab_write(&l, "log", spoiled, sizeof spoiled - 1);
+	setrlimit(RLIMIT_FSIZE, &none);
+	status = log_cut(lab_path(&l, "log"), 8);
+	setrlimit(RLIMIT_FSIZE, &before);
+	CHECK(&l.k, status == HEC_ERR_IO && strstr(hec_error_message(), "/log"), "%s",
+	      hec_error_message());
+	OK(&l.k, file_read(lab_path(&l, "log"), sizeof text, &log, &size));
+	assert_string_equal(log, spoiled);
+	free(log);
+	OK(&l.k, log_cut(lab_path(&l, "log"), 8));
+	OK(&l.k, file_read(lab_path(&l, "log"), sizeof text, &log, &size));
+	assert_string_equal(log, good);
+	free(log);
+	lab_close(&l);
+}
+
 static void a_folder_that_cannot_be_written_is_told(void **state)
 {
 	(void)state;
@@ -537,6 +579,34 @@ static void a_folder_with_a_run_is_not_begun_anew(void **state)
 	OK(&b.l.k, run(&b, &t, &r));
 	assert_int_equal(r.step, STEPS);
 	assert_int_equal(o.scores, 0);
+	bench_close(&b);
+}
+
+static void two_runs_do_not_share_a_folder(void **state)
+{
+	(void)state;
+	bench b = bench_open(7205);
+	order o = {0};
+	hec_train_options t = options_for(&b, "run", &o);
+	t.steps = 1;
+	hec_train_lock *lock = NULL, *second = NULL;
+	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_take(t.dir, &lock), t.dir, "No such file");
+	assert_int_equal(mkdir(t.dir, 0777), 0);
+	OK(&b.l.k, hec_train_lock_take(t.dir, &lock));
+	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_take(t.dir, &second), "another run is at work");
+	FAILS(&b.l.k, HEC_ERR_IO, run(&b, &t, NULL), t.dir, "another run is at work");
+	t.lock = lock;
+	OK(&b.l.k, run(&b, &t, NULL));
+	/* It is still the caller's; where nobody holds it, a run holds it itself and gives it back. */
+	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_take(t.dir, &second), "another run is at work");
+	hec_train_lock_free(lock);
+	t.lock = NULL;
+	t.resume = true;
+	OK(&b.l.k, run(&b, &t, NULL));
+	OK(&b.l.k, hec_train_lock_take(b.l.dir, &lock));
+	t.lock = lock;
+	FAILS(&b.l.k, HEC_ERR_ARGUMENT, run(&b, &t, NULL), "lock", t.dir);
+	hec_train_lock_free(lock);
 	bench_close(&b);
 }
 
@@ -715,10 +785,12 @@ int main(void)
 		cmocka_unit_test(a_validation_that_was_given_up_is_made_up_for),
 		cmocka_unit_test(a_disk_that_is_full_keeps_the_last_good_checkpoint),
 		cmocka_unit_test(a_line_that_did_not_fit_leaves_the_log_whole),
+		cmocka_unit_test(a_log_is_cut_on_a_full_disk),
 		cmocka_unit_test(a_folder_that_cannot_be_written_is_told),
 		cmocka_unit_test(a_checkpoint_that_is_cut_short_is_refused),
 		cmocka_unit_test(a_state_that_is_cut_short_or_of_another_run_is_refused),
 		cmocka_unit_test(a_folder_with_a_run_is_not_begun_anew),
+		cmocka_unit_test(two_runs_do_not_share_a_folder),
 		cmocka_unit_test(it_stops_when_nothing_gets_better),
 		cmocka_unit_test(the_mean_of_checkpoints_is_tried_at_the_end),
 		cmocka_unit_test(a_mean_that_is_the_best_stays_when_the_run_goes_on),

@@ -65,6 +65,14 @@ typedef hec_train_go hec_train_progress(void *user, const hec_train_event *event
 /* Each batch as it is learned from, for comparison with others. */
 typedef void hec_train_batch(void *user, int64_t step, const hec_batch *batch);
 
+/* Two runs in one folder would take each other's files away: while one holds the lock of a folder, a
+ * second is told that it cannot have it (HEC_ERR_IO), be it in this process or another. hec_train takes
+ * it by itself; whoever writes into the folder before that takes it first and hands it on in the
+ * options. The folder must be there. */
+typedef struct hec_train_lock hec_train_lock;
+HEC_API HEC_MUST_USE hec_status hec_train_lock_take(const char *dir, hec_train_lock **out);
+HEC_API void hec_train_lock_free(hec_train_lock *lock); /* takes NULL */
+
 typedef struct hec_train_options {
 	size_t size; /* sizeof(hec_train_options) */
 	const char *dir;
@@ -86,12 +94,14 @@ typedef struct hec_train_options {
 	hec_train_progress *progress;
 	hec_train_batch *batch;
 	void *user;
+	const hec_train_lock *lock; /* of dir, where the caller holds it; NULL: taken for the run */
 } hec_train_options;
 
 /* clang-format off */
 #define HEC_TRAIN_OPTIONS_INIT \
 	{sizeof(hec_train_options), NULL, false, HEC_TRAINER_OPTIONS_INIT, NULL, 0, 0, 0, 1, \
-	 100, 1000, 1000, 3, 0, 0, HEC_METRIC_LOSS, HEC_F32, 0.15, 1, NULL, NULL, NULL, NULL}
+	 100, 1000, 1000, 3, 0, 0, HEC_METRIC_LOSS, HEC_F32, 0.15, 1, NULL, NULL, NULL, NULL, \
+	 NULL}
 /* clang-format on */
 
 typedef enum hec_train_end {

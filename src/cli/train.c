@@ -4,10 +4,8 @@
  *   → sizes → model → hec_train, which steps, validates, saves */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,9 +29,9 @@ typedef struct job {
 	FILE *batches;
 	hec_ctx *ctx;
 	hec_model *model;
-	json_t *old; /* train.json of the run that is resumed: it owns texts of s */
-	int folder;  /* DIR, locked while we are at work in it; −1: not yet */
-	bool made;   /* DIR is ours */
+	json_t *old;          /* train.json of the run that is resumed: it owns texts of s */
+	hec_train_lock *lock; /* of DIR while we are at work in it */
+	bool made;            /* DIR is ours */
 } job;
 
 static job *current; /* for train_data_progress, which is also called from deep inside */
@@ -167,11 +165,8 @@ static int open_folder(job *j)
 	j->made = mkdir(out, 0777) == 0;
 	if (!j->made && errno != EEXIST)
 		return command_failed(j->self, "%s could not be made: %s", out, strerror(errno));
-	/* Two in one folder would take each other's files away. The system gives the lock back
-	 * however we end; where it has none for folders, nothing is lost. */
-	j->folder = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (j->folder >= 0 && flock(j->folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-		return command_failed(j->self, "%s: another run is at work in it", out);
+	if (hec_train_lock_take(out, &j->lock) != HEC_OK)
+		return failed(j, NULL);
 	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
 }
 
@@ -360,6 +355,7 @@ static void train_options(job *j, hec_train_options *o)
 	o->progress = on_event;
 	o->batch = j->batches ? on_batch : NULL;
 	o->user = j;
+	o->lock = j->lock;
 }
 
 static void print_result(const job *j, const hec_train_result *r)
@@ -434,8 +430,7 @@ static void close_job(job *j)
 	hec_ctx_destroy(j->ctx);
 	train_data_close(&j->data);
 	json_decref(j->old);
-	if (j->folder >= 0)
-		close(j->folder);
+	hec_train_lock_free(j->lock);
 }
 
 static int dump_settings(job *j)
@@ -456,7 +451,7 @@ static int train_run(const command *self, int argc, char **argv)
 	static job j;
 	char error[256];
 	int operands = 0;
-	j = (job){.self = self, .folder = -1};
+	j = (job){.self = self};
 	current = &j;
 	settings_default(&j.s);
 	int code = command_options(self, settings_options(&j.s), argc, argv, &operands);

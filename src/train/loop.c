@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "tensor/check.h"
 #include "train/folder.h"
+#include "train/lock.h"
 #include "train/log.h"
 #include "train/run.h"
 #include "train/schedule.h"
@@ -319,6 +320,8 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 {
 	bool found = false;
 	HEC_TRY(folder_make(r->o.dir));
+	HEC_TRY(r->o.lock ? lock_check(r->o.lock, r->o.dir)
+	                  : hec_train_lock_take(r->o.dir, &r->lock));
 	HEC_TRY(path_make(&r->log, "%s/log.jsonl", r->o.dir));
 	HEC_TRY(path_make(&r->curve, "%s/curve.svg", r->o.dir));
 	HEC_TRY(checkpoints_open(r->o.dir, &r->checkpoints));
@@ -348,6 +351,7 @@ static void close_run(run *r)
 	batcher_destroy(r->valid);
 	hec_trainer_destroy(r->trainer);
 	checkpoints_close(&r->checkpoints);
+	hec_train_lock_free(r->lock);
 	free(r->log);
 	free(r->curve);
 }

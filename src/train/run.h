@@ -17,6 +17,7 @@ typedef struct run {
 	hec_corpus *valid_corpus; /* or NULL */
 	batcher *train, *valid;
 	checkpoints checkpoints;
+	hec_train_lock *lock; /* our own; NULL: the caller holds one */
 	char *log, *curve;
 	run_state state;
 	hec_step_report last;
