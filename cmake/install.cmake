@@ -12,9 +12,7 @@ endif()
 if(TARGET hecate_program)
   install(TARGETS hecate_program)
   # The default model of `hecate translate`: src/cli/model_path.c looks for it there.
-  if(EXISTS ${PROJECT_SOURCE_DIR}/models/en-de)
-    install(DIRECTORY models/en-de DESTINATION ${CMAKE_INSTALL_DATADIR}/hecate/models)
-  endif()
+  install(DIRECTORY models/en-de DESTINATION ${CMAKE_INSTALL_DATADIR}/hecate/models OPTIONAL)
 endif()
 install(EXPORT hecate_targets NAMESPACE hecate:: FILE hecate-targets.cmake
         DESTINATION ${package_dir})

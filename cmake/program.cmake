@@ -10,7 +10,8 @@ if(with_main)
   add_executable(hecate_program ${cli_sources})
   set_target_properties(hecate_program PROPERTIES OUTPUT_NAME hecate)
   target_include_directories(hecate_program PRIVATE src/cli)
-  target_compile_definitions(hecate_program PRIVATE
-                             HECATE_DATA_DIR="${CMAKE_INSTALL_FULL_DATADIR}/hecate")
+  # From the installed program to its data: a prefix that is moved as a whole still works.
+  file(RELATIVE_PATH to_data ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_DATADIR}/hecate)
+  target_compile_definitions(hecate_program PRIVATE HECATE_TO_DATA="${to_data}")
   target_link_libraries(hecate_program PRIVATE hecate_static PkgConfig::jansson)
 endif()

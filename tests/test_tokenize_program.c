@@ -89,7 +89,6 @@ static void an_invocation_ends_as_it_should(void **state)
 		int code;
 		const char *says;
 	} cases[] = {
-		{"tokenize", 2, "-m DIR"},
 		{"tokenize --train %s/a", 2, "--out"},
 		{"tokenize --train %s/a --out %s/x --byte-level --unicode", 2, "--unicode"},
 		{"tokenize --train %s/a --out %s/x --vocab 10", 2, "--vocab"},

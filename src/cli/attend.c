@@ -125,14 +125,12 @@ static int attend(const request *r, hec_ctx *ctx, const char *dir, const hec_mod
 static int attend_folder(const request *r)
 {
 	char dir[MODEL_PATH_MOST];
-	if (!model_path(r->model, dir))
-		return command_failed(
-			r->self, "there is no model at %s; name one with -m DIR or HECATE_MODEL",
-			dir);
+	int code = model_path(r->self, r->model, dir);
+	if (code != EXIT_DONE)
+		return code;
 	hec_ctx *ctx = NULL;
 	hec_model *model = NULL;
 	hec_tokenizer *tokenizer = NULL;
-	int code = EXIT_FAILED;
 	if (hec_ctx_create(NULL, &ctx) != HEC_OK || hec_tokenizer_load(dir, &tokenizer) != HEC_OK ||
 	    hec_model_load(ctx, dir, &model) != HEC_OK)
 		code = command_failed(r->self, "%s", hec_error_message());

@@ -7,6 +7,7 @@
 #include <hecate/context.h>
 
 #include "info_facts.h"
+#include "model_path.h"
 
 #define LENGTH_DEFAULT 128
 #define BATCH_DEFAULT 2048 /* tokens on each side */
@@ -83,18 +84,20 @@ static int run(const command *self, int argc, char **argv)
 	int operands = 0, code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (operands != 1)
+	if (operands > 1)
 		return command_usage(self, "give the folder of one model");
-	r.dir = argv[0];
-	return load_and_show(&r);
+	char dir[MODEL_PATH_MOST];
+	code = model_path(self, operands ? argv[0] : NULL, dir);
+	r.dir = dir;
+	return code == EXIT_DONE ? load_and_show(&r) : code;
 }
 
 const command command_info = {
 	"info",
 	"What a model is made of, and the memory it takes",
-	"info DIR [--length N] [--batch-tokens N] [--json]",
-	"Memory is measured by going through the same calls as running and training do, with "
-	"every\n"
+	"info [DIR] [--length N] [--batch-tokens N] [--json]",
+	"Without DIR it is about the model that `hecate translate` takes by default. Memory is\n"
+	"measured by going through the same calls as running and training do, with every\n"
 	"operation left out.\n\n"
 	"Example: hecate info models/en-de --length 64\n",
 	run,

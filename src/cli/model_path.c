@@ -1,22 +1,27 @@
-/* model_path.c — the default model, found from where the program lies. */
+/* model_path.c — the default model, found from where the program lies: in the tree that it was built in
+ * (build/hecate, models/en-de), then as it was installed (bin/hecate, share/hecate/models/en-de),
+ * wherever that was moved to. */
 #include "model_path.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define DEFAULT_MODEL "models/en-de"
 
-#ifndef HECATE_DATA_DIR
-#define HECATE_DATA_DIR "/usr/local/share/hecate"
+/* From the folder of the installed program to that of its data; no absolute path is compiled in. */
+#ifndef HECATE_TO_DATA
+#define HECATE_TO_DATA "../share/hecate"
 #endif
+
+static const char *const places[] = {"../" DEFAULT_MODEL, HECATE_TO_DATA "/" DEFAULT_MODEL};
+#define PLACES (sizeof places / sizeof *places)
 
 /* The folder that the program lies in, links followed. */
 static bool program_folder(char folder[MODEL_PATH_MOST])
 {
 	ssize_t n = readlink("/proc/self/exe", folder, MODEL_PATH_MOST - 1);
-	if (n <= 0)
+	if (n <= 0 || n >= MODEL_PATH_MOST - 1)
 		return false;
 	folder[n] = '\0';
 	char *slash = strrchr(folder, '/');
@@ -26,6 +31,20 @@ static bool program_folder(char folder[MODEL_PATH_MOST])
 	return true;
 }
 
+/* folder/relative with each leading ".." taken off folder: what people read, and the same place, as
+ * no link is left in folder. */
+static bool join(const char *folder, const char *relative, char path[MODEL_PATH_MOST])
+{
+	size_t length = strlen(folder);
+	while (strncmp(relative, "../", 3) == 0) {
+		relative += 3;
+		while (length > 0 && folder[--length] != '/')
+			;
+	}
+	int n = snprintf(path, MODEL_PATH_MOST, "%.*s/%s", (int)length, folder, relative);
+	return n > 0 && n < MODEL_PATH_MOST;
+}
+
 static bool is_model(const char *folder)
 {
 	char file[MODEL_PATH_MOST + 16];
@@ -33,26 +52,28 @@ static bool is_model(const char *folder)
 	return access(file, R_OK) == 0;
 }
 
-bool model_path(const char *named, char path[MODEL_PATH_MOST])
+int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST])
 {
-	if (!named)
-		named = getenv("HECATE_MODEL");
-	if (named && *named) {
-		snprintf(path, MODEL_PATH_MOST, "%s", named);
-		return true;
+	const char *variable = getenv("HECATE_MODEL");
+	if (!named && variable && *variable)
+		named = variable;
+	if (named) {
+		int n = snprintf(path, MODEL_PATH_MOST, "%s", named);
+		return n < MODEL_PATH_MOST
+		               ? EXIT_DONE
+		               : command_failed(self, "the model's path has %d bytes, more than %d",
+		                                n, MODEL_PATH_MOST - 1);
 	}
-	/* Beside the sources it was built in, then as installed, wherever that was moved to. */
-	static const char *const beside[] = {"/../" DEFAULT_MODEL,
-	                                     "/../share/hecate/" DEFAULT_MODEL};
-	char folder[MODEL_PATH_MOST];
-	if (program_folder(folder)) {
-		for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-			int n = snprintf(path, MODEL_PATH_MOST, "%.*s%s", MODEL_PATH_MOST - 64,
-			                 folder, beside[i]);
-			if (n > 0 && n < MODEL_PATH_MOST && is_model(path))
-				return true;
-		}
+	char folder[MODEL_PATH_MOST], looked[2 * MODEL_PATH_MOST + 64] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < PLACES && program_folder(folder); i++) {
+		if (!join(folder, places[i], path))
+			continue;
+		if (is_model(path))
+			return EXIT_DONE;
+		used += (size_t)snprintf(looked + used, sizeof looked - used, "%s%s",
+		                         used ? " nor at " : "at ", path);
 	}
-	snprintf(path, MODEL_PATH_MOST, "%s/%s", HECATE_DATA_DIR, DEFAULT_MODEL);
-	return is_model(path);
+	return command_failed(self, "there is no model %s; name one with -m DIR or HECATE_MODEL",
+	                      used ? looked : "beside the program, which /proc does not show");
 }

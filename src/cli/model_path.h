@@ -2,13 +2,13 @@
 #ifndef CLI_MODEL_PATH_H
 #define CLI_MODEL_PATH_H
 
-#include <stdbool.h>
+#include "command.h"
 
 #define MODEL_PATH_MOST 4096
 
-/* The folder to load: `named` where it is not NULL (-m), else $HECATE_MODEL, else models/en-de beside
- * the program or where it was installed to. False: there is none, and path says where it was looked
- * for. */
-bool model_path(const char *named, char path[MODEL_PATH_MOST]);
+/* The folder to load: `named` where it is not NULL (-m), else $HECATE_MODEL, else the model that comes
+ * with hecate. Returns EXIT_DONE, or the exit code to end with: standard error then says where it was
+ * looked for. */
+int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST]);
 
 #endif

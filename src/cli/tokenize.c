@@ -8,6 +8,7 @@
 #include <hecate/width.h>
 #include <jansson.h>
 
+#include "model_path.h"
 #include "terminal.h"
 
 #define TOKEN_COLUMNS 32
@@ -162,10 +163,14 @@ static int lines_in(const command *self, settings *s)
 
 static int run_with(const command *self, settings *s, int count, char **texts)
 {
+	char path[MODEL_PATH_MOST];
+	int code = model_path(self, s->model, path);
+	if (code != EXIT_DONE)
+		return code;
 	s->term = terminal_open(stdout);
-	if (hec_tokenizer_load(s->model, &s->tokenizer) != HEC_OK)
+	if (hec_tokenizer_load(path, &s->tokenizer) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
-	int code = count ? EXIT_DONE : lines_in(self, s);
+	code = count ? EXIT_DONE : lines_in(self, s);
 	for (int i = 0; i < count && code == EXIT_DONE; i++)
 		code = one(self, s, texts[i], strlen(texts[i]));
 	hec_encoding_free(&s->encoding);
@@ -179,8 +184,9 @@ static int run(const command *self, int argc, char **argv)
 	tokenize_training t = {.vocab = 8000, .min_frequency = 2};
 	bool bytes = false;
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "a folder with tokenizer.json, or that file", &s.model,
-	         0, 0},
+		{OPTION_TEXT, "-m", "DIR",
+	         "a folder with tokenizer.json, or that file (default: as `hecate translate`)",
+	         &s.model, 0, 0},
 		{OPTION_FLAG, "--json", NULL, "a line of JSON for each text", &s.json, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "what is not UTF-8 counts as U+FFFD", &s.lossy, 0,
 	         0},
@@ -212,15 +218,13 @@ static int run(const command *self, int argc, char **argv)
 			                           "--byte-level not with --unicode");
 		return tokenize_train(self, &t);
 	}
-	if (!s.model)
-		return command_usage(self, "-m DIR says whose tokens");
 	return run_with(self, &s, operands, argv);
 }
 
 const command command_tokenize = {
 	"tokenize",
 	"Shows the tokens of a text, and learns vocabularies",
-	"tokenize -m DIR [OPTION]… [TEXT]…\n"
+	"tokenize [-m DIR] [OPTION]… [TEXT]…\n"
 	"tokenize --train FILE… --out DIR [--vocab N] [--unicode]",
 	"Without TEXT it reads lines from standard input. Offsets count bytes. A vocabulary is "
 	"learned by\n"

@@ -235,14 +235,12 @@ static int set_options(translating *w)
 static int run_with(translating *w, hec_ctx *ctx, int operands, char **argv)
 {
 	char path[MODEL_PATH_MOST];
-	if (!model_path(w->s.model, path))
-		return command_failed(w->self,
-		                      "there is no model at %s; name one with -m DIR or "
-		                      "HECATE_MODEL",
-		                      path);
+	int code = model_path(w->self, w->s.model, path);
+	if (code != EXIT_DONE)
+		return code;
 	if (hec_translator_load(ctx, path, &w->translator) != HEC_OK)
 		return command_failed(w->self, "%s", hec_error_message());
-	int code = set_options(w);
+	code = set_options(w);
 	if (code != EXIT_DONE)
 		return code;
 	catch_signals();
