@@ -295,6 +295,11 @@ static void masks_that_make_no_sense_are_refused(void **state)
 	FAILS(&k, HEC_ERR_SHAPE,
 	      hec_attention_weights(k.ctx, NULL, &part, &q, &kv, NULL, &lse, &weights), "heads",
 	      "1", "2");
+	part = (hec_attention_part){sizeof part, INT64_MAX - 2, INT64_MAX, INT64_MAX - 5,
+	                            INT64_MAX};
+	FAILS(&k, HEC_ERR_SHAPE,
+	      hec_attention_weights(k.ctx, NULL, &part, &q, &kv, NULL, &lse, &weights), "queries",
+	      "9223372036854775807");
 	for (int64_t i = 0; i < hec_tensor_count(&out); i++)
 		CHECK(&k, isnan(get(&out, i)), "out was written");
 	kit_close(&k);
@@ -381,6 +386,10 @@ static void numbers_that_make_no_sense_are_refused(void **state)
 	      hec_relative_bias_fwd(k.ctx, k.arena, &bias, 3, 3, INT64_MIN, &view), "offset");
 	assert_int_equal(hec_relative_bucket(&bias, INT64_MIN), 3);
 	assert_int_equal(hec_relative_bucket(&bias, INT64_MAX), 7);
+	for (int64_t most = -1; most <= 2; most++) { /* too little to tell distances apart */
+		bias.max_distance = most;
+		assert_in_range(hec_relative_bucket(&bias, 100), 4, 7);
+	}
 	hec_attention_desc desc = HEC_ATTENTION_DESC_INIT;
 	desc.scale = NAN;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_attention_fwd(k.ctx, &desc, &x4, &x4, &x4, NULL, &y4, NULL),
@@ -394,6 +403,29 @@ static void numbers_that_make_no_sense_are_refused(void **state)
 		for (int64_t j = 0; j < hec_tensor_count(untouched[i]); j++)
 			CHECK(&k, isnan(get(untouched[i], j)), "an output was written");
 	check_all_zero(&k, "m", &m);
+	kit_close(&k);
+}
+
+/* Their axes are still walked and multiplied: without a limit, for hours, or past the end of int64. */
+static void tensors_without_elements_have_few_places(void **state)
+{
+	(void)state;
+	kit k = kit_open(7350);
+	const int64_t huge = INT64_C(1) << 40;
+	for (int axis = 0; axis < 4; axis++) {
+		hec_tensor t = {.dtype = HEC_F32, .rank = 4, .shape = {huge, huge, huge, huge}};
+		t.shape[axis] = 0;
+		FAILS(&k, HEC_ERR_SHAPE, hec_fill(k.ctx, 1, &t), "fill: x", "1099511627776");
+		FAILS(&k, HEC_ERR_SHAPE, hec_attention_fwd(k.ctx, NULL, &t, &t, &t, NULL, &t, NULL),
+		      "attention: q", "1099511627776");
+	}
+	hec_tensor rows = {.dtype = HEC_F32, .rank = 2, .shape = {huge, 0}};
+	FAILS(&k, HEC_ERR_SHAPE, hec_random_normal(k.ctx, 1, 1, 0, 1, &rows), "1099511627776");
+	FAILS(&k, HEC_ERR_SHAPE, hec_position_sinusoidal(k.ctx, HEC_SINUSOID_HALVES, 10, 0, &rows),
+	      "1099511627776");
+	rows.shape[0] = 1000;
+	OK(&k, hec_random_normal(k.ctx, 1, 1, 0, 1, &rows));
+	OK(&k, hec_position_sinusoidal(k.ctx, HEC_SINUSOID_HALVES, 10, 0, &rows));
 	kit_close(&k);
 }
 
@@ -535,6 +567,7 @@ int main(void)
 		cmocka_unit_test(head_sizes_that_do_not_divide_are_said_with_their_numbers),
 		cmocka_unit_test(masks_that_make_no_sense_are_refused),
 		cmocka_unit_test(numbers_that_make_no_sense_are_refused),
+		cmocka_unit_test(tensors_without_elements_have_few_places),
 		cmocka_unit_test(layers_refuse_configurations_that_do_not_fit),
 		cmocka_unit_test(the_bias_behind_an_older_mask_is_not_read),
 		cmocka_unit_test(layers_refuse_numbers_that_make_no_sense),

@@ -22,6 +22,23 @@ static void contiguous_tensors_have_row_major_strides(void **state)
 	assert_int_equal(hec_tensor_count(&t), 0);
 	t.shape[2] = 1;
 	assert_true(hec_tensor_count(&t) == INT64_MAX);
+	t = hec_tensor_3d(NULL, HEC_F32, 0, huge, huge); /* no product of axes overflows */
+	assert_true(hec_tensor_is_contiguous(&t));
+	OK(&bare, hec_tensor_reshape(&t, 4, (int64_t[]){huge, 0, huge, huge}, &t));
+}
+
+static void a_view_of_nothing_or_of_a_wrong_rank_is_refused(void **state)
+{
+	(void)state;
+	hec_tensor t = hec_tensor_2d(NULL, HEC_F32, 11, 13), s;
+	const int64_t shape[2] = {13, 11};
+	FAILS(&bare, HEC_ERR_ARGUMENT, hec_tensor_slice(NULL, 0, 0, 1, &s), "slice", "t");
+	FAILS(&bare, HEC_ERR_ARGUMENT, hec_tensor_transpose(&t, 0, 1, NULL), "transpose", "out");
+	FAILS(&bare, HEC_ERR_ARGUMENT, hec_tensor_reshape(&t, 2, NULL, &s), "reshape", "shape");
+	t.rank = 99;
+	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_slice(&t, 50, 0, 1, &s), "slice", "99");
+	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_transpose(&t, 0, 50, &s), "transpose", "99");
+	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&t, 2, shape, &s), "reshape", "99");
 }
 
 static void a_slice_is_the_same_memory_further_on(void **state)
@@ -224,6 +241,7 @@ int main(void)
 		cmocka_unit_test(contiguous_tensors_have_row_major_strides),
 		cmocka_unit_test(a_slice_is_the_same_memory_further_on),
 		cmocka_unit_test(a_slice_outside_is_refused_with_its_numbers),
+		cmocka_unit_test(a_view_of_nothing_or_of_a_wrong_rank_is_refused),
 		cmocka_unit_test(a_transpose_swaps_axes),
 		cmocka_unit_test(a_reshape_keeps_every_element_in_its_place),
 		cmocka_unit_test(a_reshape_that_needs_a_copy_is_refused),

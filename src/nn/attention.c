@@ -109,7 +109,8 @@ static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask,
 		usable = usable && isfinite((float)args->scale) && (float)args->scale != 0;
 	if (!usable)
 		return fail(HEC_ERR_ARGUMENT, "attention: scale is %g", d.scale);
-	HEC_TRY(dropout_check("attention", &d.dropout, n->B * n->H * n->T));
+	const hec_tensor rows = {.rank = 3, .shape = {n->B, n->H, n->T}};
+	HEC_TRY(dropout_check("attention", &d.dropout, hec_tensor_count(&rows)));
 	args->dropout = d.dropout;
 	return complete_mask(mask, dtype, n, &args->mask);
 }
@@ -184,7 +185,8 @@ hec_status hec_attention_weights(hec_ctx *ctx, const hec_attention_desc *desc,
 	HEC_TRY(options_take("hec_attention_part", &args.part, sizeof args.part, part));
 	const hec_attention_part *p = &args.part;
 	if (p->first_head < 0 || p->heads < n.H || p->first_head > p->heads - n.H ||
-	    p->first_query < 0 || p->queries < n.T || p->first_query > p->queries - n.T)
+	    p->first_query < 0 || p->queries < n.T || p->first_query > p->queries - n.T ||
+	    p->heads > INT32_MAX || p->queries > INT32_MAX)
 		return fail(HEC_ERR_SHAPE,
 		            "attention: heads %lld … +%lld of %lld, queries %lld … +%lld of %lld",
 		            (long long)p->first_head, (long long)n.H, (long long)p->heads,

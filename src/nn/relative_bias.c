@@ -54,6 +54,8 @@ int64_t hec_relative_bucket(const hec_relative_bias *bias, int64_t distance)
 		return base + d;
 	float ratio = logf((float)d / (float)exact) /
 	              (float)log((double)bias->max_distance / (double)exact);
+	if (!(ratio >= 0 && ratio < 1)) /* further than max_distance, or one that makes no sense */
+		return base + buckets - 1;
 	int64_t wide = exact + (int64_t)(ratio * (float)(buckets - exact));
 	return base + min_i64(wide, buckets - 1);
 }

@@ -28,6 +28,22 @@ const char *shape_text(const hec_tensor *t, char text[SHAPE_TEXT])
 	return sizes_text(rank, t->shape, text);
 }
 
+/* The bytes of a tensor; false where they are too many. Where an axis is 0 the others are still
+ * walked and multiplied: they must be few. */
+static bool count_bytes(const hec_tensor *t, size_t *bytes)
+{
+	bool empty = false;
+	size_t places = 1;
+	for (int i = 0; i < t->rank; i++) {
+		empty = empty || t->shape[i] == 0;
+		if (!size_mul(places, (size_t)max_i64(t->shape[i], 1), &places))
+			return false;
+	}
+	if (!size_mul(empty ? 0 : places, hec_dtype_size(t->dtype), bytes))
+		return false;
+	return empty ? places <= INT32_MAX : *bytes <= PTRDIFF_MAX;
+}
+
 hec_status check_tensor(const char *name, const hec_tensor *t, hec_dtype dtype, int rank,
                         const int64_t *shape)
 {
@@ -43,14 +59,15 @@ hec_status check_tensor(const char *name, const hec_tensor *t, hec_dtype dtype, 
 		return fail(HEC_ERR_ARGUMENT, "%s is %s, expected %s", name,
 		            hec_dtype_name(t->dtype), hec_dtype_name(dtype));
 	bool fits = t->rank == rank;
-	size_t bytes = hec_dtype_size(dtype);
-	for (int i = 0; fits && i < rank; i++) {
-		fits = t->shape[i] >= 0 && (shape[i] == ANY || t->shape[i] == shape[i]) &&
-		       size_mul(bytes, (size_t)t->shape[i], &bytes) && bytes <= PTRDIFF_MAX;
-	}
+	for (int i = 0; fits && i < rank; i++)
+		fits = t->shape[i] >= 0 && (shape[i] == ANY || t->shape[i] == shape[i]);
 	if (!fits)
 		return fail(HEC_ERR_SHAPE, "%s has shape %s, expected %s", name, shape_text(t, got),
 		            sizes_text(rank, shape, want));
+	size_t bytes;
+	if (!count_bytes(t, &bytes))
+		return fail(HEC_ERR_SHAPE, "%s has shape %s, more than can be addressed", name,
+		            shape_text(t, got));
 	if (!t->data && bytes > 0)
 		return fail(HEC_ERR_ARGUMENT, "%s has shape %s but no data", name,
 		            shape_text(t, got));

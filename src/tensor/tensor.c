@@ -2,6 +2,7 @@
 #include <hecate/tensor.h>
 
 #include "base/status.h"
+#include "tensor/check.h"
 
 static const struct {
 	const char *name;
@@ -21,12 +22,13 @@ const char *hec_dtype_name(hec_dtype dtype)
 	return (unsigned)dtype < HEC_DTYPES ? dtypes[dtype].name : "?";
 }
 
+/* By wrapping arithmetic: where a tensor has no elements its other axes may be of any size. */
 static void set_contiguous_strides(hec_tensor *t)
 {
-	int64_t stride = 1;
+	uint64_t stride = 1;
 	for (int i = t->rank - 1; i >= 0; i--) {
-		t->stride[i] = stride;
-		stride *= t->shape[i];
+		t->stride[i] = (int64_t)stride;
+		stride *= (uint64_t)t->shape[i];
 	}
 }
 
@@ -74,18 +76,29 @@ int64_t hec_tensor_count(const hec_tensor *t)
 
 bool hec_tensor_is_contiguous(const hec_tensor *t)
 {
-	int64_t stride = 1;
+	uint64_t stride = 1;
 	for (int i = t->rank - 1; i >= 0; i--) {
-		if (t->shape[i] != 1 && t->stride[i] != stride)
+		if (t->shape[i] != 1 && t->stride[i] != (int64_t)stride)
 			return false;
-		stride *= t->shape[i];
+		stride *= (uint64_t)t->shape[i];
 	}
 	return true;
+}
+
+/* What every view asks of its arguments. */
+static hec_status check_view(const char *call, const hec_tensor *t, const hec_tensor *out)
+{
+	HEC_TRY(CHECK_GIVEN(call, t));
+	HEC_TRY(CHECK_GIVEN(call, out));
+	if (t->rank < 0 || t->rank > HEC_MAX_RANK)
+		return fail(HEC_ERR_SHAPE, "%s: a tensor of rank %d", call, (int)t->rank);
+	return HEC_OK;
 }
 
 hec_status hec_tensor_slice(const hec_tensor *t, int axis, int64_t begin, int64_t length,
                             hec_tensor *out)
 {
+	HEC_TRY(check_view("slice", t, out));
 	if (axis < 0 || axis >= t->rank)
 		return fail(HEC_ERR_ARGUMENT, "slice: axis %d of a tensor of rank %d", axis,
 		            (int)t->rank);
@@ -102,6 +115,7 @@ hec_status hec_tensor_slice(const hec_tensor *t, int axis, int64_t begin, int64_
 
 hec_status hec_tensor_transpose(const hec_tensor *t, int axis_a, int axis_b, hec_tensor *out)
 {
+	HEC_TRY(check_view("transpose", t, out));
 	if (axis_a < 0 || axis_a >= t->rank || axis_b < 0 || axis_b >= t->rank)
 		return fail(HEC_ERR_ARGUMENT, "transpose: axes %d and %d of a tensor of rank %d",
 		            axis_a, axis_b, (int)t->rank);
@@ -118,6 +132,8 @@ hec_status hec_tensor_transpose(const hec_tensor *t, int axis_a, int axis_b, hec
  * be cut anew at will; where the new axes do not fill a run exactly, the data would have to move. */
 hec_status hec_tensor_reshape(const hec_tensor *t, int rank, const int64_t *shape, hec_tensor *out)
 {
+	HEC_TRY(check_view("reshape", t, out));
+	HEC_TRY(CHECK_GIVEN("reshape", shape));
 	if (rank < 1 || rank > HEC_MAX_RANK)
 		return fail(HEC_ERR_ARGUMENT, "reshape: rank %d is not 1 … %d", rank, HEC_MAX_RANK);
 	hec_tensor r = *t;

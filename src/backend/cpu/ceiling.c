@@ -152,17 +152,20 @@ hec_status hec_bench_fma(hec_ctx *ctx, int isa, double seconds, double *gflops)
 
 hec_status hec_bench_read(hec_ctx *ctx, size_t bytes, double seconds, double *gbs)
 {
-	int64_t tasks = div_up((int64_t)bytes, READ_CHUNK);
+	size_t rounded;
+	if (!size_align(bytes, READ_CHUNK, &rounded) || rounded == 0)
+		return fail(HEC_ERR_ARGUMENT, "bench: %zu bytes to read", bytes);
+	const int64_t tasks = (int64_t)(rounded / READ_CHUNK);
 	batch *b = NULL;
 	HEC_TRY(batch_create(find_ceiling(hec_ctx_isa(ctx)), hec_ctx_isa(ctx), &b));
 	/* Memory as tensors have it, so that the system gives it in the same pages. */
 	hec_arena *arena = NULL;
 	void *memory;
-	hec_status status = hec_arena_create((size_t)tasks * READ_CHUNK, &arena);
+	hec_status status = hec_arena_create(rounded, &arena);
 	if (status == HEC_OK)
-		status = hec_arena_alloc(arena, (size_t)tasks * READ_CHUNK, &memory);
+		status = hec_arena_alloc(arena, rounded, &memory);
 	if (status == HEC_OK) {
-		memset(memory, 1, (size_t)tasks * READ_CHUNK); /* pages of its own */
+		memset(memory, 1, rounded); /* pages of its own */
 		b->memory = memory;
 		*gbs = 1e-9 * best_rate(ctx, b, read_task, tasks, seconds);
 	}
