@@ -12,7 +12,7 @@ build: ## the library and the program: build/libhecate.so, build/libhecate.a, bu
 	@tools/bootstrap build
 	@tools/build "$(BUILD)" all $(CMAKE_ARGS)
 
-run: build ## install what is missing, build, explain attention, then learn a toy task in ten seconds
+run: build ## install what is missing, build, explain attention, learn a toy task in ten seconds, translate
 	@tools/tour "$(BUILD)"
 
 test: build ## formatting, include arrows, public headers, all tests at every level of this CPU (minutes)
