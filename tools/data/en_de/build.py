@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import clean
-from sources import SOURCES, open_source, read_packages
+from sources import SOURCES, open_source, packages_of, read_packages
 
 # Pairs of each source in the validation set, and as many in the test set: 2,000 together.
 HELD_OUT = {"dictionary": 400, "office-help": 350, "manual": 250, "documents": 250, "user-help": 250,
@@ -114,7 +114,8 @@ def drop_rare_words(sources, dropped):
 
 
 def split(sources, dropped):
-    """{"train" | "valid" | "test": [(source, en, de)]}; nothing held out has a side met in training."""
+    """{"train" | "valid" | "test": [(source, en, de, document)]}; nothing held out has a side met in
+    training."""
     out = {"train": [], "valid": [], "test": []}
     held = {source: hold_out(source, documents) for source, documents in sources.items()}
     repeats = Repeats()
@@ -125,7 +126,7 @@ def split(sources, dropped):
                 continue
             for en, de in documents[name]:
                 if repeats.add(clean.key(en), clean.key(de)):
-                    out["train"].append((source, en, de))
+                    out["train"].append((source, en, de, name))
                 else:
                     dropped[source, "repeated"] += 1
     for part in ("valid", "test"):
@@ -138,7 +139,7 @@ def split(sources, dropped):
                     if not worth_testing(en, de) or repeats.knows_a_side(a, b):
                         continue
                     repeats.add(a, b)
-                    of_this.append((source, en, de))
+                    of_this.append((source, en, de, name))
                 of_this.sort(key=lambda p: rank("pick", p[1], p[2]))
                 fresh += of_this[:max(20, HELD_OUT[source] // 4)]
             fresh.sort(key=lambda p: rank("pick", p[1], p[2]))
@@ -148,19 +149,35 @@ def split(sources, dropped):
     return out, held
 
 
+DESCRIPTIONS = "as-the-package"
+
+
+def by_package(sources, parts, packages, root):
+    """Lines of source, package, training pairs, licence: which text the model learns from."""
+    homes = {source: packages_of(source, documents, root) for source, documents in sources.items()}
+    count = Counter((source, homes[source][name]) for source, _, _, name in parts["train"])
+    lines = []
+    for (source, package), n in sorted(count.items(), key=lambda c: (list(SOURCES).index(c[0][0]), -c[1], c[0])):
+        of_source = dict(packages.get(package, []))
+        # A manual page of a package that is listed for its program has that package's licence.
+        licence = of_source.get(source) or ",".join(of_source.values()) or DESCRIPTIONS
+        lines.append(f"{source} {package} {n} {licence}\n")
+    return "".join(lines)
+
+
 def table(sources, parts, packages):
     licences = {}
     for uses in packages.values():
         for source, licence in uses:
             licences.setdefault(source, set()).update(licence.split(","))
-    licences["descriptions"] = {"GPL-2+", "as the package"}
+    licences["descriptions"] = {DESCRIPTIONS}
     lines = [f"{'source':<13} {'documents':>9} {'train':>8} {'sentences':>9} {'valid':>6} {'test':>6} "
              f"{'words en':>9} {'words de':>9}  licence"]
     total = Counter()
     for source, documents in sources.items():
         row = Counter(documents=len(documents))
         for part, pairs in parts.items():
-            for s, en, de in pairs:
+            for s, en, de, _ in pairs:
                 if s != source:
                     continue
                 row[part] += 1
@@ -214,6 +231,7 @@ def main():
     names = "".join(f"{part} {source}: {name}\n" for source in held if source != "dictionary"
                     for part in ("valid", "test") for name in held[source][part])
     (out / "sources.txt").write_text(text + "\nheld-out documents\n" + names
+                                     + "\ntraining pairs by package\n" + by_package(sources, parts, packages, root)
                                      + "\npackages\n" + versions(root, packages), "utf-8")
     print(text, end="")
 

@@ -2,7 +2,11 @@
 cleaning must refuse."""
 import struct
 import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
 
+import build
 import catalogue
 import clean
 import descriptions
@@ -108,7 +112,26 @@ def cleaning():
     same("the same text", clean.key("Öffne die 3 Dateien!"), clean.key("offne  die 12 DATEIEN"))
 
 
-for test in (dictionary, catalogues, pages, sentences, cleaning):
+def origins():
+    """Every training pair is counted for the package that it comes from, with that package's licence."""
+    sources = {"dictionary": {"l1": [("the cat", "die Katze")]},
+               "manual": {"a.1": [("Open it.", "Öffnen Sie es."), ("Open it.", "Öffnen Sie es.")]},
+               "mozilla": {"firefox-esr/x": [("a page", "eine Seite")]}, "programs": {"git": [("a branch", "ein Zweig")]}}
+    packages = {"git": [("programs", "GPL-2")], "bash": [("programs", "GPL-3+")], "trans-de-en": [("dictionary", "GPL-2+")],
+                "firefox-esr-l10n-en-gb": [("mozilla", "MPL-2.0")]}
+    parts = {"train": [(s, en, de, name) for s, of in sources.items() for name, pairs in of.items() for en, de in set(pairs)]}
+    with tempfile.TemporaryDirectory() as root:
+        page = Path(root, "bash/usr/share/man/man1/a.1.gz")
+        page.parent.mkdir(parents=True)
+        page.touch()
+        same("origins", build.by_package(sources, parts, packages, Path(root)),
+             "dictionary trans-de-en 1 GPL-2+\nmanual bash 1 GPL-3+\nmozilla firefox-esr-l10n-en-gb 1 MPL-2.0\n"
+             "programs git 1 GPL-2\n")
+    out, _ = build.split({"programs": {"git": [("a branch", "ein Zweig"), ("a branch", "ein Zweig")]}}, Counter())
+    same("split", out["train"], [("programs", "a branch", "ein Zweig", "git")])
+
+
+for test in (dictionary, catalogues, pages, sentences, cleaning, origins):
     test()
 print("en-de: the extractors work" if not failures else f"en-de: {failures} failed")
 sys.exit(1 if failures else 0)

@@ -32,10 +32,15 @@ def office_help(root):
             yield str(page.relative_to(en)), _split(blocks)
 
 
-def manual(root):
+def _english_pages(root):
     english = {}
     for page in sorted(root.glob("*/usr/share/man/man[1-8]/*.gz")):
         english.setdefault(page.name, page)
+    return english
+
+
+def manual(root):
+    english = _english_pages(root)
     for page in sorted(root.glob("*/usr/share/man/de/man[1-8]/*.gz")):
         if page.name not in english or page.is_symlink():
             continue
@@ -142,3 +147,16 @@ def open_source(source, root, packages):
     if SOURCES[source]:
         return SOURCES[source](root)
     return _catalogues(root, [p for p, uses in packages.items() if any(s == source for s, _ in uses)])
+
+
+def packages_of(source, documents, root):
+    """{document: the package that its English comes from}"""
+    whole = {"dictionary": "trans-de-en", "office-help": "libreoffice-help-en-us",
+             "descriptions": "(descriptions)"}
+    if source in whole:
+        return dict.fromkeys(documents, whole[source])
+    if source == "manual":
+        return {name[:-3]: path.relative_to(root).parts[0] for name, path in _english_pages(root).items()}
+    # The others begin with its name.
+    suffix = "-l10n-en-gb" if source == "mozilla" else ""
+    return {name: name.split("/", 1)[0] + suffix for name in documents}
