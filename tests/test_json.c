@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include <locale.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static hec_status parse(const char *text, json_t **out)
 	size_t size = strlen(text);
 	char *copy = malloc(size + !size);
 	memcpy(copy, text, size);
-	hec_status status = json_text_read("a.json", copy, size, out);
+	hec_status status = json_text_read("a.json", copy, size, JSON_CONFIG_MOST, out);
 	free(copy);
 	return status;
 }
@@ -58,10 +59,12 @@ static void what_is_not_strict_json_is_refused_with_its_place(void **state)
 		assert_null(root);
 	}
 	json_t *root;
-	FAILS(&bare, HEC_ERR_FORMAT, json_text_read("a.json", "[\"a\0b\"]", 7, &root),
+	FAILS(&bare, HEC_ERR_FORMAT,
+	      json_text_read("a.json", "[\"a\0b\"]", 7, JSON_CONFIG_MOST, &root),
 	      "line 1, column 4", "a zero byte");
-	FAILS(&bare, HEC_ERR_FORMAT, json_text_read("a.json", "[true\0]", 7, &root),
-	      "line 1, column 6", "a zero byte");
+	FAILS(&bare, HEC_ERR_FORMAT,
+	      json_text_read("a.json", "[true\0]", 7, JSON_CONFIG_MOST, &root), "line 1, column 6",
+	      "a zero byte");
 }
 
 static void nesting_has_a_limit(void **state)
@@ -73,6 +76,73 @@ static void nesting_has_a_limit(void **state)
 	text[depth] = '\0';
 	json_t *root;
 	FAILS(&bare, HEC_ERR_FORMAT, parse(text, &root), "maximum parsing depth");
+	free(text);
+}
+
+/* begin unit,unit,… end, of at least so many bytes. A %d in the unit is its number. */
+static char *repeat(const char *begin, const char *unit, const char *end, size_t bytes)
+{
+	char *text = malloc(bytes + 256);
+	size_t n = (size_t)sprintf(text, "%s", begin);
+	for (int i = 0; n < bytes; i++) {
+		if (i > 0)
+			text[n++] = ',';
+		n += (size_t)snprintf(text + n, 128, unit, i);
+	}
+	sprintf(text + n, "%s", end);
+	return text;
+}
+
+static size_t memory_in_use(void)
+{
+	struct mallinfo2 now = mallinfo2(); /* zeros where a sanitizer allocates */
+	return now.uordblks + now.hblkhd;
+}
+
+static void a_tree_takes_a_bounded_multiple_of_its_file(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *begin, *unit, *end;
+		bool taken;
+	} cases[] = {
+		{"[", "{}", "]", false},
+		{"[", "[]", "]", false},
+		{"[", "[[]]", "]", false},
+		{"[", "{\"\":0}", "]", false},
+		{"{", "\"%d\":{}", "}", false},
+		{"[", "0", "]", true},
+		/* As they come in real files: a vocabulary, merges of both kinds, pieces. */
+		{"{", "\"token%d\":7", "}", true},
+		{"[", "\"a%d b\"", "]", true},
+		{"[", "[\"a%d\",\"b\"]", "]", true},
+		{"[", "[\"a%d\",-1.25]", "]", true},
+		{"[", "\"{{{{{{{[[[[[[,,,,,,\\\"::::::\"", "]", true},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char *text = repeat(cases[i].begin, cases[i].unit, cases[i].end, (size_t)2 << 20);
+		size_t size = strlen(text), before = memory_in_use();
+		json_t *root = NULL;
+		hec_status status =
+			json_text_read("a.json", text, size, JSON_TOKENIZER_MOST, &root);
+		size_t taken = memory_in_use() - before;
+		CHECK(&bare, (status == HEC_OK) == cases[i].taken, "%s: %s", cases[i].unit,
+		      hec_error_message());
+		CHECK(&bare, taken <= ((size_t)16 << 20) + 24 * size, "%s: %zu bytes of memory",
+		      cases[i].unit, taken);
+		if (status != HEC_OK)
+			FAILS(&bare, HEC_ERR_FORMAT,
+			      json_text_read("a.json", text, size, JSON_TOKENIZER_MOST, &root),
+			      "a.json: its 20971", "values", "bytes of memory; at most 6710");
+		json_decref(root);
+		free(text);
+	}
+	/* However large: four times what a file of its kind may have. */
+	char *text = repeat("[", "0", "]", (size_t)4 << 20);
+	json_t *root;
+	FAILS(&bare, HEC_ERR_FORMAT,
+	      json_text_read("a.json", text, strlen(text), JSON_CONFIG_MOST, &root),
+	      "at most 67108864 are taken");
 	free(text);
 }
 
@@ -336,7 +406,7 @@ static hec_status read_and_write(char **text, size_t *size)
 {
 	static const char source[] = "{\"a\": [1, 2.5, \"three\"], \"b\": {\"c\": null}, \"d\": 1}";
 	json_t *whole, *parts;
-	HEC_TRY(json_text_read("a.json", source, sizeof source - 1, &whole));
+	HEC_TRY(json_text_read("a.json", source, sizeof source - 1, JSON_CONFIG_MOST, &whole));
 	hec_status status = collect(source, sizeof source - 1, 100, &parts);
 	if (status == HEC_OK) {
 		status = json_text_make(parts, true, text, size);
@@ -377,6 +447,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_strict_json_is_refused_with_its_place),
 		cmocka_unit_test(nesting_has_a_limit),
+		cmocka_unit_test(a_tree_takes_a_bounded_multiple_of_its_file),
 		cmocka_unit_test(messages_cannot_steer_a_terminal),
 		cmocka_unit_test(whole_numbers_keep_all_their_bits),
 		cmocka_unit_test(typed_members_say_what_is_needed),

@@ -1,5 +1,6 @@
-/* json.c — reading on Jansson, whose parser is strict and linear. Three things it leaves to us: keys
- * with types and ranges, foreign text in its messages, and whole numbers beyond int64. */
+/* json.c — reading on Jansson, whose parser is strict and linear. Four things it leaves to us: keys
+ * with types and ranges, foreign text in its messages, whole numbers beyond int64, and how much memory
+ * its tree takes: an empty object of three bytes takes 236. */
 #include "format/json.h"
 
 #include <math.h>
@@ -11,6 +12,10 @@
 #include "base/quote.h"
 
 #define PLACE_MOST ((size_t)1 << 30) /* Jansson counts in int */
+/* A tree may take so many times the file, and this: a tokenizer.json without white space takes 20. */
+#define TREE_TIMES 24
+#define TREE_PLUS ((size_t)16 << 20)
+#define TREE_OF_MOST 4 /* but not more than this times the largest file of its kind */
 
 /* Line and column (in bytes) of text[at], from 1. */
 static void place(const char *text, size_t at, size_t *line, size_t *column)
@@ -87,10 +92,61 @@ static hec_status check_text(const char *file, const char *text, size_t size)
 	return zero ? fail_at(file, text, (size_t)(zero - text), "a zero byte") : HEC_OK;
 }
 
-hec_status json_text_read(const char *file, const char *text, size_t size, json_t **out)
+/* Memory that the tree of a text will take, and its values: by what Jansson 2.14 allocates for each
+ * beginning of an object or a list, for each text, colon and comma, rounded up. Where the text is no
+ * JSON, Jansson stops before it has made more. */
+static size_t tree_bytes(const char *text, size_t size, size_t *values)
+{
+	size_t bytes = size;
+	*values = 1;
+	for (size_t i = 0; i < size; i++) {
+		switch (text[i]) {
+		case '{':
+			bytes += 200;
+			break;
+		case '[':
+			bytes += 124;
+			break;
+		case ':':
+			bytes += 64;
+			break;
+		case ',':
+			bytes += 44;
+			++*values;
+			break;
+		case '"':
+			bytes += 48;
+			for (i++; i < size && text[i] != '"'; i++)
+				i += text[i] == '\\';
+			break;
+		default:
+			break;
+		}
+	}
+	return bytes;
+}
+
+static hec_status check_tree(const char *file, const char *text, size_t size, size_t most)
+{
+	size_t values, bytes = tree_bytes(text, size, &values);
+	size_t taken = TREE_PLUS + TREE_TIMES * size;
+	taken = taken < TREE_OF_MOST * most ? taken : TREE_OF_MOST * most;
+	char name[QUOTE_TEXT];
+	if (bytes <= taken)
+		return HEC_OK;
+	return fail(
+		HEC_ERR_FORMAT,
+		"%s: its %zu bytes hold about %zu values, which would take %zu bytes of memory; "
+		"at most %zu are taken",
+		quote(file, name), size, values, bytes, taken);
+}
+
+hec_status json_text_read(const char *file, const char *text, size_t size, size_t most,
+                          json_t **out)
 {
 	size_t used;
 	HEC_TRY(check_text(file, text, size));
+	HEC_TRY(check_tree(file, text, size, most < PLACE_MOST ? most : PLACE_MOST));
 	return read_value(file, text, size, 0, size, true, out, &used);
 }
 
@@ -99,7 +155,7 @@ hec_status json_file_read(const char *path, size_t most, json_t **out)
 	char *text;
 	size_t size;
 	HEC_TRY(file_read(path, most < PLACE_MOST ? most : PLACE_MOST, &text, &size));
-	hec_status status = json_text_read(path, text, size, out);
+	hec_status status = json_text_read(path, text, size, most, out);
 	free(text);
 	return status;
 }

@@ -15,10 +15,15 @@
 #include "base/status.h"
 
 #define JSON_CONFIG_MOST ((size_t)16 << 20) /* bytes of a config.json and its like */
+#define JSON_TOKENIZER_MOST                                                                        \
+	((size_t)128 << 20) /* of a tokenizer.json: real ones have up to 35 MB */
 
+/* most: bytes that such a file may have. What its values take as a tree is bounded by that too (4 times
+ * as much) and by the file's own size (24 times, and 16 MiB): more is refused before it is read. */
 hec_status json_file_read(const char *path, size_t most, json_t **out);
 /* The same from memory; file is the name in messages. */
-hec_status json_text_read(const char *file, const char *text, size_t size, json_t **out);
+hec_status json_text_read(const char *file, const char *text, size_t size, size_t most,
+                          json_t **out);
 
 /* ---- typed members of an object ----
  *

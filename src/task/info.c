@@ -12,8 +12,6 @@
 #include "format/safetensors.h"
 #include "tensor/check.h"
 
-#define TOKENIZER_MOST ((size_t)256 << 20)
-
 static hec_status join(const char *folder, const char *name, char **out)
 {
 	size_t length = strlen(folder), bytes;
@@ -114,7 +112,7 @@ static hec_status read_tokenizer(const char *folder, hec_info *info)
 	HEC_TRY(join(folder, "tokenizer.json", &path));
 	hec_status status = HEC_OK;
 	if (stat(path, &found) == 0)
-		status = json_file_read(path, TOKENIZER_MOST, &root);
+		status = json_file_read(path, JSON_TOKENIZER_MOST, &root);
 	keep(info->tokenizer, type_of(json_object_get(root, "model")));
 	keep(info->pre_tokenizer, type_of(last_part(json_object_get(root, "pre_tokenizer"))));
 	json_decref(root);

@@ -12,8 +12,6 @@
 #include "text/byte_level.h"
 #include "text/classes.h"
 
-#define JSON_MOST ((size_t)256 << 20) /* bytes of tokenizer.json */
-
 const char *const tokenizer_roles[TOKENIZER_ROLES] = {"pad", "eos", "bos", "unk",
                                                       "cls", "sep", "mask"};
 
@@ -60,7 +58,7 @@ static hec_status load_config(hec_tokenizer *t)
 	if (t->config) {
 		json_scope root;
 		HEC_TRY(json_text_read("tokenizer_config.json", t->config, t->config_bytes,
-		                       &config));
+		                       JSON_CONFIG_MOST, &config));
 		hec_status status = json_scope_root("tokenizer_config.json", config, &root);
 		if (status != HEC_OK) {
 			json_decref(config);
@@ -77,7 +75,8 @@ static hec_status load_json(hec_tokenizer *t)
 {
 	json_t *root;
 	json_scope s;
-	HEC_TRY(json_text_read("tokenizer.json", t->json, t->json_bytes, &root));
+	HEC_TRY(json_text_read("tokenizer.json", t->json, t->json_bytes, JSON_TOKENIZER_MOST,
+	                       &root));
 	hec_status status = json_scope_root("tokenizer.json", root, &s);
 	if (status == HEC_OK)
 		status = load_parts(t, &s);
@@ -129,9 +128,9 @@ hec_status hec_tokenizer_parse(const char *json, size_t bytes, const char *confi
 	if (!json || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_tokenizer_parse: %s is NULL",
 		            json ? "out" : "json");
-	if (bytes > JSON_MOST)
+	if (bytes > JSON_TOKENIZER_MOST)
 		return fail(HEC_ERR_FORMAT, "tokenizer.json: has %zu bytes; at most %zu are read",
-		            bytes, JSON_MOST);
+		            bytes, JSON_TOKENIZER_MOST);
 	if (config && config_bytes > JSON_CONFIG_MOST)
 		return fail(HEC_ERR_FORMAT,
 		            "tokenizer_config.json: has %zu bytes; at most %zu are read",
@@ -187,7 +186,7 @@ hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 	size_t bytes = 0, config_bytes = 0;
 	if (folder)
 		HEC_TRY(join_path(path, true, "tokenizer.json", &name));
-	hec_status status = file_read(folder ? name : path, JSON_MOST, &json, &bytes);
+	hec_status status = file_read(folder ? name : path, JSON_TOKENIZER_MOST, &json, &bytes);
 	free(name);
 	HEC_TRY(status);
 	status = read_config(path, folder, &config, &config_bytes);

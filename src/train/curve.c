@@ -100,7 +100,8 @@ static hec_status read_points(const char *path, points *p)
 	for (char *line = text, *end; status == HEC_OK && (end = strchr(line, '\n'));
 	     line = end + 1) {
 		json_t *object = NULL;
-		status = json_text_read(path, line, (size_t)(end - line), &object);
+		status =
+			json_text_read(path, line, (size_t)(end - line), JSON_CONFIG_MOST, &object);
 		if (status == HEC_OK)
 			status = add_point(p, object);
 		json_decref(object);

@@ -82,7 +82,7 @@ static int64_t step_of_line(const char *path, const char *line, size_t size)
 {
 	json_t *object = NULL;
 	int64_t step = -1;
-	if (json_text_read(path, line, size, &object) != HEC_OK)
+	if (json_text_read(path, line, size, JSON_CONFIG_MOST, &object) != HEC_OK)
 		return -1;
 	if (!json_whole(json_object_get(object, "step"), &step))
 		step = -1;

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_scope s;
 	const family *f;
 	hec_model_config c;
-	if (json_text_read("fuzz", (const char *)data, size, &root) != HEC_OK)
+	if (json_text_read("fuzz", (const char *)data, size, JSON_CONFIG_MOST, &root) != HEC_OK)
 		return 0;
 	if (json_scope_root("fuzz", root, &s) == HEC_OK && family_find(&s, &f) == HEC_OK &&
 	    family_read(f, &s, &c) == HEC_OK && hec_model_config_resolve(&c) == HEC_OK)

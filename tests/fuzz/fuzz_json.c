@@ -54,7 +54,7 @@ static void write_and_read(const json_t *value, bool pretty)
 		return;
 	}
 	json_t *back;
-	if (json_text_read("written", text, size, &back) != HEC_OK)
+	if (json_text_read("written", text, size, SIZE_MAX, &back) != HEC_OK)
 		stop("what was written is not read");
 	if (json_text_make(back, pretty, &again, &more) != HEC_OK || size != more ||
 	    memcmp(text, again, size) != 0)
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *whole = NULL;
 	bool twice = false;
-	if (json_text_read("fuzz", (const char *)data, size, &whole) != HEC_OK)
+	if (json_text_read("fuzz", (const char *)data, size, JSON_CONFIG_MOST, &whole) != HEC_OK)
 		expect_reason();
 	json_t *parts = walk((const char *)data, size, &twice);
 	if (json_is_object(whole) && !parts)
