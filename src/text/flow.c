@@ -39,6 +39,7 @@ hec_status flow_begin(flow *f, const char *given, size_t bytes)
 	f->most = FLOW_TIMES * bytes + FLOW_PLUS;
 	if (f->most > INT32_MAX)
 		f->most = INT32_MAX;
+	pattern_work_reset(f->pattern);
 	f->from = NULL;
 	f->now.n = 0;
 	return bytes ? add(&f->now, 0, bytes, -1) : HEC_OK;

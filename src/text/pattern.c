@@ -11,6 +11,16 @@
 #include "text/utf8.h"
 
 #define MATCH_LIMIT 10000000 /* steps of one match */
+/* A match is first sought in a small window of the text, then in larger ones, each with steps to match:
+ * so it is known about how much was looked at, which PCRE2 does not say (a*b goes over a long run of a
+ * in one step). What is looked at beyond the first window is a debt, paid off by going on in the text;
+ * a pattern that looks at much and goes on by little, as a*b|a does in a run of a, ends at its limit
+ * and not after quadratic time. */
+#define WINDOW_FIRST ((size_t)128) /* bytes */
+#define WINDOW_TIMES 4
+#define WINDOW_STEPS 16 /* for each byte of it */
+#define DEBT_TIMES 64   /* bytes looked at for each byte gone on */
+#define DEBT_MOST ((size_t)64 << 20)
 #define DEPTH_LIMIT 100000
 #define HEAP_LIMIT (64 * 1024) /* KiB */
 /* Compiled code goes back through a group of a long run on a stack of its own, bytes; PCRE2's own of
@@ -23,6 +33,7 @@ struct pattern_work {
 	pcre2_match_data *data;
 	pcre2_match_context *context;
 	pcre2_jit_stack *stack; /* NULL: there is no compiler for this machine */
+	size_t debt;
 };
 
 void pattern_work_free(pattern_work *w)
@@ -33,6 +44,12 @@ void pattern_work_free(pattern_work *w)
 	pcre2_match_context_free(w->context);
 	pcre2_jit_stack_free(w->stack);
 	free(w);
+}
+
+void pattern_work_reset(pattern_work *w)
+{
+	if (w)
+		w->debt = 0;
 }
 
 static hec_status work_make(pattern_work **out)
@@ -51,7 +68,6 @@ static hec_status work_make(pattern_work **out)
 		pattern_work_free(w);
 		return fail(HEC_ERR_MEMORY, "no memory to match patterns with");
 	}
-	pcre2_set_match_limit(w->context, MATCH_LIMIT);
 	pcre2_set_depth_limit(w->context, DEPTH_LIMIT);
 	pcre2_set_heap_limit(w->context, HEAP_LIMIT);
 	pcre2_jit_stack_assign(w->context, NULL, w->stack);
@@ -85,7 +101,7 @@ static hec_status compile(const char *expression, pattern *p)
 		            (const char *)why);
 	}
 	/* Without it matching is slower, and as right. */
-	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
 	return HEC_OK;
 }
 
@@ -148,14 +164,55 @@ static const char *find_plain(const char *text, size_t n, const char *what, size
 	return NULL;
 }
 
+/* PCRE2's answer from windows that grow until the rest of the text makes no difference to it, and what
+ * was looked at for it. */
+static int match(const pattern *p, pattern_work *work, const char *text, size_t begin, size_t end,
+                 size_t from, size_t *looked)
+{
+	*looked = 0;
+	for (size_t window = WINDOW_FIRST;; window *= WINDOW_TIMES) {
+		size_t stop = end - from > window ? from + window : end;
+		while (stop < end && utf8_continues(text[stop]))
+			stop++;
+		bool all = window > MATCH_LIMIT / WINDOW_STEPS;
+		pcre2_set_match_limit(work->context,
+		                      all ? MATCH_LIMIT : (uint32_t)(WINDOW_STEPS * window));
+		/* Partial: the window's end was reached before it was decided. */
+		uint32_t options = PCRE2_NO_UTF_CHECK | (stop < end ? PCRE2_PARTIAL_HARD : 0);
+		int n = pcre2_match(p->code, (PCRE2_SPTR)(text + begin), stop - begin, from - begin,
+		                    options, work->data, work->context);
+		bool steps = n == PCRE2_ERROR_MATCHLIMIT;
+		*looked += steps ? window : stop - from;
+		bool undecided =
+			stop < end && (n == PCRE2_ERROR_PARTIAL || n == PCRE2_ERROR_NOMATCH);
+		if (!undecided && (!steps || all))
+			return n;
+	}
+}
+
+static hec_status pay(pattern_work *work, size_t looked, size_t from, size_t to)
+{
+	if (looked <= 2 * WINDOW_FIRST)
+		return HEC_OK;
+	size_t gone = DEBT_TIMES * (to - from);
+	work->debt += looked;
+	work->debt = work->debt > gone ? work->debt - gone : 0;
+	if (work->debt <= DEBT_MOST)
+		return HEC_OK;
+	return fail(HEC_ERR_FORMAT,
+	            "a pattern of tokenizer.json at byte %zu of a text: %zu bytes were looked at "
+	            "beyond %d for each byte gone on; it would take quadratic time",
+	            from, work->debt, DEBT_TIMES);
+}
+
 static hec_status find_code(const pattern *p, pattern_work **work, const char *text, size_t begin,
                             size_t end, pattern_walk *w)
 {
+	size_t looked;
 	HEC_TRY(work_make(work));
-	int n = pcre2_match(p->code, (PCRE2_SPTR)(text + begin), end - begin, w->from - begin,
-	                    PCRE2_NO_UTF_CHECK, (*work)->data, (*work)->context);
+	int n = match(p, *work, text, begin, end, w->from, &looked);
 	if (n == PCRE2_ERROR_NOMATCH)
-		return HEC_OK;
+		return pay(*work, looked, w->from, end);
 	if (n < 0) {
 		PCRE2_UCHAR why[128] = "";
 		pcre2_get_error_message(n, why, sizeof why);
@@ -170,7 +227,7 @@ static hec_status find_code(const pattern *p, pattern_work **work, const char *t
 		w->start = begin + at[0];
 		w->stop = begin + at[1];
 	}
-	return HEC_OK;
+	return pay(*work, looked, w->from, w->found ? w->stop : w->from);
 }
 
 /* The first match at or after w->from. */

@@ -2,7 +2,7 @@
  *
  * Expressions are those of Oniguruma in its Ruby dialect; PCRE2 runs them where the two agree, after
  * what they write differently is rewritten. Matching runs under limits: an expression that needs too
- * many steps is HEC_ERR_FORMAT, not a hang. Expressions that are known are run by hand (words.h). */
+ * many steps for one match, or more than linear time for a text, is HEC_ERR_FORMAT, not a hang. Expressions that are known are run by hand (words.h). */
 #ifndef TEXT_PATTERN_H
 #define TEXT_PATTERN_H
 
@@ -22,7 +22,8 @@ hec_status pattern_compile(const char *expression, bool known, pattern *p);
 void pattern_free(pattern *p);
 
 typedef struct pattern_work pattern_work;
-void pattern_work_free(pattern_work *w); /* takes NULL */
+void pattern_work_free(pattern_work *w);  /* takes NULL */
+void pattern_work_reset(pattern_work *w); /* at the beginning of a text; takes NULL */
 
 /* Going through the matches in bytes begin … end − 1 of text, which are all that it sees. Starts with
  * from = begin and all else 0. */

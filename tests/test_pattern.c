@@ -1,0 +1,156 @@
+/* test_pattern.c — expressions from a file: found through windows as they are in the whole text, and
+ * never in quadratic time. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "support/test.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/pattern.h"
+#include "text/utf8.h"
+
+/* What a window's end could spoil: looking ahead and behind, ends of lines and texts, borders of words,
+ * line ends of two characters, characters of several, groups that repeat, empty matches. */
+static const char *const expressions[] = {
+	"a+b|a",
+	"(?<=a)b+",
+	"a+(?!b)",
+	"a+(?= )|b",
+	"[ab]+$",
+	"^[ab ]+",
+	"[ab\\n ]+\\z",
+	"\\b[ab]+\\b",
+	"\\R+",
+	"\\X+",
+	"(?:ab?)+ ?",
+	"(?:a|ab)(?:c|bcd)*é+",
+	"\\s+(?!\\S)|\\s+",
+	"b*",
+	"(?=b)",
+	"[^\\r\\n\\p{L}]?\\p{L}+|\\s*[\\r\\n]+",
+	".+é",
+	"é+|(?i:É)",
+	"(a+) \\1",
+	"a{3,}?b",
+};
+
+static size_t write_text(kit *k, char *text, size_t most)
+{
+	static const char *const parts[] = {"a",    "b", " ",         "\n",
+	                                    "\r\n", "é", "e\xcc\x81", "👩‍🚀"};
+	size_t n = 0;
+	while (n + 16 < most) {
+		const char *part = parts[draw(k) % (draw(k) % 4 ? 3 : 8)];
+		/* Runs of any length: some end just at a window's end. */
+		for (int64_t run = draw(k) % 8 ? 1 : draw_in(k, 1, 300); run > 0 && n + 16 < most;
+		     run--) {
+			memcpy(text + n, part, strlen(part));
+			n += strlen(part);
+		}
+	}
+	return n;
+}
+
+/* The first match at or after from, in the whole text at once. */
+static bool at_once(const pattern *p, pcre2_match_data *data, const char *text, size_t n,
+                    size_t from, size_t *start, size_t *stop)
+{
+	if (pcre2_match(p->code, (PCRE2_SPTR)text, n, from, 0, data, NULL) < 0)
+		return false;
+	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(data);
+	*start = at[0];
+	*stop = at[1];
+	return true;
+}
+
+static void windows_give_what_the_whole_text_gives(void **state)
+{
+	(void)state;
+	kit k = kit_open(8800);
+	enum { MOST = 3000 };
+	char *text = malloc(MOST);
+	pcre2_match_data *data = pcre2_match_data_create(8, NULL);
+	for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+		pattern p;
+		pattern_work *work = NULL;
+		OK(&k, pattern_compile(expressions[i], false, &p));
+		for (int round = 0; round < 12; round++) {
+			size_t n = write_text(&k, text, MOST), start = 0, stop = 0, found = 0;
+			for (pattern_walk w = {0};; found++) {
+				size_t from = w.from, last = w.stop;
+				bool again = w.found, is;
+				OK(&k, pattern_next(&p, &work, text, 0, n, &w));
+				while ((is = at_once(&p, data, text, n, from, &start, &stop)) &&
+				       again && start == stop && stop == last && from < n)
+					from += utf8_length(text[from]);
+				if (is && again && start == stop && stop == last)
+					is = false; /* an empty one at the end */
+				CHECK(&k,
+				      is == w.found &&
+				              (!is || (start == w.start && stop == w.stop)),
+				      "%s: match %zu from %zu of %zu: %d at %zu … %zu, not %d at "
+				      "%zu … %zu",
+				      expressions[i], found, from, n, w.found, w.start, w.stop, is,
+				      start, stop);
+				if (!w.found)
+					break;
+			}
+		}
+		pattern_work_free(work);
+		pattern_free(&p);
+	}
+	pcre2_match_data_free(data);
+	free(text);
+	kit_close(&k);
+}
+
+static hec_status walk(const char *expression, const char *text, size_t n)
+{
+	pattern p;
+	pattern_work *work = NULL;
+	HEC_TRY(pattern_compile(expression, false, &p));
+	hec_status status = HEC_OK;
+	for (pattern_walk w = {0}; status == HEC_OK;) {
+		status = pattern_next(&p, &work, text, 0, n, &w);
+		if (!w.found)
+			break;
+	}
+	pattern_work_free(work);
+	pattern_free(&p);
+	return status;
+}
+
+/* Quadratic time over these 8 MiB would be hours. */
+static void a_pattern_that_would_take_quadratic_time_is_told(void **state)
+{
+	(void)state;
+	kit k = kit_open(8810);
+	const size_t most = (size_t)8 << 20;
+	char *text = malloc(most);
+	memset(text, 'a', most);
+	for (size_t n = most >> 7; n <= most; n <<= 7) {
+		FAILS(&k, HEC_ERR_FORMAT, walk("a*b|a", text, n), "byte", "quadratic time");
+		FAILS(&k, HEC_ERR_FORMAT, walk("a(?=a*b)|a", text, n), "byte", "quadratic time");
+		FAILS(&k, HEC_ERR_FORMAT, walk("(?:a|a)*b|a", text, n), "a pattern");
+		/* In one go, or with nothing found, it is linear. */
+		OK(&k, walk("a*b|a+", text, n));
+		OK(&k, walk("[^a]", text, n));
+		OK(&k, walk("a", text, n));
+	}
+	/* Runs of some hundred characters are gone over again and again. */
+	for (size_t i = 0; i < most; i += 300)
+		text[i] = ' ';
+	OK(&k, walk("a*b|a", text, 30000));
+	free(text);
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(windows_give_what_the_whole_text_gives),
+		cmocka_unit_test(a_pattern_that_would_take_quadratic_time_is_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
