@@ -1,13 +1,14 @@
 """PyTorch learns what Hecate learned: the same first weights, batches and schedule; losses compared.
 
-    tools/twin/twin.py DIR [--threads N] [--within 0.001] [--double]
+    tools/twin/twin.py DIR [--threads N] [--within 0.001] [--double] [--device cuda] [--follow]
 
 DIR as tools/twin/run makes it: run/ of `hecate train --task translate` (or seq2seq) without dropout,
 batches.jsonl that it wrote with --dump-batches, and first/, whose only step changed nothing.
 Everything is written here from the formulas, in plain PyTorch: autograd makes the gradients,
 torch.optim.AdamW the updates. For each line of the log: both losses and their relative difference;
 fails where one is above --within. --double: PyTorch computes in f64, which shows how far rounding alone
-leads."""
+leads. --follow: after each report PyTorch goes on from Hecate's weights of that step (a checkpoint there;
+its own moments stay), so that rounding has only the steps of one report to grow."""
 import argparse
 import json
 import math
@@ -26,7 +27,8 @@ class Twin:
             self.config = c = json.load(f)
         assert c["model_type"] == "marian" and c["activation_function"] == "relu", c
         self.C, self.pad = c["d_model"], c["pad_token_id"]
-        self.w = {name: t.to(dtype) for name, t in load_file(f"{folder}/model.safetensors").items()}
+        self.w = {name: t.to(torch.get_default_device(), dtype)
+                  for name, t in load_file(f"{folder}/model.safetensors").items()}
         self.table = next(n for n in ["model.shared.weight", "model.encoder.embed_tokens.weight"]
                           if n in self.w)
         # Tables of positions are not learned; copies of the shared table are the table.
@@ -83,6 +85,13 @@ class Twin:
         return sum_, int((wanted != -100).sum())
 
 
+    def take(self, folder):
+        """The weights of another step."""
+        with torch.no_grad():
+            for name, t in load_file(f"{folder}/model.safetensors").items():
+                self.w[name].copy_(t)
+
+
 def rate(s, width, step):
     """The learning rate of a step, from 1. See include/hecate/trainer.h."""
     lr, end, warmup, kind = s["lr"], s["lr_end"], max(s["warmup"], 1), s["schedule"]
@@ -127,8 +136,11 @@ def main():
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--within", type=float, default=0.001)
     parser.add_argument("--double", action="store_true")
+    parser.add_argument("--device", default="cpu", help="where PyTorch computes")
+    parser.add_argument("--follow", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
+    torch.set_default_device(args.device)
     with open(f"{args.dir}/run/train.json") as f:
         s = json.load(f)
     for name in ["dropout", "attention_dropout", "activation_dropout"]:
@@ -157,6 +169,8 @@ def main():
         difference = abs(ours - theirs) / theirs
         worst = max(worst, difference)
         print(f"{step:6} {ours:10.6f} {theirs:10.6f} {100 * difference:9.5f} %", flush=True)
+        if args.follow:
+            twin.take(f"{args.dir}/run/checkpoint/step-{step:08}")
     print(f"{len(reports)} reports, {step} steps: at most {100 * worst:.5f} % apart, "
           f"{100 * args.within:g} % allowed")
     sys.exit(0 if worst <= args.within else 1)
