@@ -109,7 +109,7 @@ def main():
                 failed += 1
                 print(f"{name}: {line!r}: {wrong} (margin {margin:.2g})")
     print(f"{passed} passed, {failed} failed, {undecided} undecided")
-    return failed > 0
+    return failed > 0 or passed == 0
 
 
 if __name__ == "__main__":
