@@ -333,7 +333,7 @@ static void numbers_that_make_no_sense_are_refused(void **state)
 	put(&ids, 1, -7);
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_cross_entropy_fwd(k.ctx, NULL, &x, &ids, &v, &lse), "1",
 	      "-7");
-	hec_embedding e = {x, 1, -1};
+	hec_embedding e = {.table = x, .scale = 1, .padding_id = -1};
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_embedding_fwd(k.ctx, &e, &ids, &y), "1", "-7");
 	put(&ids, 1, 3);
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_embedding_fwd(k.ctx, &e, &ids, &y), "1", "3");

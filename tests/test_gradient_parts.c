@@ -237,8 +237,9 @@ static void embedding_with_scale_and_a_padding_row(void **state)
 	for (int n = 0; n < 4; n++) {
 		int64_t N = 9, V = 5, C = 3;
 		part c = {.k = &k, .run = run_embedding};
-		c.embedding = (hec_embedding){make_random(&k, HEC_F64, SHAPE(V, C)),
-		                              n & 1 ? sqrt(3) : 1, n & 2 ? 2 : -1};
+		c.embedding = (hec_embedding){.table = make_random(&k, HEC_F64, SHAPE(V, C)),
+		                              .scale = n & 1 ? sqrt(3) : 1,
+		                              .padding_id = n & 2 ? 2 : -1};
 		c.ids = make(&k, HEC_I32, SHAPE(N));
 		for (int64_t i = 0; i < N; i++)
 			put(&c.ids, i, i < V ? (double)i : (double)draw_in(&k, 0, V - 1));

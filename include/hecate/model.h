@@ -17,7 +17,10 @@ typedef struct hec_model hec_model;
 HEC_API HEC_MUST_USE hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config,
                                                  hec_dtype dtype, /* F32, or F64 to check */
                                                  uint64_t seed, hec_model **out);
-/* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). */
+/* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). Each
+ * tensor is read once, piece by piece, into the form that the kernels of ctx want: the model is ready
+ * to run in contexts of that instruction level, and its matrices exist in no other form. For what
+ * wants the numbers themselves there is hec_model_unpack. */
 HEC_API HEC_MUST_USE hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out);
 /* Writes config.json, generation_config.json and model.safetensors into dir, each by atomic
  * replacement, as the family that can say this configuration, else as model_type "hecate". */
@@ -61,15 +64,22 @@ typedef struct hec_model_param {
 HEC_API size_t hec_model_param_count(const hec_model *model);
 HEC_API const hec_model_param *hec_model_param_at(const hec_model *model,
                                                   size_t i); /* NULL past the end */
-/* The block as one tensor [elements]; gaps between parameters are zero. */
+/* The block as one tensor [elements]; gaps between parameters are zero. Of a model that was loaded,
+ * before hec_model_unpack, the block and the matrices of linears have a shape but may have no data. */
 HEC_API hec_tensor hec_model_block(const hec_model *model);
 HEC_API hec_tensor hec_model_tensor(const hec_model *model, size_t i); /* parameter i, shaped */
 /* Bytes that it holds: parameters, tables, and what hec_model_pack laid out. */
 HEC_API size_t hec_model_bytes(const hec_model *model);
 
+/* Makes the block of a model that was loaded: before its numbers are looked at or it learns
+ * (hec_trainer_create does so itself). Before the model is shared; where there is a block already,
+ * nothing is done. */
+HEC_API HEC_MUST_USE hec_status hec_model_unpack(hec_ctx *ctx, hec_model *model);
+
 /* A second model of the same shape, all zeros, to hold gradients (or moments, or an average). */
 HEC_API HEC_MUST_USE hec_status hec_model_like(const hec_model *model, hec_model **out);
-/* Lays the weights out for the kernels of ctx: after loading, and after each step while learning. */
+/* Lays the weights out for the kernels of ctx: after they are made, and after each step while
+ * learning. with_bwd: also for learning. */
 HEC_API HEC_MUST_USE hec_status hec_model_pack(hec_ctx *ctx, hec_model *model, bool with_bwd);
 
 /* A batch. Sequences shorter than the batch are padded with any id; lengths say what counts. */

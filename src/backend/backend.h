@@ -33,9 +33,13 @@ typedef struct gemm_args {
 } gemm_args;
 
 typedef struct gemm_pack_args {
-	const hec_tensor *b; /* [K, N] */
+	const hec_tensor *b; /* [K, N], or a piece of it */
 	void *data;          /* gemm_pack_size bytes, 64-byte aligned */
 	hec_packed *out;     /* written: points at data */
+	/* NULL, or the pack that b is a piece of, of this level's layout: data and out are then not
+	 * looked at. */
+	const hec_packed *into;
+	int64_t k, n; /* where the piece begins in it */
 } gemm_pack_args;
 
 /* Shared by all attention slots. H = heads of q, G = heads of k and v. */
@@ -99,6 +103,9 @@ typedef struct embedding_args {
 	int32_t padding_id;
 	const hec_tensor *ids;   /* [N] i32, checked */
 	const hec_tensor *table; /* gather: [V, C]; scatter: the gradient, added to in order of n */
+	/* gather: the table as gemm_pack lays out its transpose, of this level's layout, where table has
+	 * no data; else NULL */
+	const hec_packed *packed;
 	const hec_tensor *y;     /* gather: [N, C] written; scatter: dy [N, C] */
 } embedding_args;
 
@@ -214,6 +221,7 @@ typedef struct backend_ops {
 	BACKEND_OPS(OP)
 #undef OP
 	size_t (*gemm_pack_size)(int64_t k, int64_t n); /* bytes; 0: this level packs nothing */
+	const void *gemm_layout; /* hec_packed.layout of what it packs; NULL: it packs nothing */
 } backend_ops;
 
 typedef struct backend {

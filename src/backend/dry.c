@@ -14,7 +14,8 @@ BACKEND_OPS(OP)
 /* The place of a pack is known from the first time on, as in earnest. No layout: nobody reads it. */
 static hec_status pack_dry(hec_ctx *ctx, const gemm_pack_args *a)
 {
-	*a->out = (hec_packed){.data = a->data, .k = a->b->shape[0], .n = a->b->shape[1]};
+	if (!a->into)
+		*a->out = (hec_packed){.data = a->data, .k = a->b->shape[0], .n = a->b->shape[1]};
 	return gemm_pack_dry(ctx, a);
 }
 

@@ -119,7 +119,9 @@ static hec_status measure_training(hec_ctx *ctx, hec_model *model, info_memory *
 		return HEC_OK; /* nothing to say, or what no task of `hecate train` teaches */
 	options.max_tokens = m->batch;
 	options.max_source = options.max_target = m->length;
-	hec_status status = hec_trainer_plan(ctx, model, &options, &plan);
+	hec_status status = hec_model_unpack(ctx, model);
+	if (status == HEC_OK)
+		status = hec_trainer_plan(ctx, model, &options, &plan);
 	if (status == HEC_OK)
 		status = hec_model_pack(ctx, model, true);
 	m->state = plan.parameters;

@@ -120,17 +120,25 @@ hec_status family_same(const hec_model_config *a, const hec_model_config *b, boo
 #define WEIGHT_NAME 192
 #define WEIGHT_PARTS 3
 
+/* A parameter, or some rows of it, in the layout of the file. */
+typedef struct weight_part {
+	hec_tensor view;          /* without data where the parameter is only in a pack */
+	bool transposed;          /* the file has [in, out] */
+	const hec_linear *linear; /* whose pack has it, */
+	int64_t first;            /* from this row of the parameter on */
+} weight_part;
+
 /* One tensor of a file, and where its parts lie in the model. */
 typedef struct weight {
 	char name[WEIGHT_NAME];
 	int rank;
 	int64_t shape[HEC_MAX_RANK];
-	bool as_row;                   /* the file has it as [1, n] */
-	int axis;                      /* along which the parts follow each other */
-	int parts;                     /* 0: zeros */
-	hec_tensor part[WEIGHT_PARTS]; /* views of parameters, in the layout of the file */
-	const family_tensor *row;      /* NULL: our own name */
-	int64_t layer;                 /* what '*' stands for */
+	bool as_row; /* the file has it as [1, n] */
+	int axis;    /* along which the parts follow each other */
+	int parts;   /* 0: zeros */
+	weight_part part[WEIGHT_PARTS];
+	const family_tensor *row; /* NULL: our own name */
+	int64_t layer;            /* what '*' stands for */
 } weight;
 
 /* Every tensor that a file of this model has; for free(). */
@@ -139,5 +147,13 @@ hec_status weights_list(const family *f, const hec_model *model, weight **out, s
 int weights_file_shape(const weight *w, int64_t shape[SAFETENSORS_RANK]);
 /* pattern with its '*' replaced. */
 hec_status weights_name(const char *pattern, int64_t layer, char name[WEIGHT_NAME]);
+
+/* ---- part.c ---- */
+
+/* Rows first, first + 1, … of the file's layout of a part, into the model and out of it. */
+hec_status part_put(hec_ctx *ctx, const weight_part *part, int64_t first,
+                    const hec_tensor *rows /* f32 where the part is only packed */);
+hec_status part_get(hec_ctx *ctx, const weight_part *part, int64_t first,
+                    const hec_tensor *rows /* written */);
 
 #endif

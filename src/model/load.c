@@ -2,7 +2,8 @@
  *
  * Nothing is sized by config.json before the files are seen to hold about as much: a few bytes cannot
  * ask for terabytes. All tensors are looked for before any is read, so that one error names all that
- * are missing or misshapen. Reading goes through a piece of memory of fixed size. */
+ * are missing or misshapen. Reading goes through a piece of memory of fixed size, and from there into
+ * the packs of the kernels: no matrix exists whole in any other form. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "tensor/check.h"
 
 #define PIECE ((size_t)1 << 20)       /* bytes read at a time */
+#define WHOLE_ROWS 64                 /* at a time where there are so many: a panel of a pack */
 #define TABLE_MOST ((int64_t)1 << 27) /* numbers in a table of positions that no file holds */
 
 /* ---- config.json ---- */
@@ -254,28 +256,47 @@ static hec_status spread(hec_ctx *ctx, const weight *w, const hec_tensor *piece,
 {
 	int64_t begin = 0, n = piece->shape[0];
 	for (int i = 0; i < w->parts; i++) {
-		const hec_tensor *part = &w->part[i];
-		hec_tensor from = *piece, to = *part;
-		int64_t size = part->shape[w->axis], end = begin + size;
+		const weight_part *part = &w->part[i];
+		hec_tensor from = *piece;
+		int64_t size = part->view.shape[w->axis], end = begin + size;
 		if (w->axis == 0) {
 			int64_t low = max_i64(first, begin), high = min_i64(first + n, end);
 			if (low < high) {
 				HEC_TRY(hec_tensor_slice(piece, 0, low - first, high - low, &from));
-				HEC_TRY(hec_tensor_slice(part, 0, low - begin, high - low, &to));
-				HEC_TRY(hec_copy(ctx, &from, &to));
+				HEC_TRY(part_put(ctx, part, low - begin, &from));
 			}
 		} else {
 			HEC_TRY(hec_tensor_slice(piece, w->axis, begin, size, &from));
-			HEC_TRY(hec_tensor_slice(part, 0, first, n, &to));
-			HEC_TRY(hec_copy(ctx, &from, &to));
+			HEC_TRY(part_put(ctx, part, first, &from));
 		}
 		begin = end;
 	}
 	return HEC_OK;
 }
 
+/* Memory for a piece as the file has it, and in f32. */
+typedef struct pieces {
+	void *raw;     /* PIECE */
+	float *floats; /* twice that: from 16 bits to 32 */
+} pieces;
+
+/* A pack is made of f32. */
+static hec_status widen(hec_ctx *ctx, const weight *w, const pieces *memory, hec_tensor *piece)
+{
+	bool packed = false;
+	for (int i = 0; i < w->parts; i++)
+		packed = packed || !w->part[i].view.data;
+	if (!packed || piece->dtype == HEC_F32)
+		return HEC_OK;
+	hec_tensor wide =
+		hec_tensor_2d(memory->floats, HEC_F32, piece->shape[0], piece->shape[1]);
+	HEC_TRY(hec_copy(ctx, piece, &wide));
+	*piece = wide;
+	return HEC_OK;
+}
+
 static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weight *w,
-                              const safetensors_entry *e, void *memory)
+                              const safetensors_entry *e, const pieces *memory)
 {
 	hec_dtype dtype = HEC_F32;
 	(void)safetensors_dtype_known(e->dtype, &dtype);
@@ -289,14 +310,18 @@ static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weig
 		            " numbers are longer than is read at once",
 		            w->name, row);
 	int64_t step = row > 0 ? room / row : rows;
+	if (step > WHOLE_ROWS)
+		step -= step % WHOLE_ROWS;
 	for (int64_t at = 0; at < rows && row > 0; at += step) {
 		int64_t n = min_i64(step, rows - at);
 		hec_tensor piece =
-			w->rank == 1   ? hec_tensor_1d(memory, dtype, n)
-			: w->rank == 2 ? hec_tensor_2d(memory, dtype, n, w->shape[1])
-				       : hec_tensor_3d(memory, dtype, n, w->shape[1], w->shape[2]);
+			w->rank == 1   ? hec_tensor_1d(memory->raw, dtype, n)
+			: w->rank == 2 ? hec_tensor_2d(memory->raw, dtype, n, w->shape[1])
+				       : hec_tensor_3d(memory->raw, dtype, n, w->shape[1],
+		                                       w->shape[2]);
 		HEC_TRY(safetensors_read(files, e, (uint64_t)(at * row), (uint64_t)(n * row),
-		                         memory));
+		                         memory->raw));
+		HEC_TRY(widen(ctx, w, memory, &piece));
 		HEC_TRY(spread(ctx, w, &piece, at));
 	}
 	return HEC_OK;
@@ -330,16 +355,17 @@ static hec_status read_weights(hec_ctx *ctx, const char *dir, const safetensors 
                                const family *f, const weight *list, size_t count, char **ignored)
 {
 	const safetensors_entry **found = calloc(count + 1, sizeof *found);
-	void *memory = malloc(PIECE);
-	hec_status status = found && memory ? HEC_OK : no_memory();
+	pieces memory = {malloc(PIECE), malloc(2 * PIECE)};
+	hec_status status = found && memory.raw && memory.floats ? HEC_OK : no_memory();
 	if (status == HEC_OK)
 		status = check_weights(dir, files, f, list, count, found);
 	for (size_t i = 0; status == HEC_OK && i < count; i++)
 		if (found[i])
-			status = read_weight(ctx, files, &list[i], found[i], memory);
+			status = read_weight(ctx, files, &list[i], found[i], &memory);
 	if (status == HEC_OK)
 		status = list_ignored(files, found, count, ignored);
-	free(memory);
+	free(memory.raw);
+	free(memory.floats);
 	free(found);
 	return status;
 }
@@ -362,12 +388,10 @@ static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, 
 	if (d->family->look)
 		HEC_TRY(d->family->look(files, &d->config));
 	HEC_TRY(check_size(dir, &d->config, files));
-	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, &m));
+	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, true, &m));
 	hec_status status = fill(ctx, dir, files, d->family, m);
 	if (status == HEC_OK)
 		status = labels_read(&d->scope, m);
-	if (status == HEC_OK)
-		status = hec_model_pack(ctx, m, false);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else

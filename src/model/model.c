@@ -1,4 +1,4 @@
-/* model.c — making a model: layers set up, one block for all parameters, their first values, packs.
+/* model.c — making a model: layers set up, one block for all parameters, their first values.
  *
  * The walk over the parameters runs once to measure, once to hand out places in the block, and again
  * for each thing that is done to every parameter. */
@@ -128,58 +128,92 @@ static hec_status setup(hec_model *m)
 /* ---- the table and the block ---- */
 
 typedef struct placing {
-	hec_model *model; /* NULL: only measuring */
-	size_t count, name_bytes, elements;
+	hec_model *model;
+	bool measure;    /* only count */
+	char *data;      /* of the parameters that have data */
+	size_t count, name_bytes;
+	size_t elements; /* in the block */
+	size_t kept;     /* in data */
 } placing;
+
+/* A parameter's row of the table, and its place. */
+static void place_one(const placing *at, const hec_param *p, size_t n, bool kept)
+{
+	hec_model *m = at->model;
+	char *name = memcpy(m->names + at->name_bytes, p->name, strlen(p->name) + 1);
+	hec_model_param *row = &m->params[at->count];
+	*row = (hec_model_param){.name = name,
+	                         .rank = p->rank,
+	                         .offset = (int64_t)at->elements,
+	                         .count = (int64_t)n,
+	                         .decay = p->rank > 1};
+	memcpy(row->shape, p->shape, sizeof row->shape);
+	m->places[at->count] = (param_place){
+		.data = kept ? at->data + at->kept * hec_dtype_size(m->dtype) : NULL,
+		.linear = packs_linear(m, p)};
+}
 
 static hec_status place(void *user, const hec_param *p)
 {
 	placing *at = user;
-	size_t n = 1, end;
+	size_t n = 1, room, end;
 	for (int i = 0; i < p->rank; i++) {
 		if (!size_mul(n, (size_t)p->shape[i], &n) || n > PTRDIFF_MAX / 8)
 			return fail(HEC_ERR_MEMORY, "%s: more than can be addressed", p->name);
 	}
-	if (!size_add(at->elements, n, &end) || !size_align(end, ALIGN_ELEMENTS, &end) ||
+	if (!size_align(n, ALIGN_ELEMENTS, &room) || !size_add(at->elements, room, &end) ||
 	    end > PTRDIFF_MAX / 8)
 		return fail(HEC_ERR_MEMORY, "%s: the model is more than can be addressed", p->name);
-	size_t length = strlen(p->name) + 1;
-	if (at->model) {
-		hec_model *m = at->model;
-		char *name = memcpy(m->names + at->name_bytes, p->name, length);
-		hec_model_param *row = &m->params[at->count];
-		*row = (hec_model_param){.name = name,
-		                         .rank = p->rank,
-		                         .offset = (int64_t)at->elements,
-		                         .count = (int64_t)n,
-		                         .decay = p->rank > 1};
-		memcpy(row->shape, p->shape, sizeof row->shape);
-		*p->tensor = hec_model_tensor(m, at->count);
-	}
+	const bool kept = !at->model->packed_only || !packs_linear(at->model, p);
+	if (!at->measure)
+		place_one(at, p, n, kept);
 	at->count++;
-	at->name_bytes += length;
+	at->name_bytes += strlen(p->name) + 1;
 	at->elements = end;
+	at->kept += kept ? room : 0;
+	return HEC_OK;
+}
+
+typedef struct setting {
+	const hec_model *model;
+	size_t count;
+} setting;
+
+static hec_status set_tensor(void *user, const hec_param *p)
+{
+	setting *s = user;
+	*p->tensor = hec_model_tensor(s->model, s->count++);
+	return HEC_OK;
+}
+
+hec_status model_set_tensors(hec_model *m)
+{
+	setting s = {.model = m};
+	HEC_TRY(model_walk(m, set_tensor, &s));
+	model_tie(m);
 	return HEC_OK;
 }
 
 static hec_status make_block(hec_model *m)
 {
-	placing measured = {0}, placed = {.model = m};
+	placing measured = {.model = m, .measure = true}, placed = {.model = m};
 	HEC_TRY(model_walk(m, place, &measured));
 	m->params = calloc(measured.count, sizeof *m->params);
+	m->places = calloc(measured.count, sizeof *m->places);
 	m->names = malloc(measured.name_bytes);
-	if (!m->params || !m->names)
+	if (!m->params || !m->places || !m->names)
 		return fail(HEC_ERR_MEMORY, "model: no memory for a table of %zu parameters",
 		            measured.count);
-	const int64_t elements = (int64_t)measured.elements;
-	size_t bytes = measured.elements * hec_dtype_size(m->dtype);
+	size_t bytes = measured.kept * hec_dtype_size(m->dtype);
+	void *data;
 	HEC_TRY(hec_arena_create(bytes, &m->memory));
-	HEC_TRY(hec_arena_tensor(m->memory, m->dtype, 1, &elements, &m->block));
-	memset(m->block.data, 0, bytes);
+	HEC_TRY(hec_arena_alloc(m->memory, bytes, &data));
+	memset(data, 0, bytes);
+	placed.data = data;
+	m->block = hec_tensor_1d(m->packed_only ? NULL : data, m->dtype, (int64_t)measured.elements);
 	m->count = measured.count;
 	HEC_TRY(model_walk(m, place, &placed));
-	model_tie(m);
-	return HEC_OK;
+	return model_set_tensors(m);
 }
 
 /* ---- tables of positions ---- */
@@ -258,6 +292,7 @@ void hec_model_destroy(hec_model *m)
 	free(m->encoder.encoder);
 	free(m->decoder.decoder);
 	free(m->params);
+	free(m->places);
 	free(m->names);
 	free(m->label_names);
 	free(m->ignored);
@@ -272,7 +307,8 @@ static hec_status build(hec_model *m)
 }
 
 /* A model of zeros, its tables not yet filled. */
-static hec_status allocate(const hec_model_config *config, hec_dtype dtype, hec_model **out)
+static hec_status allocate(const hec_model_config *config, hec_dtype dtype, bool packed_only,
+                           hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", config));
 	if (dtype != HEC_F32 && dtype != HEC_F64)
@@ -285,6 +321,7 @@ static hec_status allocate(const hec_model_config *config, hec_dtype dtype, hec_
 		return fail(HEC_ERR_MEMORY, "model: no memory");
 	m->config = resolved;
 	m->dtype = dtype;
+	m->packed_only = packed_only;
 	hec_status status = build(m);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
@@ -307,14 +344,17 @@ hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, vo
 }
 
 hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
-                              hec_model **out)
+                              bool to_run, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", ctx));
 	hec_model *m;
-	HEC_TRY(allocate(config, dtype, &m));
+	const bool packs = (unsigned)dtype < HEC_DTYPES && ctx_backend(ctx)->ops[dtype].gemm_layout;
+	HEC_TRY(allocate(config, dtype, to_run && packs, &m));
 	hec_status status = fill_tables(ctx, &m->encoder);
 	if (status == HEC_OK)
 		status = fill_tables(ctx, &m->decoder);
+	if (status == HEC_OK && m->packed_only)
+		status = packs_place(ctx, m);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else
@@ -327,7 +367,7 @@ hec_status hec_model_like(const hec_model *model, hec_model **out)
 	HEC_TRY(CHECK_GIVEN("model", model));
 	HEC_TRY(CHECK_GIVEN("model", out));
 	hec_model *m;
-	HEC_TRY(allocate(&model->config, model->dtype, &m));
+	HEC_TRY(allocate(&model->config, model->dtype, false, &m));
 	copy_tables(&model->encoder, &m->encoder);
 	copy_tables(&model->decoder, &m->decoder);
 	hec_status status = HEC_OK;
@@ -393,77 +433,13 @@ hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config, hec_dt
 {
 	HEC_TRY(CHECK_GIVEN("model", out));
 	hec_model *m;
-	HEC_TRY(model_create_empty(ctx, config, dtype, &m));
+	HEC_TRY(model_create_empty(ctx, config, dtype, false, &m));
 	hec_status status = start(ctx, m, seed);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else
 		*out = m;
 	return status;
-}
-
-/* ---- packs ---- */
-
-typedef struct packing {
-	hec_param_alloc alloc;
-	size_t bytes;
-} packing;
-
-static bool is_tied(const hec_model *m)
-{
-	return head_is_vocabulary(m->config.head) && !m->config.separate_output;
-}
-
-static hec_status measure_pack(packing *p, int64_t out, int64_t in, hec_dtype dtype)
-{
-	const backend_ops *ops = &ctx_backend(p->alloc.ctx)->ops[dtype];
-	if (!ops->gemm_pack_size)
-		return HEC_OK;
-	size_t fwd = ops->gemm_pack_size(in, out),
-	       bwd = p->alloc.with_bwd ? ops->gemm_pack_size(out, in) : 0;
-	if (!size_align(fwd, ALIGN_BYTES, &fwd) || !size_align(bwd, ALIGN_BYTES, &bwd) ||
-	    !size_add(p->bytes, fwd, &p->bytes) || !size_add(p->bytes, bwd, &p->bytes))
-		return fail(HEC_ERR_MEMORY, "model: packs are more than can be addressed");
-	return HEC_OK;
-}
-
-/* Adds to the bytes needed, and forgets what was packed before. */
-static hec_status unpack_param(void *user, const hec_param *p)
-{
-	if (!p->linear)
-		return HEC_OK;
-	p->linear->w_fwd = p->linear->w_bwd = (hec_packed){0};
-	return measure_pack(user, p->shape[0], p->shape[1], p->tensor->dtype);
-}
-
-static hec_status make_packs(hec_ctx *ctx, hec_model *m, bool with_bwd)
-{
-	const void *backend = ctx_backend(ctx);
-	if (m->packs && m->packed_for == backend && (m->packed_bwd || !with_bwd))
-		return HEC_OK;
-	packing measured = {.alloc = {.ctx = ctx, .with_bwd = with_bwd}};
-	hec_arena_destroy(m->packs);
-	m->packs = NULL;
-	m->packed_for = NULL;
-	HEC_TRY(model_walk(m, unpack_param, &measured));
-	m->output.w_fwd = m->output.w_bwd = (hec_packed){0};
-	if (is_tied(m))
-		HEC_TRY(measure_pack(&measured, m->config.vocab, m->config.width, m->dtype));
-	HEC_TRY(hec_arena_create(measured.bytes, &m->packs));
-	m->packed_for = backend;
-	m->packed_bwd = with_bwd;
-	return HEC_OK;
-}
-
-hec_status hec_model_pack(hec_ctx *ctx, hec_model *m, bool with_bwd)
-{
-	HEC_TRY(CHECK_GIVEN("model", ctx));
-	HEC_TRY(CHECK_GIVEN("model", m));
-	HEC_TRY(make_packs(ctx, m, with_bwd));
-	hec_param_alloc alloc = {
-		.size = sizeof alloc, .ctx = ctx, .arena = m->packs, .with_bwd = with_bwd};
-	HEC_TRY(model_walk(m, hec_param_pack, &alloc));
-	return is_tied(m) ? hec_linear_pack(ctx, m->packs, with_bwd, &m->output) : HEC_OK;
 }
 
 /* ---- looking at it ---- */
@@ -509,8 +485,7 @@ hec_tensor hec_model_tensor(const hec_model *m, size_t i)
 	hec_tensor t = HEC_TENSOR_NONE;
 	if (!p)
 		return t;
-	t = hec_tensor_1d((char *)m->block.data + (size_t)p->offset * hec_dtype_size(m->dtype),
-	                  m->dtype, p->count);
+	t = hec_tensor_1d(m->places[i].data, m->dtype, p->count);
 	t.rank = p->rank;
 	for (int i_axis = p->rank - 1; i_axis >= 0; i_axis--) {
 		t.shape[i_axis] = p->shape[i_axis];

@@ -25,6 +25,12 @@ typedef struct model_stack {
 	uint16_t site; /* of the dropout of the embeddings */
 } model_stack;
 
+/* Where the numbers of a parameter are. */
+typedef struct param_place {
+	void *data;         /* NULL: nowhere but in a pack */
+	hec_linear *linear; /* whose pack has them too; NULL: none */
+} param_place;
+
 struct hec_model {
 	hec_model_config config; /* resolved */
 	hec_dtype dtype;
@@ -36,21 +42,24 @@ struct hec_model {
 	uint16_t head_site;
 
 	hec_model_param *params; /* the table; names lie in `names` */
+	param_place *places;     /* [count] */
 	size_t count;
 	char *names;
 	char **label_names; /* [labels]; NULL: never said */
 	char *ignored;      /* names of what was in the files besides; NULL: nothing */
-	hec_tensor block;
-	hec_arena *memory; /* of the block */
+	bool packed_only;  /* matrices of linears have no data: the model only runs */
+	hec_tensor block;  /* without data where packed_only */
+	hec_arena *memory; /* of the parameters that have data */
 	hec_arena *tables; /* of positions that are not learned; NULL: there are none */
 	hec_arena *packs;
 	const void *packed_for; /* the backend that the packs are for */
 	bool packed_bwd;
 };
 
-/* All parameters zero, tables of positions made: for what is then read from files. */
+/* For what is then read from files: tables of positions made, parameters zero but those that only
+ * have a place in a pack. to_run: that are all whose matrix the level of ctx packs. */
 hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
-                              hec_model **out);
+                              bool to_run, hec_model **out);
 
 /* Every parameter that such a model would have, without making any: p->tensor is not there yet. */
 hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, void *user);
@@ -70,5 +79,17 @@ bool head_is_vocabulary(hec_head head);
 int32_t model_padding_row(const hec_model_config *config);
 /* That row made zero: of parameters, or of gradients. */
 hec_status model_zero_padding(hec_ctx *ctx, hec_model *model);
+
+/* ---- packs.c ---- */
+
+/* The linear whose pack a parameter goes into, or NULL; p->tensor may not be there yet. */
+hec_linear *packs_linear(hec_model *model, const hec_param *p);
+/* A place for every pack of a model that only runs, nothing in them yet. */
+hec_status packs_place(hec_ctx *ctx, hec_model *model);
+/* Rows first, first + 1, … of the matrix of a linear that is packed for ctx. */
+hec_status packs_rows(hec_ctx *ctx, const hec_linear *linear, int64_t first,
+                      const hec_tensor *rows /* [n, in] written */);
+/* Every tensor of the layers becomes a view of its parameter's place. */
+hec_status model_set_tensors(hec_model *model);
 
 #endif

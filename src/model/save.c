@@ -34,17 +34,16 @@ static hec_status gather(hec_ctx *ctx, const weight *w, hec_tensor *piece, int64
 	if (w->parts == 0)
 		return hec_fill(ctx, 0, piece);
 	for (int i = 0; i < w->parts; i++) {
-		hec_tensor to, from;
-		int64_t size = w->part[i].shape[w->axis];
+		hec_tensor to;
+		int64_t size = w->part[i].view.shape[w->axis];
 		int64_t low = w->axis == 0 ? max_i64(first, begin) : first;
 		int64_t high = w->axis == 0 ? min_i64(first + n, begin + size) : first + n;
 		if (low < high) {
 			int64_t own = w->axis == 0 ? begin : 0;
-			HEC_TRY(hec_tensor_slice(&w->part[i], 0, low - own, high - low, &from));
 			HEC_TRY(hec_tensor_slice(piece, 0, low - first, high - low, &to));
 			if (w->axis != 0)
 				HEC_TRY(hec_tensor_slice(&to, w->axis, begin, size, &to));
-			HEC_TRY(hec_copy(ctx, &from, &to));
+			HEC_TRY(part_get(ctx, &w->part[i], low - own, &to));
 		}
 		begin += size;
 	}

@@ -39,17 +39,22 @@ static hec_status open_lookup(const hec_model *model, lookup *l)
 	return HEC_OK;
 }
 
-static bool find(const lookup *l, const char *name, hec_tensor *out)
+static weight_part part_at(const hec_model *model, size_t i)
+{
+	return (weight_part){.view = hec_model_tensor(model, i), .linear = model->places[i].linear};
+}
+
+static bool find(const lookup *l, const char *name, weight_part *out)
 {
 	entry wanted = {.name = name};
 	const entry *found = bsearch(&wanted, l->list, l->count, sizeof *l->list, by_name);
 	if (found)
-		*out = hec_model_tensor(l->model, found->at);
+		*out = part_at(l->model, found->at);
 	return found != NULL;
 }
 
 /* "….q.w" as rows of "….qkv.w", where that is how the model has it. */
-static bool find_fused(const lookup *l, const char *name, hec_tensor *out)
+static bool find_fused(const lookup *l, const char *name, weight_part *out)
 {
 	size_t n = strlen(name);
 	if (n < 5 || name[n - 4] != '.' || name[n - 2] != '.')
@@ -65,7 +70,8 @@ static bool find_fused(const lookup *l, const char *name, hec_tensor *out)
 	int64_t q = a->heads * a->d_k, k = a->kv_heads * a->d_k, v = a->kv_heads * a->d_v;
 	int64_t begin = *which == 'q' ? 0 : *which == 'k' ? q : q + k;
 	int64_t rows = *which == 'q' ? q : *which == 'k' ? k : v;
-	return hec_tensor_slice(out, 0, begin, rows, out) == HEC_OK;
+	out->first = begin;
+	return hec_tensor_slice(&out->view, 0, begin, rows, &out->view) == HEC_OK;
 }
 
 /* ---- the list ---- */
@@ -122,17 +128,18 @@ static void set_shape(weight *w, const hec_tensor *part)
 	memcpy(w->shape, part->shape, sizeof w->shape);
 }
 
-static hec_status add_part(weight *w, const family_tensor *row, hec_tensor part)
+static hec_status add_part(weight *w, const family_tensor *row, weight_part part)
 {
-	if ((row->flags & TENSOR_TRANSPOSED) && part.rank == 2) {
-		HEC_TRY(hec_tensor_transpose(&part, 0, 1, &part));
+	if ((row->flags & TENSOR_TRANSPOSED) && part.view.rank == 2) {
+		HEC_TRY(hec_tensor_transpose(&part.view, 0, 1, &part.view));
+		part.transposed = true;
 		w->axis = 1;
 	}
 	w->as_row = row->flags & TENSOR_ROW;
 	if (w->parts == 0)
-		set_shape(w, &part);
+		set_shape(w, &part.view);
 	else
-		w->shape[w->axis] += part.shape[w->axis];
+		w->shape[w->axis] += part.view.shape[w->axis];
 	w->part[w->parts++] = part;
 	return HEC_OK;
 }
@@ -152,7 +159,7 @@ static hec_status add_zero(list *l, const family_tensor *row, int64_t vocab)
 static hec_status add_row(list *l, const lookup *params, const family_tensor *row, int64_t layer)
 {
 	char ours[WEIGHT_NAME];
-	hec_tensor part;
+	weight_part part;
 	HEC_TRY(weights_name(row->ours, layer, ours));
 	if (!find(params, ours, &part) && !find_fused(params, ours, &part))
 		return row->flags & TENSOR_ZERO ? add_zero(l, row, params->model->config.vocab)
@@ -210,8 +217,8 @@ static hec_status list_ours(list *l, const hec_model *model)
 		if (!w)
 			return no_memory();
 		HEC_TRY(weights_name(hec_model_param_at(model, i)->name, 0, w->name));
-		w->part[w->parts++] = hec_model_tensor(model, i);
-		set_shape(w, &w->part[0]);
+		w->part[w->parts++] = part_at(model, i);
+		set_shape(w, &w->part[0].view);
 	}
 	return HEC_OK;
 }
@@ -222,7 +229,7 @@ static hec_status check_whole(const family *f, const hec_model *model, const lis
 	int64_t listed = 0, there = 0;
 	for (size_t i = 0; i < l->count; i++)
 		for (int p = 0; p < l->items[i].parts; p++)
-			listed += hec_tensor_count(&l->items[i].part[p]);
+			listed += hec_tensor_count(&l->items[i].part[p].view);
 	for (size_t i = 0; i < hec_model_param_count(model); i++)
 		there += hec_model_param_at(model, i)->count;
 	if (listed != there)

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "base/status.h"
+#include "nn/linear.h"
 #include "tensor/check.h"
 
 /* rows: what is gathered or scattered, by its name. The ids are read last, once their number fits. */
@@ -32,14 +33,21 @@ hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const
                              hec_tensor *y)
 {
 	HEC_TRY(CHECK_GIVEN("embedding", embedding));
-	const hec_tensor *table = &embedding->table;
-	HEC_TRY(check(ctx, embedding, ids, table, "embedding: y", y));
+	const hec_packed *packed = &embedding->packed;
+	hec_tensor table = embedding->table;
+	const bool packed_only = !table.data && packed->data;
+	if (packed_only)
+		table.data = (void *)(uintptr_t)packed->data; /* for the checks alone */
+	HEC_TRY(check(ctx, embedding, ids, &table, "embedding: y", y));
+	if (packed_only)
+		HEC_TRY(packed_readable("embedding: table", ctx, &table, packed));
 	embedding_args args = {.scale = embedding->scale != 0 ? embedding->scale : 1,
 	                       .padding_id = embedding->padding_id,
 	                       .ids = ids,
-	                       .table = table,
+	                       .table = &embedding->table,
+	                       .packed = packed_only ? packed : NULL,
 	                       .y = y};
-	return BACKEND(ctx, table->dtype, embedding_gather, &args);
+	return BACKEND(ctx, table.dtype, embedding_gather, &args);
 }
 
 hec_status hec_embedding_bwd(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *dy,

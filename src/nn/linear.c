@@ -8,15 +8,39 @@
 #include "tensor/arena.h"
 #include "tensor/check.h"
 
-static hec_status check(hec_ctx *ctx, const hec_linear *linear)
+hec_status packed_readable(const char *name, const hec_ctx *ctx, const hec_tensor *w,
+                           const hec_packed *p)
+{
+	if (p->layout == ctx_backend(ctx)->ops[w->dtype].gemm_layout && p->n == w->shape[0] &&
+	    p->k == w->shape[1])
+		return HEC_OK;
+	return fail(HEC_ERR_UNSUPPORTED,
+	            "%s [%lld, %lld] exists only as packed [%lld, %lld] by another level than %s",
+	            name, (long long)w->shape[0], (long long)w->shape[1], (long long)p->n,
+	            (long long)p->k, hec_ctx_isa(ctx));
+}
+
+static hec_status check(hec_ctx *ctx, const hec_linear *linear, bool runs)
 {
 	HEC_TRY(CHECK_GIVEN("linear", ctx));
 	HEC_TRY(CHECK_GIVEN("linear", linear));
-	HEC_TRY(check_real("linear: w", &linear->w));
-	HEC_TRY(CHECK_2D("linear: w", &linear->w, linear->w.dtype, ANY, ANY));
+	hec_tensor w = linear->w;
+	const bool packed_only = runs && !w.data && linear->w_fwd.data;
+	if (packed_only)
+		w.data = (void *)(uintptr_t)linear->w_fwd.data;
+	HEC_TRY(check_real("linear: w", &w));
+	HEC_TRY(CHECK_2D("linear: w", &w, w.dtype, ANY, ANY));
+	if (packed_only)
+		HEC_TRY(packed_readable("linear: w", ctx, &w, &linear->w_fwd));
 	if (is_present(&linear->b))
 		HEC_TRY(CHECK_1D("linear: b", &linear->b, linear->w.dtype, linear->w.shape[0]));
 	return HEC_OK;
+}
+
+/* Whether packed weights can make it; NULL can be made. */
+static bool is_dense(const hec_tensor *rows)
+{
+	return !rows || rows->stride[1] == 1;
 }
 
 static const hec_packed *if_packed(const hec_packed *p)
@@ -45,7 +69,7 @@ static hec_status pack(hec_ctx *ctx, hec_arena *arena, const hec_tensor *b, hec_
 
 hec_status hec_linear_pack(hec_ctx *ctx, hec_arena *arena, bool with_bwd, hec_linear *linear)
 {
-	HEC_TRY(check(ctx, linear));
+	HEC_TRY(check(ctx, linear, false));
 	HEC_TRY(CHECK_GIVEN("linear", arena));
 	hec_tensor wt;
 	HEC_TRY(hec_tensor_transpose(&linear->w, 0, 1, &wt));
@@ -60,7 +84,7 @@ hec_status hec_linear_fwd(hec_ctx *ctx, const hec_linear *linear, hec_activation
                           const hec_tensor *x, const hec_tensor *residual, hec_tensor *y,
                           hec_tensor *pre)
 {
-	HEC_TRY(check(ctx, linear));
+	HEC_TRY(check(ctx, linear, true));
 	if ((unsigned)act >= HEC_ACTIVATIONS)
 		return fail(HEC_ERR_ARGUMENT, "linear: activation %d is not known", (int)act);
 	hec_dtype dtype = linear->w.dtype;
@@ -72,6 +96,12 @@ hec_status hec_linear_fwd(hec_ctx *ctx, const hec_linear *linear, hec_activation
 		HEC_TRY(CHECK_2D("linear: residual", residual, dtype, N, out));
 	if (pre)
 		HEC_TRY(CHECK_2D("linear: pre", pre, dtype, N, out));
+	const bool dense = is_dense(y) && is_dense(residual) && is_dense(pre) &&
+	                   (!is_present(&linear->b) || linear->b.stride[0] == 1);
+	if (!linear->w.data && linear->w_fwd.data && out > 1 && !dense)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "linear: w exists only packed: y, residual, pre and b must then lie "
+		            "densely");
 	hec_tensor wt;
 	HEC_TRY(hec_tensor_transpose(&linear->w, 0, 1, &wt));
 	gemm_args args = {
@@ -96,7 +126,7 @@ hec_status hec_linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tens
 hec_status linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tensor *dy,
                       const hec_tensor *x, bool add, hec_tensor *dx, hec_linear *grad)
 {
-	HEC_TRY(check(ctx, linear));
+	HEC_TRY(check(ctx, linear, false));
 	hec_dtype dtype = linear->w.dtype;
 	int64_t out = linear->w.shape[0], in = linear->w.shape[1];
 	HEC_TRY(CHECK_2D("linear: x", x, dtype, ANY, in));

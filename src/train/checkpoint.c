@@ -226,9 +226,9 @@ static hec_status add_weights(const char *folder, hec_ctx *ctx, double *sum, hec
 {
 	hec_model *m = NULL;
 	HEC_TRY(hec_model_load(ctx, folder, &m));
+	hec_status status = hec_model_unpack(ctx, m);
 	hec_tensor from = hec_model_block(m), to = hec_model_block(like);
-	hec_status status = HEC_OK;
-	if (from.shape[0] != to.shape[0])
+	if (status == HEC_OK && from.shape[0] != to.shape[0])
 		status = fail(HEC_ERR_FORMAT, "%s: holds a model of another size", folder);
 	for (int64_t i = 0; status == HEC_OK && i < to.shape[0]; i++)
 		sum[i] += (double)((const float *)from.data)[i];

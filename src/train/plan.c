@@ -102,6 +102,9 @@ hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *model, const hec_trai
 	HEC_TRY(CHECK_GIVEN("trainer", out));
 	hec_trainer_options o;
 	HEC_TRY(trainer_take_options(given, &o));
+	if (!hec_model_block(model).data)
+		return fail(HEC_ERR_ARGUMENT, "trainer: the model was loaded to run; "
+		                              "hec_model_unpack makes what learning needs");
 	planner p = {.model = model, .o = &o};
 	hec_status status = run(&p, ctx);
 	if (status == HEC_OK)

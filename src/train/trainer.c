@@ -92,6 +92,7 @@ static hec_status make_ranges(hec_trainer *t)
 static hec_status make_trainer(hec_trainer *t)
 {
 	hec_trainer_memory memory = {.size = sizeof memory};
+	HEC_TRY(hec_model_unpack(t->ctx, t->model));
 	HEC_TRY(hec_trainer_plan(t->ctx, t->model, &t->options, &memory));
 	HEC_TRY(hec_arena_create(memory.activations, &t->arena));
 	HEC_TRY(hec_model_like(t->model, &t->grad));

@@ -181,6 +181,7 @@ static hec_status load(hec_trainer *t, const char *dir, hec_model **model, hec_m
 {
 	safetensors *file = NULL;
 	HEC_TRY(hec_model_load(t->ctx, dir, model));
+	HEC_TRY(hec_model_unpack(t->ctx, *model));
 	HEC_TRY(check_same_model(dir, t->model, *model));
 	HEC_TRY(hec_model_like(t->model, first));
 	HEC_TRY(hec_model_like(t->model, second));

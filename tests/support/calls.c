@@ -107,7 +107,7 @@ RUN(dropout)
 
 RUN(embedding_fwd)
 {
-	hec_embedding e = {or_none(a[0]), 2, -1};
+	hec_embedding e = {.table = or_none(a[0]), .scale = 2, .padding_id = -1};
 	return hec_embedding_fwd(c->ctx, &e, a[1], a[2]);
 }
 

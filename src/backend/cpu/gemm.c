@@ -11,6 +11,7 @@
 #include "backend/cpu/gemm.h"
 
 #include "backend/context.h"
+#include "backend/cpu/rows.h"
 #include "base/size.h"
 
 #define IN_PLACE_ROWS 12        /* so few rows do not pay for packing a row-major b */
@@ -341,8 +342,84 @@ hec_status gemm_run(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_args *g)
 	return HEC_OK;
 }
 
+/* ── a piece of b, and back again ─────────────────────────────────────────────────────────── */
+
+typedef struct piece {
+	const gemm_kernel *kernel;
+	const gemm_pack_args *args;
+	int64_t first; /* panel */
+} piece;
+
+/* What the piece has of one panel. */
+static void pack_piece_task(void *arg, int64_t task, int worker)
+{
+	(void)worker;
+	const piece *p = arg;
+	const gemm_pack_args *g = p->args;
+	const hec_tensor *b = g->b;
+	int64_t cols = p->kernel->cols, left = (p->first + task) * cols,
+		width = min_i64(cols, g->into->n - left);
+	int64_t begin = max_i64(g->n, left), end = min_i64(g->n + b->shape[1], left + width);
+	int64_t step = round_up(width, p->kernel->step);
+	const float *from = floats(b) + (begin - g->n) * b->stride[1];
+	float *to = (float *)(uintptr_t)g->into->data + left * g->into->k + g->k * step;
+	if (end - begin == width) {
+		p->kernel->pack_panel(b->shape[0], width, from, b->stride[0], b->stride[1], to);
+		return;
+	}
+	for (int64_t j = 0; j < end - begin; j++)
+		for (int64_t k = 0; k < b->shape[0]; k++)
+			to[k * step + begin - left + j] = from[k * b->stride[0] + j * b->stride[1]];
+	for (int64_t k = 0; end == g->into->n && k < b->shape[0]; k++)
+		for (int64_t j = width; j < step; j++)
+			to[k * step + j] = 0;
+}
+
+static hec_status pack_piece(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_pack_args *g)
+{
+	if (g->b->shape[0] == 0 || g->b->shape[1] == 0)
+		return HEC_OK;
+	piece p = {kernel, g, g->n / kernel->cols};
+	int64_t end = div_up(g->n + g->b->shape[1], kernel->cols);
+	pool_run(ctx_pool(ctx), end - p.first, pack_piece_task, &p);
+	return HEC_OK;
+}
+
+typedef struct unpacking {
+	const gemm_kernel *kernel;
+	const embedding_args *args;
+} unpacking;
+
+static void unpack_rows(const void *arg, int64_t begin, int64_t end, void *scratch)
+{
+	(void)scratch;
+	const unpacking *u = arg;
+	const embedding_args *a = u->args;
+	const hec_packed *p = a->packed;
+	const float scale = (float)a->scale;
+	for (int64_t n = begin; n < end; n++) {
+		int64_t id = ((const int32_t *)a->ids->data)[n * a->ids->stride[0]];
+		int64_t left = id / u->kernel->cols * u->kernel->cols;
+		int64_t step = round_up(min_i64(u->kernel->cols, p->n - left), u->kernel->step);
+		const float *from = (const float *)p->data + left * p->k + id - left;
+		float *y = floats(a->y) + n * a->y->stride[0];
+		for (int64_t k = 0; k < p->k; k++)
+			y[k * a->y->stride[1]] = scale * from[k * step];
+	}
+}
+
+hec_status gemm_unpack_run(hec_ctx *ctx, const gemm_kernel *kernel, const embedding_args *a)
+{
+	unpacking u = {kernel, a};
+	return rows_run(ctx, a->ids->shape[0], 4 * a->packed->k, 0, unpack_rows, &u);
+}
+
+/* ── packing ahead ────────────────────────────────────────────────────────────────────────── */
+
 hec_status gemm_pack_run(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_pack_args *p)
 {
+	if (p->into)
+		return pack_piece(ctx, kernel, p);
 	packing k = {kernel, p->b, 0, p->data};
 	int64_t K = p->b->shape[0], N = p->b->shape[1];
 	pool_run(ctx_pool(ctx), div_up(N, kernel->cols), pack_task, &k);

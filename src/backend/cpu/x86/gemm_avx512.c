@@ -289,4 +289,5 @@ void gemm_f32_avx512_fill(backend_ops *ops)
 	ops->gemm = gemm_f32_avx512;
 	ops->gemm_pack = gemm_pack_f32_avx512;
 	ops->gemm_pack_size = gemm_pack_size_f32_avx512;
+	ops->gemm_layout = &kernel;
 }
