@@ -188,8 +188,10 @@ static void compare_outputs(kit *k, const hec_model *m, const char *dir)
 		compare(k, dir, &out.memory, &memory, length.data, allowed);
 }
 
-static void same_model(kit *k, const char *what, const hec_model *a, const hec_model *b)
+static void same_model(kit *k, const char *what, hec_model *a, hec_model *b)
 {
+	OK(k, hec_model_unpack(k->ctx, a));
+	OK(k, hec_model_unpack(k->ctx, b));
 	hec_tensor x = hec_model_block(a), y = hec_model_block(b);
 	CHECK(k, hec_model_param_count(a) == hec_model_param_count(b), "%s: other parameters",
 	      what);
@@ -361,6 +363,100 @@ static void any_model_comes_back_as_the_same_bits(void **state)
 	kit_close(&k);
 }
 
+static hec_tensor logits_of(kit *k, hec_ctx *ctx, const hec_model *m, const hec_model_input *input)
+{
+	hec_model_output out = {.size = sizeof out};
+	hec_tensor *to = hec_model_config_of(m)->head == HEC_HEAD_NONE ? &out.hidden : &out.logits;
+	*to = logits_open(k, m, input);
+	OK(k, hec_model_fwd(ctx, k->arena, m, input, NULL, &out, NULL));
+	return *to;
+}
+
+/* Read piece by piece into packs, over the edges of panels, from 32 bits and from 16; taken out of them
+ * again; and run from them, embeddings that only the output's pack holds among it. */
+static void what_is_loaded_runs_with_the_bits_of_what_was_saved(void **state)
+{
+	(void)state;
+	for (int form = 0; form < MODEL_FORMS; form++) {
+		for (int n = 0; n < MODEL_VARIANTS; n++) {
+			kit k = kit_open(7115 + (uint64_t)n);
+			hec_model_config c = model_variant((model_form)form, n,
+			                                   n % 3 ? HEC_HEAD_LM : HEC_HEAD_NONE, 0);
+			c.width *= 8;
+			c.vocab = 131 + n;
+			c.encoder.feed_forward.hidden *= 9;
+			c.decoder.feed_forward.hidden *= 11;
+			hec_model *m = model_open(&k, &c, HEC_F32), *back = NULL, *again = NULL;
+			char path[PATH], second[PATH];
+			if (n % 2) { /* numbers that 16 bits hold */
+				hec_tensor block = hec_model_block(m);
+				for (int64_t i = 0; i < block.shape[0]; i++)
+					put(&block, i, (double)(int)(get(&block, i) * 64) / 64);
+			}
+			OK(&k, hec_model_save(k.ctx, m, n % 2 ? HEC_BF16 : HEC_F32, fresh(path)));
+			OK(&k, hec_model_load(k.ctx, path, &back));
+			model_batch batch;
+			batch_open(&batch, &k, m, 3, 5, 4, true);
+			hec_tensor want = logits_of(&k, k.ctx, m, &batch.input),
+				   got = logits_of(&k, k.ctx, back, &batch.input);
+			check_same_bits(&k, "loaded", &got, &want);
+			OK(&k, hec_model_save(k.ctx, back, HEC_F32, fresh(second)));
+			OK(&k, hec_model_load(k.ctx, second, &again));
+			same_model(&k, "saved as it was packed", again, m);
+			OK(&k, hec_model_pack(k.ctx, back, true));
+			got = logits_of(&k, k.ctx, back, &batch.input);
+			check_same_bits(&k, "made ready to learn", &got, &want);
+			same_model(&k, "unpacked", back, m);
+			hec_model_destroy(m);
+			hec_model_destroy(back);
+			hec_model_destroy(again);
+			kit_close(&k);
+		}
+	}
+}
+
+static void a_loaded_model_has_its_matrices_once_and_says_so(void **state)
+{
+	(void)state;
+	kit k = kit_open(7117);
+	hec_model_config c = model_variant(FORM_BOTH, 1, HEC_HEAD_LM, 0);
+	c.width *= 8;
+	c.vocab = 1000;
+	hec_model *m = model_open(&k, &c, HEC_F32), *back = NULL;
+	char path[PATH];
+	OK(&k, hec_model_save(k.ctx, m, HEC_F32, fresh(path)));
+	OK(&k, hec_model_load(k.ctx, path, &back));
+	const size_t once = (size_t)hec_model_block(m).shape[0] * sizeof(float);
+	CHECK(&k, hec_model_bytes(back) < once + once / 4, "%zu bytes for %zu of parameters",
+	      hec_model_bytes(back), once);
+	assert_int_equal(hec_model_block(back).shape[0], hec_model_block(m).shape[0]);
+	if (!hec_model_block(back).data) { /* the level packs: not all do */
+		hec_ctx *ref = NULL;
+		hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
+		o.isa = "ref";
+		OK(&k, hec_ctx_create(&o, &ref));
+		model_batch batch;
+		batch_open(&batch, &k, m, 2, 4, 4, false);
+		hec_model_output out = {.size = sizeof out,
+		                        .logits = logits_open(&k, m, &batch.input)};
+		FAILS(&k, HEC_ERR_UNSUPPORTED,
+		      hec_model_fwd(ref, k.arena, back, &batch.input, NULL, &out, NULL), "packed",
+		      "ref");
+		FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_unpack(ref, back), "ref");
+		FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_save(ref, back, HEC_F32, path), "ref");
+		hec_ctx_destroy(ref);
+		hec_trainer_memory plan = {.size = sizeof plan};
+		hec_trainer_options learn = HEC_TRAINER_OPTIONS_INIT;
+		FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_plan(k.ctx, back, &learn, &plan),
+		      "hec_model_unpack");
+		/* What it holds is what it held before. */
+		same_model(&k, "after all that", back, m);
+	}
+	hec_model_destroy(m);
+	hec_model_destroy(back);
+	kit_close(&k);
+}
+
 /* The encoder–decoder that `hecate train` makes. */
 static hec_model_config translator(void)
 {
@@ -464,6 +560,7 @@ static void half_as_many_bits_are_rounded_once(void **state)
 		char path[PATH];
 		OK(&k, hec_model_save(k.ctx, m, types[i], fresh(path)));
 		OK(&k, hec_model_load(k.ctx, path, &back));
+		OK(&k, hec_model_unpack(k.ctx, back));
 		/* Fused or not, every parameter came through 16 bits and back. */
 		for (size_t p = 0; p < hec_model_param_count(back); p++) {
 			hec_tensor got = hec_model_tensor(back, p);
@@ -721,6 +818,8 @@ int main(void)
 		cmocka_unit_test(what_a_model_has_no_use_for_is_listed),
 		cmocka_unit_test(labels_keep_their_names),
 		cmocka_unit_test(an_architecture_is_read_without_its_weights),
+		cmocka_unit_test(what_is_loaded_runs_with_the_bits_of_what_was_saved),
+		cmocka_unit_test(a_loaded_model_has_its_matrices_once_and_says_so),
 		cmocka_unit_test(any_model_comes_back_as_the_same_bits),
 		cmocka_unit_test(a_configuration_is_saved_as_the_family_that_can_say_it),
 		cmocka_unit_test(half_as_many_bits_are_rounded_once),

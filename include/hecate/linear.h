@@ -17,7 +17,8 @@ typedef struct hec_packed {
 } hec_packed;
 
 typedef struct hec_linear {
-	hec_tensor w;     /* [out, in]; without data where w_fwd is all that there is: it then only runs,
+	hec_tensor
+		w; /* [out, in]; without data where w_fwd is all that there is: it then only runs,
 	                     at the level that packed it */
 	hec_tensor b;     /* [out], or absent */
 	hec_packed w_fwd; /* Wᵀ packed for the forward pass, or absent */

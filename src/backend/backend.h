@@ -106,7 +106,7 @@ typedef struct embedding_args {
 	/* gather: the table as gemm_pack lays out its transpose, of this level's layout, where table has
 	 * no data; else NULL */
 	const hec_packed *packed;
-	const hec_tensor *y;     /* gather: [N, C] written; scatter: dy [N, C] */
+	const hec_tensor *y; /* gather: [N, C] written; scatter: dy [N, C] */
 } embedding_args;
 
 typedef struct rotary_args {

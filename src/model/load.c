@@ -288,8 +288,7 @@ static hec_status widen(hec_ctx *ctx, const weight *w, const pieces *memory, hec
 		packed = packed || !w->part[i].view.data;
 	if (!packed || piece->dtype == HEC_F32)
 		return HEC_OK;
-	hec_tensor wide =
-		hec_tensor_2d(memory->floats, HEC_F32, piece->shape[0], piece->shape[1]);
+	hec_tensor wide = hec_tensor_2d(memory->floats, HEC_F32, piece->shape[0], piece->shape[1]);
 	HEC_TRY(hec_copy(ctx, piece, &wide));
 	*piece = wide;
 	return HEC_OK;
@@ -315,10 +314,10 @@ static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weig
 	for (int64_t at = 0; at < rows && row > 0; at += step) {
 		int64_t n = min_i64(step, rows - at);
 		hec_tensor piece =
-			w->rank == 1   ? hec_tensor_1d(memory->raw, dtype, n)
-			: w->rank == 2 ? hec_tensor_2d(memory->raw, dtype, n, w->shape[1])
-				       : hec_tensor_3d(memory->raw, dtype, n, w->shape[1],
-		                                       w->shape[2]);
+			w->rank == 1 ? hec_tensor_1d(memory->raw, dtype, n)
+			: w->rank == 2
+				? hec_tensor_2d(memory->raw, dtype, n, w->shape[1])
+				: hec_tensor_3d(memory->raw, dtype, n, w->shape[1], w->shape[2]);
 		HEC_TRY(safetensors_read(files, e, (uint64_t)(at * row), (uint64_t)(n * row),
 		                         memory->raw));
 		HEC_TRY(widen(ctx, w, memory, &piece));

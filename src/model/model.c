@@ -129,8 +129,8 @@ static hec_status setup(hec_model *m)
 
 typedef struct placing {
 	hec_model *model;
-	bool measure;    /* only count */
-	char *data;      /* of the parameters that have data */
+	bool measure; /* only count */
+	char *data;   /* of the parameters that have data */
 	size_t count, name_bytes;
 	size_t elements; /* in the block */
 	size_t kept;     /* in data */
@@ -148,9 +148,9 @@ static void place_one(const placing *at, const hec_param *p, size_t n, bool kept
 	                         .count = (int64_t)n,
 	                         .decay = p->rank > 1};
 	memcpy(row->shape, p->shape, sizeof row->shape);
-	m->places[at->count] = (param_place){
-		.data = kept ? at->data + at->kept * hec_dtype_size(m->dtype) : NULL,
-		.linear = packs_linear(m, p)};
+	m->places[at->count] =
+		(param_place){.data = kept ? at->data + at->kept * hec_dtype_size(m->dtype) : NULL,
+	                      .linear = packs_linear(m, p)};
 }
 
 static hec_status place(void *user, const hec_param *p)
@@ -210,7 +210,8 @@ static hec_status make_block(hec_model *m)
 	HEC_TRY(hec_arena_alloc(m->memory, bytes, &data));
 	memset(data, 0, bytes);
 	placed.data = data;
-	m->block = hec_tensor_1d(m->packed_only ? NULL : data, m->dtype, (int64_t)measured.elements);
+	m->block =
+		hec_tensor_1d(m->packed_only ? NULL : data, m->dtype, (int64_t)measured.elements);
 	m->count = measured.count;
 	HEC_TRY(model_walk(m, place, &placed));
 	return model_set_tensors(m);

@@ -47,10 +47,10 @@ struct hec_model {
 	char *names;
 	char **label_names; /* [labels]; NULL: never said */
 	char *ignored;      /* names of what was in the files besides; NULL: nothing */
-	bool packed_only;  /* matrices of linears have no data: the model only runs */
-	hec_tensor block;  /* without data where packed_only */
-	hec_arena *memory; /* of the parameters that have data */
-	hec_arena *tables; /* of positions that are not learned; NULL: there are none */
+	bool packed_only;   /* matrices of linears have no data: the model only runs */
+	hec_tensor block;   /* without data where packed_only */
+	hec_arena *memory;  /* of the parameters that have data */
+	hec_arena *tables;  /* of positions that are not learned; NULL: there are none */
 	hec_arena *packs;
 	const void *packed_for; /* the backend that the packs are for */
 	bool packed_bwd;

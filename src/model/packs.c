@@ -22,7 +22,8 @@ static bool is_tied(const hec_model *m)
 
 hec_linear *packs_linear(hec_model *m, const hec_param *p)
 {
-	const bool shared = !m->config.separate_embeddings && p->tensor == &m->encoder.embedding.table;
+	const bool shared =
+		!m->config.separate_embeddings && p->tensor == &m->encoder.embedding.table;
 	if (p->linear)
 		return p->linear;
 	return is_tied(m) && (shared || p->tensor == &model_last_stack(m)->embedding.table)
@@ -201,8 +202,8 @@ hec_status hec_model_unpack(hec_ctx *ctx, hec_model *m)
 	m->block = block;
 	m->packed_only = false;
 	for (size_t i = 0; i < m->count; i++)
-		m->places[i].data = (char *)block.data +
-		                    (size_t)m->params[i].offset * hec_dtype_size(m->dtype);
+		m->places[i].data =
+			(char *)block.data + (size_t)m->params[i].offset * hec_dtype_size(m->dtype);
 	HEC_TRY(model_set_tensors(m)); /* only walks: nothing in it can fail */
 	tie_packs(m);
 	return HEC_OK;
