@@ -317,11 +317,24 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
 	assert_int_equal(out.hypotheses[0].n, 38);
 	hec_decoded_free(&out);
-	/* As many as there is room for. */
+	/* As many as there is room for: as many as could be asked for. */
 	o.max_tokens = 0;
 	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-	assert_int_equal(out.hypotheses[0].n, 37);
+	assert_int_equal(out.hypotheses[0].n, 38);
 	hec_decoded_free(&out);
+	/* Each its own bound, within that of all. */
+	const int32_t *both[2] = {ids, ids};
+	const int64_t lengths[2] = {n, n}, most[2] = {7, 30}, none[2] = {7, 0};
+	o.max_tokens = 20;
+	o.min_tokens = 20;
+	o.most = most;
+	OK(&k, decode_run(&m.engine, 2, both, lengths, &o, &out));
+	assert_int_equal(out.hypotheses[0].n, 7);
+	assert_int_equal(out.hypotheses[1].n, 20);
+	hec_decoded_free(&out);
+	o.most = none;
+	FAILS(&k, HEC_ERR_ARGUMENT, decode_run(&m.engine, 2, both, lengths, &o, &out), "most[1]");
+	o.most = NULL;
 	OK(&k, decode_run(&m.engine, 0, NULL, NULL, &o, &out));
 	assert_int_equal(out.sources, 0);
 	hec_decoded_free(&out);

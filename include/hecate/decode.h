@@ -56,12 +56,14 @@ typedef struct hec_decode_options {
 	uint64_t first_stream;
 	const int32_t *ends; /* ids that end a sequence; NULL: the model's eos_id */
 	size_t end_count;
+	const int64_t *most; /* [sources] tokens that each may write, within max_tokens; NULL: that
+	                        alone bounds them */
 } hec_decode_options;
 
 /* clang-format off */
 #define HEC_DECODE_OPTIONS_INIT \
 	{sizeof(hec_decode_options), 1, 1, 1.0, HEC_EARLY_FALSE, 0, 0, 0, 0, NULL, 0, -1, -1, \
-	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0}
+	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL}
 /* clang-format on */
 
 typedef struct hec_hypothesis {

@@ -57,6 +57,9 @@ typedef struct hec_step_report {
 	int64_t skips;    /* so far */
 } hec_step_report;
 
+/* hec_trainer_options.max_tokens is at most that: what a step keeps is some kilobytes a token. */
+#define HEC_BATCH_TOKENS_MOST (1 << 24)
+
 typedef struct hec_trainer hec_trainer;
 
 /* Learns in place: the model (f32) changes with each step and must outlive the trainer. */
@@ -65,11 +68,12 @@ HEC_API HEC_MUST_USE hec_status hec_trainer_create(hec_ctx *ctx, hec_model *mode
                                                    hec_trainer **out);
 HEC_API void hec_trainer_destroy(hec_trainer *trainer); /* takes NULL */
 
-/* Bytes that learning takes by the options: weights, gradients and moments (16 for each parameter),
- * and what the passes over the largest batch keep. Found by a dry run: nothing is computed. */
+/* Bytes that learning takes by the options: weights, gradients and moments (16 for each parameter), what
+ * the passes over the largest batch keep, and the weights as the kernels want them. Found by a dry run:
+ * nothing is computed. */
 typedef struct hec_trainer_memory {
 	size_t size; /* sizeof(hec_trainer_memory) */
-	size_t parameters, activations;
+	size_t parameters, activations, packs;
 } hec_trainer_memory;
 HEC_API HEC_MUST_USE hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *model,
                                                  const hec_trainer_options *options,

@@ -122,10 +122,8 @@ static hec_status measure_training(hec_ctx *ctx, hec_model *model, info_memory *
 	hec_status status = hec_model_unpack(ctx, model);
 	if (status == HEC_OK)
 		status = hec_trainer_plan(ctx, model, &options, &plan);
-	if (status == HEC_OK)
-		status = hec_model_pack(ctx, model, true);
 	m->state = plan.parameters;
-	m->packs = hec_model_bytes(model) - plan.parameters / 4;
+	m->packs = plan.packs;
 	m->activations = plan.activations;
 	return status;
 }

@@ -220,11 +220,12 @@ static int say_plan(job *j)
 	                   (long long)c->vocab, (double)hec_model_block(j->model).shape[0] / 1e6);
 	train_progress_say(
 		&j->progress,
-		"a step: %lld × %lld tokens; memory: %.0f MB for parameters, %.0f MB for "
-		"activations; %s, %d threads",
+		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
+		"as the kernels want them, %.0f for activations; %s, %d threads",
 		(long long)s->accumulate, (long long)s->micro_tokens,
-		(double)memory.parameters / 1e6, (double)memory.activations / 1e6,
-		hec_ctx_isa(j->ctx), hec_ctx_threads(j->ctx));
+		(double)train_bytes(&memory) / 1e6, (double)memory.parameters / 1e6,
+		(double)memory.packs / 1e6, (double)memory.activations / 1e6, hec_ctx_isa(j->ctx),
+		hec_ctx_threads(j->ctx));
 	return PARSED;
 }
 

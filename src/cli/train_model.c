@@ -242,10 +242,9 @@ static double memory_available(void)
 	return kilobytes * 1024;
 }
 
-/* Each weight is laid out twice more for the kernels, 8 bytes beside the 16. */
-size_t train_pack_bytes(const hec_trainer_memory *memory)
+size_t train_bytes(const hec_trainer_memory *memory)
 {
-	return memory->parameters / 2;
+	return memory->parameters + memory->packs + memory->activations;
 }
 
 /* The tokens of a step, cut into as few batches as fit into memory. */
@@ -264,9 +263,7 @@ static hec_status fit_memory(train_settings *s, hec_ctx *ctx, const hec_model *m
 		hec_status status = hec_trainer_plan(ctx, model, &o, &memory);
 		if (status != HEC_OK)
 			return status;
-		double bytes = (double)memory.parameters + (double)train_pack_bytes(&memory) +
-		               (double)memory.activations;
-		if (bytes <= limit || smallest) {
+		if ((double)train_bytes(&memory) <= limit || smallest) {
 			settle(&s->accumulate, batches);
 			return HEC_OK;
 		}

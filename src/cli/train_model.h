@@ -15,8 +15,8 @@ hec_status train_config(const train_settings *s, const train_data *data, hec_mod
 /* Tokens of a batch, batches of a step, how often to validate. */
 hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *model,
                               const train_data *data);
-/* Beyond what the plan says: what the weights take in the layout of the kernels. */
-size_t train_pack_bytes(const hec_trainer_memory *memory);
+/* All that learning takes by the plan. */
+size_t train_bytes(const hec_trainer_memory *memory);
 void train_trainer_options(const train_settings *s, hec_trainer_options *o);
 
 #endif

@@ -361,9 +361,11 @@ bool settings_check(train_settings *s, char *error, size_t room)
 		snprintf(error, room, "--dtype wants f32, bf16 or f16, not '%.40s'", s->dtype);
 	else if (strcmp(s->batch_tokens, "auto") != 0 &&
 	         (strspn(s->batch_tokens, "0123456789") != strlen(s->batch_tokens) ||
-	          strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1))
-		snprintf(error, room, "--batch-tokens wants a whole number or auto, not '%.40s'",
-		         s->batch_tokens);
+	          strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1 ||
+	          atoi(s->batch_tokens) > HEC_BATCH_TOKENS_MOST))
+		snprintf(error, room,
+		         "--batch-tokens wants a whole number from 1 to %d, or auto, not '%.40s'",
+		         HEC_BATCH_TOKENS_MOST, s->batch_tokens);
 	else if (!s->train.count)
 		snprintf(error, room, "--train is missing: the text to learn from");
 	else if (!s->out && !s->dump_config)

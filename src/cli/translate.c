@@ -261,8 +261,10 @@ static int run(const command *self, int argc, char **argv)
 	         1, 1024},
 		{OPTION_REAL, "--length-penalty", "X", "score = log p / length^X",
 	         &s->length_penalty, -8, 8},
-		{OPTION_WHOLE, "--max-tokens", "N", "the longest translation", &s->max_tokens, 1,
-	         1 << 20},
+		{OPTION_WHOLE, "--max-tokens", "N",
+	         "the longest translation (default: as the model says, else 3 times the source + "
+	         "50)",
+	         &s->max_tokens, 1, 1 << 20},
 		{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &s->batch, 1,
 	         BATCH_MOST},
 		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",

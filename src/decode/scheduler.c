@@ -56,7 +56,8 @@ static int64_t prompt_length(const run *r, int64_t source)
 static int64_t max_length(const run *r, int64_t source)
 {
 	int64_t prompt = prompt_length(r, source);
-	return r->p.o.max_tokens ? prompt + r->p.o.max_tokens : r->e->max_target;
+	int64_t most = r->p.o.max_tokens ? prompt + r->p.o.max_tokens : r->e->max_target + 1;
+	return r->p.o.most ? min_i64(most, prompt + r->p.o.most[source]) : most;
 }
 
 static hec_status check_source(const run *r, int64_t i)
@@ -70,13 +71,16 @@ static hec_status check_source(const run *r, int64_t i)
 		            "decode: source %lld has %lld tokens; the session takes %lld",
 		            (long long)i, (long long)length, (long long)e->max_source);
 	int64_t prompt = prompt_length(r, i), most = e->max_target;
+	if (r->p.o.most && (r->p.o.most[i] < 1 || r->p.o.most[i] > INT32_MAX))
+		return fail(HEC_ERR_ARGUMENT, "decode: most[%lld] is %lld; it is 1 or more",
+		            (long long)i, (long long)r->p.o.most[i]);
 	if (r->p.o.max_tokens > most || prompt + r->p.o.max_tokens - 1 > most)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld begins with %lld tokens and may write %lld; a row "
 		            "of the session holds %lld",
 		            (long long)i, (long long)prompt, (long long)r->p.o.max_tokens,
 		            (long long)most);
-	if (max_length(r, i) <= prompt)
+	if (prompt > most)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld begins with %lld tokens, which leaves no room to "
 		            "write in rows of %lld",

@@ -84,6 +84,8 @@ hec_status model_zero_padding(hec_ctx *ctx, hec_model *model);
 
 /* The linear whose pack a parameter goes into, or NULL; p->tensor may not be there yet. */
 hec_linear *packs_linear(hec_model *model, const hec_param *p);
+/* Bytes of all packs. */
+size_t packs_bytes(const hec_ctx *ctx, const hec_model *model, bool with_bwd);
 /* A place for every pack of a model that only runs, nothing in them yet. */
 hec_status packs_place(hec_ctx *ctx, hec_model *model);
 /* Rows first, first + 1, … of the matrix of a linear that is packed for ctx. */

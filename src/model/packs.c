@@ -33,35 +33,21 @@ hec_linear *packs_linear(hec_model *m, const hec_param *p)
 
 /* ---- places ---- */
 
-typedef struct packing {
-	hec_model *model;
-	hec_param_alloc alloc;
-	size_t bytes;
-} packing;
-
-static const backend_ops *ops_of(const packing *p)
+size_t packs_bytes(const hec_ctx *ctx, const hec_model *m, bool with_bwd)
 {
-	return &ctx_backend(p->alloc.ctx)->ops[p->model->dtype];
-}
-
-/* Adds to the bytes needed, and forgets what was packed before. */
-static hec_status measure_param(void *user, const hec_param *param)
-{
-	packing *p = user;
-	hec_linear *linear = packs_linear(p->model, param);
-	if (!linear)
-		return HEC_OK;
-	linear->w_fwd = linear->w_bwd = (hec_packed){0};
-	const backend_ops *ops = ops_of(p);
-	if (!ops->gemm_pack_size)
-		return HEC_OK;
-	const int64_t out = param->shape[0], in = param->shape[1];
-	size_t fwd = ops->gemm_pack_size(in, out),
-	       bwd = p->alloc.with_bwd ? ops->gemm_pack_size(out, in) : 0;
-	if (!size_align(fwd, ALIGN_BYTES, &fwd) || !size_align(bwd, ALIGN_BYTES, &bwd) ||
-	    !size_add(p->bytes, fwd, &p->bytes) || !size_add(p->bytes, bwd, &p->bytes))
-		return fail(HEC_ERR_MEMORY, "model: packs are more than can be addressed");
-	return HEC_OK;
+	const backend_ops *ops = &ctx_backend(ctx)->ops[m->dtype];
+	size_t bytes = 0;
+	for (size_t i = 0; ops->gemm_pack_size && i < m->count; i++) {
+		const int64_t *shape = m->params[i].shape;
+		if (!m->places[i].linear)
+			continue;
+		size_t fwd = ops->gemm_pack_size(shape[1], shape[0]),
+		       bwd = with_bwd ? ops->gemm_pack_size(shape[0], shape[1]) : 0;
+		if (!size_align(fwd, ALIGN_BYTES, &fwd) || !size_align(bwd, ALIGN_BYTES, &bwd) ||
+		    !size_add(bytes, fwd, &bytes) || !size_add(bytes, bwd, &bytes))
+			return SIZE_MAX;
+	}
+	return bytes;
 }
 
 static hec_status make_packs(hec_ctx *ctx, hec_model *m, bool with_bwd)
@@ -69,30 +55,17 @@ static hec_status make_packs(hec_ctx *ctx, hec_model *m, bool with_bwd)
 	const void *backend = ctx_backend(ctx);
 	if (m->packs && m->packed_for == backend && (m->packed_bwd || !with_bwd))
 		return HEC_OK;
-	packing measured = {.model = m, .alloc = {.ctx = ctx, .with_bwd = with_bwd}};
 	hec_arena_destroy(m->packs);
 	m->packs = NULL;
 	m->packed_for = NULL;
-	HEC_TRY(model_walk(m, measure_param, &measured));
-	HEC_TRY(hec_arena_create(measured.bytes, &m->packs));
+	for (size_t i = 0; i < m->count; i++) {
+		hec_linear *linear = m->places[i].linear;
+		if (linear) /* what was packed before is gone */
+			linear->w_fwd = linear->w_bwd = (hec_packed){0};
+	}
+	HEC_TRY(hec_arena_create(packs_bytes(ctx, m, with_bwd), &m->packs));
 	m->packed_for = backend;
 	m->packed_bwd = with_bwd;
-	return HEC_OK;
-}
-
-static hec_status place_pack(void *user, const hec_param *param)
-{
-	packing *p = user;
-	hec_linear *linear = packs_linear(p->model, param);
-	if (!linear)
-		return HEC_OK;
-	const backend_ops *ops = ops_of(p);
-	const int64_t out = param->shape[0], in = param->shape[1];
-	size_t bytes = ops->gemm_pack_size(in, out);
-	void *data;
-	HEC_TRY(hec_arena_alloc(p->model->packs, bytes, &data));
-	linear->w_fwd = (hec_packed){
-		.data = data, .k = in, .n = out, .bytes = bytes, .layout = ops->gemm_layout};
 	return HEC_OK;
 }
 
@@ -108,9 +81,19 @@ static void tie_packs(hec_model *m)
 
 hec_status packs_place(hec_ctx *ctx, hec_model *m)
 {
-	packing placed = {.model = m, .alloc = {.ctx = ctx}};
+	const backend_ops *ops = &ctx_backend(ctx)->ops[m->dtype];
 	HEC_TRY(make_packs(ctx, m, false));
-	HEC_TRY(model_walk(m, place_pack, &placed));
+	for (size_t i = 0; i < m->count; i++) {
+		const int64_t out = m->params[i].shape[0], in = m->params[i].shape[1];
+		hec_packed pack = {.k = in, .n = out, .layout = ops->gemm_layout};
+		void *data;
+		if (!m->places[i].linear)
+			continue;
+		pack.bytes = ops->gemm_pack_size(in, out);
+		HEC_TRY(hec_arena_alloc(m->packs, pack.bytes, &data));
+		pack.data = data;
+		m->places[i].linear->w_fwd = pack;
+	}
 	tie_packs(m);
 	return HEC_OK;
 }

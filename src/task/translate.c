@@ -12,6 +12,8 @@
 
 #define BATCH 16
 #define BATCH_MOST 4096
+#define TIMES_SOURCE 3 /* a translation has at most so many tokens for each of its source's, */
+#define TOKENS_MORE 50 /* and these: where neither the caller nor the model says how many */
 
 struct hec_translator {
 	hec_ctx *ctx;
@@ -140,6 +142,7 @@ typedef struct job {
 	int32_t **ids;    /* [n] sources of those that have words */
 	int64_t *lengths; /* [n] */
 	int64_t *which;   /* [n] the text of each source */
+	int64_t *most;    /* [sources] tokens that each may become; NULL: all the same */
 	int64_t sources;
 	int64_t longest;
 	hec_translations *out;
@@ -222,15 +225,35 @@ static int64_t round_up(int64_t n, int64_t most)
 	return min_i64(size, most);
 }
 
+/* Where nobody says how long a translation may get, its source does: by itself, so that a text gets the
+ * same translation whatever others it comes with. */
+static hec_status bound_each(job *j, int64_t room)
+{
+	hec_decode_options *o = &j->decode;
+	j->most = calloc((size_t)j->sources, sizeof *j->most);
+	if (!j->most)
+		return fail(HEC_ERR_MEMORY, "translate: no memory for %lld texts",
+		            (long long)j->sources);
+	for (int64_t i = 0; i < j->sources; i++) {
+		j->most[i] = min_i64(room, TIMES_SOURCE * j->lengths[i] + TOKENS_MORE);
+		o->max_tokens = max_i64(o->max_tokens, j->most[i]);
+	}
+	o->most = j->most;
+	return HEC_OK;
+}
+
 static hec_status need_session(job *j)
 {
 	hec_translator *t = j->t;
 	const hec_model_config *c = hec_model_config_of(t->model);
 	hec_decode_options *o = &j->decode;
-	int64_t room = c->decoder.position.max;
 	/* As Transformers counts: the start is a token of the whole. */
-	if (o->max_tokens == 0 || o->max_tokens > room - 1)
-		o->max_tokens = max_i64(1, room - 1);
+	const int64_t room = max_i64(1, c->decoder.position.max - 1);
+	const bool bounded = o->max_tokens > 0 || o->most;
+	if (!bounded)
+		HEC_TRY(bound_each(j, room));
+	if (o->max_tokens == 0 || o->max_tokens > room)
+		o->max_tokens = room;
 	if (o->min_tokens > o->max_tokens)
 		o->min_tokens = o->max_tokens;
 	int64_t sources = min_i64(j->sources, j->o.batch);
@@ -243,7 +266,7 @@ static hec_status need_session(job *j)
 	wanted.beams = o->beams;
 	wanted.sources = sources;
 	wanted.max_source = round_up(j->longest, hec_translator_max_source(t));
-	wanted.max_target = o->max_tokens;
+	wanted.max_target = bounded ? o->max_tokens : round_up(o->max_tokens, room);
 	hec_session_destroy(t->session);
 	t->session = NULL;
 	HEC_TRY(hec_session_create(t->ctx, t->model, &wanted, &t->session));
@@ -337,6 +360,7 @@ hec_status hec_translate(hec_translator *translator, int64_t n, const char *cons
 	free(j.ids);
 	free(j.lengths);
 	free(j.which);
+	free(j.most);
 	if (status != HEC_OK) {
 		int64_t failed = out->failed;
 		hec_translations_free(out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/size.h"
+#include "model/model.h"
 #include "tensor/arena.h"
 #include "tensor/check.h"
 #include "train/trainer.h"
@@ -112,6 +113,7 @@ hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *model, const hec_trai
 			.size = sizeof *out,
 			.parameters = (size_t)hec_model_block(model).shape[0] * BYTES_PER_PARAMETER,
 			.activations = hec_arena_peak(p.arena),
+			.packs = packs_bytes(ctx, model, true),
 		};
 	hec_arena_destroy(p.arena);
 	hec_ctx_destroy(p.dry);

@@ -59,7 +59,7 @@ hec_status trainer_take_options(const hec_trainer_options *given, hec_trainer_op
 	HEC_TRY(check_number("smoothing", o->smoothing, 0, 1));
 	HEC_TRY(check_number("warmup", (double)o->warmup, 0, 1e15));
 	HEC_TRY(check_number("max_rows", (double)o->max_rows, 0, 1e9));
-	HEC_TRY(check_number("max_tokens", (double)o->max_tokens, 1, 2e9));
+	HEC_TRY(check_number("max_tokens", (double)o->max_tokens, 1, HEC_BATCH_TOKENS_MOST + 1.0));
 	HEC_TRY(check_number("max_source", (double)o->max_source, 1, 1e7));
 	HEC_TRY(check_number("max_target", (double)o->max_target, 1, 1e7));
 	if ((int)o->schedule < 0 || o->schedule > HEC_SCHEDULE_CONSTANT)

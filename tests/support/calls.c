@@ -113,7 +113,7 @@ RUN(embedding_fwd)
 
 RUN(embedding_bwd)
 {
-	hec_embedding e = {or_none(a[2]), 2, 1};
+	hec_embedding e = {.table = or_none(a[2]), .scale = 2, .padding_id = 1};
 	return hec_embedding_bwd(c->ctx, &e, a[0], a[1], a[2]);
 }
 
