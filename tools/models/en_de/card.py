@@ -51,8 +51,8 @@ def read_log(path, best):
     if not valid:
         stop(f"{path} holds no validation")
     kept = min(valid, key=lambda r: r["valid_loss"]) if best == "loss" else max(valid, key=lambda r: r[best])
-    return {"kept": kept, "last": rows[-1], "targets": sum(r.get("targets", 0) for r in rows if r["step"] <= kept["step"]),
-            "seconds": kept["seconds"]}
+    targets = sum(r.get("targets", 0) for r in rows if r["step"] <= kept["step"])
+    return {"kept": kept, "last": rows[-1], "targets": targets, "seconds": kept["seconds"]}
 
 
 class Hecate:
@@ -199,14 +199,14 @@ def main():
     fill(a.out, model, text.card(facts))
     print(f"{a.out}: {facts['bytes']:,} bytes, BLEU {facts['scores'][0][2]:.2f}, chrF {facts['scores'][0][3]:.2f} "
           f"on {facts['scores'][0][1]:,} held-out sentences")
+    if unseen:
+        print(f"{len(unseen)} outputs wait for a judgement: put a word in the place of ? into "
+              f"{os.path.relpath(a.judged)}, then call this again", file=sys.stderr)
+        print("".join(f"{s}\t{o}\t?\t\n" for s, o, _, _ in unseen), end="")
+        sys.exit(1)
     if a.out == Path("models/en-de"):
         text.replace(Path("README.md"), text.readme(facts))
         text.replace(Path("docs/train.md"), text.training(facts))
-    if unseen:
-        print(f"{len(unseen)} outputs wait for a judgement: put a word in the place of ? into {a.judged}, "
-              "then call this again", file=sys.stderr)
-        print("".join(f"{s}\t{o}\t?\t\n" for s, o, _, _ in unseen), end="")
-        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import re
 import shlex
 import sys
+import textwrap
 
 import licences
 
@@ -11,6 +12,7 @@ WHAT = {"dictionary": "Ding dictionary: words, phrases, sentences", "office-help
         "stories": "games: Wesnoth, Freeciv, Tux Paint, Minetest", "mozilla": "Firefox and Thunderbird",
         "programs": "interfaces of programs (gettext)"}
 ORDER = tuple(WHAT)
+WIDTH = 104
 BLEU = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 CHRF = "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0"
 
@@ -20,15 +22,20 @@ def hours(seconds):
     return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min"
 
 
+def wrap(paragraph):
+    return textwrap.fill(" ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
 def command(facts):
     """The command line of the run: what differs from what the data alone would have given."""
     train, defaults = facts["train"], facts["defaults"]
-    words = ["hecate", "train", "--task", train["task"], "--train", "DATA/train.en", "DATA/train.de", "--valid",
-             "DATA/valid.en", "DATA/valid.de", "--out", "RUN"]
+    words = ["hecate train", f"--task {train['task']}", "--train DATA/train.en DATA/train.de",
+             "--valid DATA/valid.en DATA/valid.de", "--out RUN"]
     for key, value in train.items():
         if key in ("task", "train", "valid") or value is None or value == defaults.get(key):
             continue
-        words += ["--" + key.replace("_", "-"), shlex.quote(f"{value:g}" if isinstance(value, float) else str(value))]
+        value = shlex.quote(f"{value:g}" if isinstance(value, float) else str(value))
+        words.append(f"--{key.replace('_', '-')} {value}")
     lines, line = [], ""
     for word in words:
         if len(line) + len(word) > 96:
@@ -104,10 +111,8 @@ def scores(facts):
 On {n:,} sentences of documents that were held out as a whole, and of which no sentence, English or German,
 occurs in training (case, digits and punctuation aside); beam 4, by `hecate score`:
 
-| | score | signature |
-|---|---|---|
-| BLEU | **{bleu:.2f}** | `{BLEU}` |
-| chrF | **{chrf:.2f}** | `{CHRF}` |
+- BLEU **{bleu:.2f}**, `{BLEU}`
+- chrF **{chrf:.2f}**, `{CHRF}`
 
 For comparison, leaving the English as it is scores chrF {facts['untranslated']:.1f}: names and technical words are the same.
 Documents of the same packages are alike, so text from elsewhere fares worse than these:
@@ -123,9 +128,13 @@ def everyday(facts):
     said = f"{count['good']} good, {count['fair']} fair, {count['bad']} bad"
     if count["?"]:
         said += f", {count['?']} not looked at yet"
-    lines = "".join(f"| {s} | {o} | {v}{': ' + r if r else ''} |\n" for s, o, v, r in rows)
+    lines = ""
+    for s, o, v, r in rows:
+        cells = (s, o, f"{v}: {r}" if r else v)
+        lines += "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |\n"
     return f"""## Twenty everyday sentences
-Chosen before the model was there, none left out; the last column is a person's judgement ({said}).
+Chosen before the model was finished, none left out; the last column is a person's judgement:
+{said}.
 
 | English | German | |
 |---|---|---|
@@ -145,7 +154,9 @@ def data(facts):
 {total:,} pairs of sentences, phrases and interface strings from packages of Debian 12, made by
 [`tools/data/en-de`](../../tools/data/en-de), which also says what it left out. Licences are those that each
 package's `debian/copyright` names for these texts; where several stand beside each other, parts of the
-package differ. Every package has the names of its authors in `/usr/share/doc/PACKAGE/copyright`.
+package differ. Every package has the names of its authors in `/usr/share/doc/PACKAGE/copyright`. Named are
+the packages of the English; the German comes with it, from the package of the same name that ends in -de
+under the same licence, or, of manual pages, from manpages-de (GPL-3+).
 
 | source | packages | pairs | licence |
 |---|---|---|---|
@@ -160,49 +171,50 @@ def licence(facts):
         return f"{n:,} pairs ({100 * n / total:.1f} %)"
 
     others = ", ".join(f"{term} ({n:,})" for term, n in licences.outside(rows))
+    rest = wrap(f"""
+        The terms that do not lead to GPL-3, with the pairs of the packages in which they are met: {others}.
+        GPL-2 here is version 2 alone; man-copyleft and verbatim-copyleft ask for the very same notice;
+        package descriptions and their translations by the Debian Description Translation Project carry no
+        notice of their own. No single licence satisfies all of these at once. **So whoever holds that
+        weights are a work based on their training text finds no licence for these, and should not pass them
+        on**; for whoever holds that they are not, GPL-3 is the licence that we give. By the files read, no
+        text of the list has invariant sections, or forbids commercial use or changes.""")
     return f"""## Licence
 The weights are passed on under **version 3 of the GNU General Public License** ([LICENSE](LICENSE)). Hecate
 itself, the program and the library, is Apache-2.0; nothing of it depends on this folder.
 
-Weights are no copy of the texts that they were learned from, and we know of no court or licence that
-settles whether they are a work based on them. We take the strictest reading that can be kept, and say
-where it ends:
+Weights are no copy of the texts that they were learned from; whether they are a work based on them is not
+settled. We take the strictest reading that can be kept, and say where it ends:
 
 - {part(share['all'])} come from packages whose texts may all be passed on under GPL-3;
 - {part(share['parts'])} come from packages of which a part may not;
 - {part(share['none'])} come from packages of which nothing may, by their own words alone.
 
-The terms that do not lead to GPL-3, with the pairs of the packages in which they are met: {others}.
-GPL-2 here is version 2 alone; man-copyleft and verbatim-copyleft ask for the very same notice; package
-descriptions and their translations by the Debian Description Translation Project carry no notice of their
-own. No single licence satisfies all of these at once. **So whoever holds that weights are a work based on
-their training text can find no licence for these**, and should not use them; who holds that they are not
-is bound by GPL-3 only because we ask for it. No text of the list carries invariant sections, a ban on
-commercial use or a ban on changes.
-"""
+{rest}"""
 
 
 def training(facts):
     """Also for docs/train.md."""
     log, train = facts["log"], facts["train"]
     kept = log["kept"]
+    rest = wrap(f"""
+        It may be stopped at any time and goes on with `hecate train --resume --out RUN`, to the same bits. The model
+        is that of step {kept['step']:,} of {log['last']['step']:,}, the best by validation {facts['best']} (loss
+        {kept['valid_loss']:.3f}; chrF {kept['chrf']:.1f} of {train['valid_sentences']} greedily translated sentences),
+        after {log['targets'] / 1e6:.1f} million target tokens and {hours(log['seconds'])} on {facts['machine']}.""")
     return f"""`models/en-de` was made so; DATA is the folder that `tools/data/en-de` fills:
 
 ```
 {command(facts)}
 ```
 
-It was stopped and resumed at will (`hecate train --resume --out RUN`), with the bits of a run that was never
-stopped. The model is that of step {kept['step']:,} of {log['last']['step']:,}, the best by validation {facts['best']} (loss {kept['valid_loss']:.3f};
-chrF {kept['chrf']:.1f} of {train['valid_sentences']} greedily translated sentences), after {log['targets'] / 1e6:.1f} million target tokens and {hours(log['seconds'])} on
-{facts['machine']}.
-"""
+{rest}"""
 
 
 def better(facts):
     return f"""## What it would take to do better
-- **More steps.** {facts['log']['targets'] / 1e6:.0f} million target tokens in {hours(facts['log']['seconds'])} are little: small models of this kind go on
-  getting better for a billion and more.
+- **More steps.** {facts['log']['targets'] / 1e6:.0f} million target tokens in {hours(facts['log']['seconds'])} are little; the models of the 2017 paper saw
+  some two and a half billion.
 - **Everyday text.** Debian holds next to none. Subtitles, speeches and news (OPUS, Europarl, WMT: some ten
   million pairs) are what larger models learn from; with {sum(n for _, _, n, _ in facts['sources']):,} pairs of manuals and menus, words like *soup*
   or *umbrella* hardly occur.
@@ -217,13 +229,14 @@ def better(facts):
 
 def card(facts):
     parts = (about(facts), scores(facts), everyday(facts), data(facts), licence(facts),
-             "## Training\n" + training(facts) + "\nEvery setting: " + settings(facts["train"]) + "\n", better(facts))
+             "## Training\n" + training(facts) + "\n" + settings(facts["train"]), better(facts))
     return head(facts) + "\n".join(parts)
 
 
 def settings(train):
-    return ", ".join(f"{k} {v if v is not None else 'none'}" for k, v in train.items()
-                     if k not in ("task", "train", "valid", "config", "tokenizer")) + "."
+    said = ", ".join(f"{k} {v}" for k, v in train.items()
+                     if k not in ("task", "train", "valid", "config", "tokenizer"))
+    return wrap(f"Every setting: {said}.")
 
 
 def readme(facts):
@@ -231,12 +244,14 @@ def readme(facts):
     good = [r for r in facts["sentences"] if r[2] == "good"][:2]
     bad = [r for r in facts["sentences"] if r[2] == "bad"][:1]
     shown = "".join(f"$ hecate translate {shlex.quote(s)}\n{o}\n" for s, o, _, _ in good + bad)
-    return f"""A model comes with it: English → German, {facts['parameters'] / 1e6:.1f} M parameters, {facts['bytes'] / 1e6:.0f} MB, trained by `hecate train` in
-{hours(facts['log']['seconds'])} on {facts['machine']} from the texts of Debian packages. It is what `hecate translate`
-uses when none is named. BLEU {bleu:.1f} and chrF {chrf:.1f} on {n:,} held-out sentences of manuals and menus; everyday
-language it knows less of. [Its card](models/en-de/README.md) has twenty sentences, good and bad, every source with its licence
-(the weights are GPL-3, the program is Apache-2.0), and what it would take to do better.
-
+    said = wrap(f"""
+        A model comes with it: English → German, {facts['parameters'] / 1e6:.1f} M parameters, {facts['bytes'] / 1e6:.0f} MB,
+        trained by `hecate train` in {hours(facts['log']['seconds'])} on {facts['machine']} from the texts of Debian
+        packages. It is what `hecate translate` uses when none is named. BLEU {bleu:.1f} and chrF {chrf:.1f} on {n:,}
+        held-out sentences of manuals and menus; everyday language it knows less of. [Its card](models/en-de/README.md)
+        has twenty sentences, good and bad, every source with its licence (the weights are GPL-3, the program is
+        Apache-2.0), and what it would take to do better.""")
+    return f"""{said}
 ```
 {shown}```
 """
