@@ -1,4 +1,5 @@
-/* tokenizer.h — text to token ids and back, by a Hugging Face tokenizer.json; and learning one.
+/* tokenizer.h — text to token ids and back, by a Hugging Face tokenizer.json or the vocabulary files that
+ * came before it; and learning one.
  *
  * A tokenizer is immutable once made and may be shared by threads. It needs no model and no context.
  * Text is UTF-8; invalid UTF-8 is HEC_ERR_FORMAT with the position of its first bad byte, unless the
@@ -15,7 +16,9 @@ typedef struct hec_tokenizer hec_tokenizer;
 
 /* Reads tokenizer.json, and tokenizer_config.json beside it where there is one (it says which token
  * is the padding, the end and so on). The path is that of the folder or of tokenizer.json itself. A
- * part of a kind that is not known is HEC_ERR_UNSUPPORTED with its name. "truncation" and "padding" of
+ * folder without it, or another file: vocab.txt; vocab.json and merges.txt; a SentencePiece model
+ * (*.model, *.spm), also Marian's; with the conventions of the family (docs/formats.md). A part of a
+ * kind that is not known is HEC_ERR_UNSUPPORTED with its name. "truncation" and "padding" of
  * the file are left to the caller: encoding gives every token of the text, and no more. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out);
 /* The same from memory. config is the text of a tokenizer_config.json; NULL: none. */
@@ -24,8 +27,8 @@ HEC_API HEC_MUST_USE hec_status hec_tokenizer_parse(const char *json, size_t byt
                                                     hec_tokenizer **out);
 HEC_API void hec_tokenizer_destroy(hec_tokenizer *tokenizer); /* takes NULL */
 
-/* Writes tokenizer.json and tokenizer_config.json into the folder, which is made where it is missing.
- * What was loaded is written back byte for byte. */
+/* Writes tokenizer.json (or the vocabulary files) and tokenizer_config.json into the folder, which is
+ * made where it is missing. What was loaded is written back byte for byte. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_save(const hec_tokenizer *tokenizer,
                                                    const char *folder);
 

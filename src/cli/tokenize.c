@@ -185,7 +185,7 @@ static int run(const command *self, int argc, char **argv)
 	bool bytes = false;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR",
-	         "a folder with tokenizer.json, or that file (default: as `hecate translate`)",
+	         "a folder with a tokenizer, or its file (default: as `hecate translate`)",
 	         &s.model, 0, 0},
 		{OPTION_FLAG, "--json", NULL, "a line of JSON for each text", &s.json, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "what is not UTF-8 counts as U+FFFD", &s.lossy, 0,

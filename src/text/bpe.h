@@ -45,6 +45,8 @@ typedef struct bpe_work {
 } bpe_work;
 
 void bpe_free(bpe *b);
+/* Once the words and merges are there. */
+hec_status bpe_finish(bpe *b);
 void bpe_work_free(bpe_work *w);
 
 /* Adds the tokens of bytes begin … end − 1 of text. serial: of the tokenizer, for the cache. */

@@ -131,6 +131,12 @@ static void find_bytes(bpe *b)
 	}
 }
 
+hec_status bpe_finish(bpe *b)
+{
+	find_bytes(b);
+	return look_at_ranks(b);
+}
+
 static hec_status load_affix(const json_scope *s, const char *key, char **out)
 {
 	const char *text = NULL;
@@ -163,8 +169,7 @@ static hec_status load(const json_scope *s, model *m)
 	HEC_TRY(load_affix(s, "continuing_subword_prefix", &b->prefix));
 	HEC_TRY(load_affix(s, "end_of_word_suffix", &b->suffix));
 	HEC_TRY(load_merges(s, b));
-	find_bytes(b);
-	return look_at_ranks(b);
+	return bpe_finish(b);
 }
 
 static hec_status encode(const model *m, const char *text, size_t begin, size_t end,

@@ -56,6 +56,8 @@ hec_status model_load_vocab(const json_scope *s, vocab *v);
 /* The id of the token that the member names; VOCAB_NONE where it is missing or null. */
 hec_status model_load_token(const json_scope *s, const char *key, const vocab *v, int32_t *id);
 
+void unigram_find_bytes(model *m); /* <0x00> … of the vocabulary, for byte_fallback */
+
 extern const model_kind model_bpe, model_wordpiece, model_word_level, model_unigram;
 
 #endif

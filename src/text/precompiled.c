@@ -1,23 +1,15 @@
 /* precompiled.c — the normalizer Precompiled: SentencePiece's own table of replacements, in base64; and
- * Nmt, which takes control characters out.
- *
- * The table is a double-array tree over the bytes of what is replaced (four bytes a unit: a label, an
- * offset, whether a value follows), then the replacements, each with a zero byte behind it. The file is
- * foreign: every position is checked. */
+ * Nmt, which takes control characters out. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <utf8proc.h>
 
-#include "text/stage.h"
+#include "text/precompiled.h"
 #include "text/utf8.h"
 
 #define WHOLE_MOST 6 /* bytes: longer groups of characters are replaced one by one */
-
-typedef struct precompiled_state {
-	unsigned char *bytes;
-	size_t units, texts; /* of the tree; bytes of replacements behind it */
-} precompiled_state;
 
 /* ---- reading ---- */
 
@@ -50,79 +42,34 @@ static bool from_base64(const char *text, size_t n, unsigned char *out, size_t *
 	return n % 4 != 1;
 }
 
-static uint32_t read32(const unsigned char *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 static hec_status load(const json_scope *s, void **state)
 {
-	HEC_TRY(stage_state(sizeof(precompiled_state), state));
-	precompiled_state *p = *state;
+	HEC_TRY(stage_state(sizeof(charsmap), state));
 	const char *text;
 	HEC_TRY(json_need_string(s, "precompiled_charsmap", &text));
 	size_t n = strlen(text), bytes;
-	p->bytes = malloc(n + 1);
-	if (!p->bytes)
+	unsigned char *table = malloc(n + 1);
+	if (!table)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %zu characters of base64", s->file,
 		            n);
-	if (!from_base64(text, n, p->bytes, &bytes) || bytes < 4 || read32(p->bytes) > bytes - 4 ||
-	    read32(p->bytes) % 4 != 0)
-		return fail(HEC_ERR_FORMAT, "%s: '%sprecompiled_charsmap' is not such a table",
-		            s->file, s->path);
-	p->units = read32(p->bytes) / 4;
-	p->texts = bytes - 4 - read32(p->bytes);
-	return HEC_OK;
+	char what[160];
+	snprintf(what, sizeof what, "%.40s: '%sprecompiled_charsmap'", s->file, s->path);
+	if (!from_base64(text, n, table, &bytes))
+		bytes = 0;
+	return charsmap_take(what, table, bytes, *state);
+}
+
+hec_status precompiled_make(const char *what, const char *bytes, size_t n, void **state)
+{
+	HEC_TRY(stage_state(sizeof(charsmap), state));
+	return charsmap_copy(what, bytes, n, *state);
 }
 
 static void release(void *state)
 {
 	if (state)
-		free(((precompiled_state *)state)->bytes);
+		charsmap_free(state);
 	free(state);
-}
-
-/* ---- looking up ---- */
-
-static bool unit_at(const precompiled_state *p, size_t i, uint32_t *unit)
-{
-	if (i >= p->units)
-		return false;
-	*unit = read32(p->bytes + 4 + 4 * i);
-	return true;
-}
-
-static size_t offset_of(uint32_t unit)
-{
-	return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
-}
-
-/* The replacement of the shortest beginning of the key that has one; NULL: none has. */
-static const char *find(const precompiled_state *p, const char *key, size_t n, size_t *length)
-{
-	uint32_t unit;
-	if (!unit_at(p, 0, &unit))
-		return NULL;
-	size_t node = offset_of(unit);
-	for (size_t i = 0; i < n && key[i]; i++) {
-		unsigned char byte = (unsigned char)key[i];
-		node ^= byte;
-		if (!unit_at(p, node, &unit) || (unit & (1u << 31 | 0xffu)) != byte)
-			return NULL;
-		node ^= offset_of(unit);
-		if (!(unit >> 8 & 1u))
-			continue;
-		if (!unit_at(p, node, &unit))
-			return NULL;
-		size_t at = unit & 0x7fffffffu;
-		if (at >= p->texts)
-			return NULL;
-		const char *text = (const char *)p->bytes + 4 + 4 * p->units + at;
-		const char *zero = memchr(text, 0, p->texts - at);
-		*length = zero ? (size_t)(zero - text) : p->texts - at;
-		return utf8_valid(text, *length) == *length ? text : NULL;
-	}
-	return NULL;
 }
 
 /* ---- replacing ---- */
@@ -171,16 +118,18 @@ static size_t group_end(const flow *f, size_t at, size_t end)
 	return at;
 }
 
-static hec_status write_group(const precompiled_state *p, changes *l, size_t at, size_t end)
+static hec_status write_group(const charsmap *p, changes *l, size_t at, size_t end)
 {
 	const char *text = l->f->text;
-	size_t n;
-	const char *found = end - at < WHOLE_MOST ? find(p, text + at, end - at, &n) : NULL;
+	size_t n, matched;
+	const char *found = NULL;
+	if (end - at < WHOLE_MOST)
+		found = charsmap_find(p, CHARSMAP_SHORTEST, text + at, end - at, &n, &matched);
 	if (found)
 		return put_replaced(l, utf8_count(text + at, end - at), found, n);
 	for (size_t length; at < end; at += length) {
 		uint32_t c = utf8_get(text + at, &length);
-		found = find(p, text + at, length, &n);
+		found = charsmap_find(p, CHARSMAP_SHORTEST, text + at, length, &n, &matched);
 		HEC_TRY(found ? put_replaced(l, 1, found, n) : put(l, c, 0));
 	}
 	return HEC_OK;

@@ -113,6 +113,21 @@ hec_status stages_load(const json_scope *root, stage_sort sort, stages *out)
 	return found ? load_object(&s, sort, 0, out) : HEC_OK;
 }
 
+hec_status stages_put(stages *s, const stage_kind *kind, void *state)
+{
+	stage one = {kind, state};
+	hec_status status = GROW(&s->at, &s->capacity, s->n + 1);
+	if (status == HEC_OK) {
+		s->at[s->n++] = one;
+		return HEC_OK;
+	}
+	if (kind->free)
+		kind->free(state);
+	else
+		free(state);
+	return status;
+}
+
 void stages_free(stages *s)
 {
 	for (size_t i = 0; i < s->n; i++) {

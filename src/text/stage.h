@@ -32,6 +32,8 @@ typedef enum stage_sort { STAGE_NORMALIZER, STAGE_PRE_TOKENIZER, STAGE_DECODER }
 /* Reads the member "normalizer", "pre_tokenizer" or "decoder"; a Sequence becomes its parts. A type
  * that is not known is HEC_ERR_UNSUPPORTED with its name and the list of those that are. */
 hec_status stages_load(const json_scope *root, stage_sort sort, stages *out);
+/* One more at the end; takes the state over, also on failure. */
+hec_status stages_put(stages *s, const stage_kind *kind, void *state);
 void stages_free(stages *s);
 hec_status stages_run(const stages *s, flow *f);
 hec_status stages_decode(const stages *s, strings *t);

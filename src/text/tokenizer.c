@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "text/byte_level.h"
 #include "text/classes.h"
+#include "text/vocab_files.h"
 
 const char *const tokenizer_roles[TOKENIZER_ROLES] = {"pad", "eos", "bos", "unk",
                                                       "cls", "sep", "mask"};
@@ -28,9 +29,17 @@ static hec_status join_byte_level(hec_tokenizer *t)
 	return bpe_take_bytes(&t->model.bpe);
 }
 
+static hec_status load_model(hec_tokenizer *t, const json_scope *root)
+{
+	vocab_files *v = t->files;
+	HEC_TRY(v && v->piece_file ? vocab_files_model(v, t)
+	                           : model_load(root, t->serial, &t->vocab, &t->model));
+	return v ? vocab_files_finish(v, &t->vocab) : HEC_OK;
+}
+
 static hec_status load_parts(hec_tokenizer *t, const json_scope *root)
 {
-	HEC_TRY(model_load(root, t->serial, &t->vocab, &t->model));
+	HEC_TRY(load_model(t, root));
 	HEC_TRY(added_load(root, &t->vocab, &t->added));
 	HEC_TRY(stages_load(root, STAGE_NORMALIZER, &t->normalizers));
 	HEC_TRY(stages_load(root, STAGE_PRE_TOKENIZER, &t->pre_tokenizers));
@@ -55,7 +64,9 @@ static int32_t role_of(const hec_tokenizer *t, const json_t *config, const char 
 static hec_status load_config(hec_tokenizer *t)
 {
 	json_t *config = NULL;
-	if (t->config) {
+	if (t->files) {
+		config = json_incref(t->files->roles);
+	} else if (t->config) {
 		json_scope root;
 		HEC_TRY(json_text_read("tokenizer_config.json", t->config, t->config_bytes,
 		                       JSON_CONFIG_MOST, &config));
@@ -75,6 +86,10 @@ static hec_status load_json(hec_tokenizer *t)
 {
 	json_t *root;
 	json_scope s;
+	if (t->files) {
+		s = (json_scope){.file = "the vocabulary", .object = t->files->root};
+		return load_parts(t, &s);
+	}
 	HEC_TRY(json_text_read("tokenizer.json", t->json, t->json_bytes, JSON_TOKENIZER_MOST,
 	                       &root));
 	hec_status status = json_scope_root("tokenizer.json", root, &s);
@@ -84,9 +99,10 @@ static hec_status load_json(hec_tokenizer *t)
 	return status;
 }
 
-/* Takes both texts over, also on failure. config NULL: none. */
+/* Takes both texts over, also on failure. config NULL: none. Files NULL: json is tokenizer.json; else
+ * it is NULL. */
 static hec_status make(char *json, size_t bytes, char *config, size_t config_bytes,
-                       hec_tokenizer **out)
+                       vocab_files *files, hec_tokenizer **out)
 {
 	static _Atomic uint64_t serial;
 	classes_prepare();
@@ -94,6 +110,7 @@ static hec_status make(char *json, size_t bytes, char *config, size_t config_byt
 	if (!t) {
 		free(json);
 		free(config);
+		vocab_files_free(files);
 		return fail(HEC_ERR_MEMORY, "no memory for a tokenizer");
 	}
 	t->serial = atomic_fetch_add(&serial, 1u) + 1;
@@ -101,9 +118,12 @@ static hec_status make(char *json, size_t bytes, char *config, size_t config_byt
 	t->json_bytes = bytes;
 	t->config = config;
 	t->config_bytes = config_bytes;
+	t->files = files;
 	hec_status status = load_json(t);
 	if (status == HEC_OK)
 		status = load_config(t);
+	if (status == HEC_OK && files)
+		vocab_files_forget(files);
 	if (status != HEC_OK) {
 		hec_tokenizer_destroy(t);
 		return status;
@@ -142,7 +162,7 @@ hec_status hec_tokenizer_parse(const char *json, size_t bytes, const char *confi
 		free(text);
 		return status;
 	}
-	return make(text, bytes, more, config_bytes, out);
+	return make(text, bytes, more, config_bytes, NULL, out);
 }
 
 static bool is_folder(const char *path)
@@ -176,12 +196,30 @@ static hec_status read_config(const char *path, bool folder, char **config, size
 	return status;
 }
 
+/* Without tokenizer.json. */
+static hec_status load_files(const char *path, bool folder, hec_tokenizer **out)
+{
+	char *config = NULL;
+	size_t bytes = 0;
+	vocab_files *files = NULL;
+	hec_status status = read_config(path, folder, &config, &bytes);
+	if (status == HEC_OK)
+		status = vocab_files_read(path, folder, config, bytes, &files);
+	if (status != HEC_OK)
+		free(config);
+	else
+		status = make(NULL, 0, config, bytes, files, out);
+	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", path);
+}
+
 hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 {
 	if (!path || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_tokenizer_load: %s is NULL",
 		            path ? "out" : "path");
 	bool folder = is_folder(path);
+	if (vocab_files_are_there(path, folder))
+		return load_files(path, folder, out);
 	char *name = NULL, *json = NULL, *config = NULL;
 	size_t bytes = 0, config_bytes = 0;
 	if (folder)
@@ -194,7 +232,7 @@ hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 		free(json);
 		return status;
 	}
-	status = make(json, bytes, config, config_bytes, out);
+	status = make(json, bytes, config, config_bytes, NULL, out);
 	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", path);
 }
 
@@ -209,6 +247,7 @@ void hec_tokenizer_destroy(hec_tokenizer *t)
 	model_free(&t->model);
 	vocab_free(&t->vocab);
 	post_free(&t->post);
+	vocab_files_free(t->files);
 	free(t->json);
 	free(t->config);
 	free(t);
@@ -238,7 +277,11 @@ hec_status hec_tokenizer_save(const hec_tokenizer *t, const char *folder)
 	 * rather than one that does not know its special tokens. */
 	HEC_TRY(save_file(folder, "tokenizer_config.json", t->config ? t->config : plain_config,
 	                  t->config ? t->config_bytes : sizeof plain_config - 1));
-	return save_file(folder, "tokenizer.json", t->json, t->json_bytes);
+	for (size_t i = 0; t->files && i < t->files->n; i++) {
+		const vocab_file *f = &t->files->kept[i];
+		HEC_TRY(save_file(folder, f->name, f->data, f->bytes));
+	}
+	return t->files ? HEC_OK : save_file(folder, "tokenizer.json", t->json, t->json_bytes);
 }
 
 /* ---- asking ---- */

@@ -23,6 +23,7 @@ struct hec_tokenizer {
 	int32_t role[TOKENIZER_ROLES]; /* or VOCAB_NONE */
 	char *json, *config;           /* the files, as they were */
 	size_t json_bytes, config_bytes;
+	struct vocab_files *files; /* where there is no tokenizer.json; else NULL */
 };
 
 /* What encoding needs while it runs, kept by the caller. */

@@ -100,24 +100,32 @@ static hec_status load(const json_scope *s, model *m)
 		            s->file, s->path, (long long)unk, u->ids);
 	u->unk = (int32_t)unk;
 	HEC_TRY(json_want_bool(s, "byte_fallback", &u->byte_fallback));
+	unigram_find_bytes(m);
+	return HEC_OK;
+}
+
+void unigram_find_bytes(model *m)
+{
 	for (int i = 0; i < 256; i++) {
 		char name[8];
 		snprintf(name, sizeof name, "<0x%02X>", (unsigned)i & 0xff);
-		u->fallback[i] = vocab_find(m->vocab, name, 6);
+		m->unigram.fallback[i] = vocab_find(m->vocab, name, 6);
 	}
-	return HEC_OK;
 }
 
 static void release(model *m)
 {
 	free(m->unigram.score);
+	free(m->unigram.map);
 	byte_tree_free(&m->unigram.tree);
 }
 
 /* ---- the search ---- */
 
-static void offer(unigram_place *to, double score, size_t from, int32_t id)
+static void offer(bool exact, unigram_place *to, double score, size_t from, int32_t id)
 {
+	if (exact)
+		score = (float)score;
 	if (to->from == UNIGRAM_NONE || score > to->score)
 		*to = (unigram_place){score, (uint32_t)from, id};
 }
@@ -136,7 +144,7 @@ static hec_status find_ways(const unigram *u, const char *word, size_t n, unigra
 			int32_t id = u->tree.value[node];
 			if (id < 0)
 				continue;
-			offer(&at[k + 1], u->score[id] + at[i].score, i, id);
+			offer(u->exact, &at[k + 1], u->score[id] + at[i].score, i, id);
 			single = single || k + 1 - i == length;
 		}
 		if (single)
@@ -145,7 +153,29 @@ static hec_status find_ways(const unigram *u, const char *word, size_t n, unigra
 			return fail(HEC_ERR_FORMAT,
 			            "tokenizer.json: a character is in no piece, and "
 			            "there is no 'unk_id'");
-		offer(&at[i + length], u->unk_score + at[i].score, i, u->unk);
+		offer(u->exact, &at[i + length], u->unk_score + at[i].score, i, u->unk);
+	}
+	return HEC_OK;
+}
+
+static int32_t mapped(const unigram *u, int32_t id)
+{
+	return u->map ? u->map[id] : id;
+}
+
+/* SentencePiece: the bytes of each character, which spans them; without fallback, one unknown. Where
+ * the ids are another vocabulary's, that one may know the text. */
+static hec_status add_exact(const model *m, const char *text, size_t begin, size_t end, tokens *out)
+{
+	const unigram *u = &m->unigram;
+	if (!u->byte_fallback) {
+		int32_t id = u->map ? vocab_find(m->vocab, text + begin, end - begin) : VOCAB_NONE;
+		return tokens_add(out, id != VOCAB_NONE ? id : mapped(u, u->unk), begin, end);
+	}
+	for (size_t at = begin, stop; at < end; at = stop) {
+		stop = at + utf8_length(text[at]);
+		for (size_t i = at; i < stop; i++)
+			HEC_TRY(tokens_add(out, u->fallback[(unsigned char)text[i]], at, stop));
 	}
 	return HEC_OK;
 }
@@ -184,11 +214,12 @@ static hec_status encode(const model *m, const char *text, size_t begin, size_t 
 		size_t stop = work->cuts[--pieces];
 		int32_t id = at[stop].id;
 		if (id != u->unk) {
-			HEC_TRY(tokens_add(out, id, begin + from, begin + stop));
+			HEC_TRY(tokens_add(out, mapped(u, id), begin + from, begin + stop));
 		} else { /* unknown neighbours are one part */
 			while (pieces > 0 && at[work->cuts[pieces - 1]].id == u->unk)
 				stop = work->cuts[--pieces];
-			HEC_TRY(add_part(m, text, begin + from, begin + stop, out));
+			HEC_TRY((u->exact ? add_exact : add_part)(m, text, begin + from,
+			                                          begin + stop, out));
 		}
 		from = stop;
 	}

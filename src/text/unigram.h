@@ -12,6 +12,10 @@ typedef struct unigram {
 	double unk_score;
 	bool byte_fallback;
 	int32_t fallback[256];
+	/* As SentencePiece itself computes: sums are rounded to float, and what no piece has becomes
+	 * bytes character by character. */
+	bool exact;
+	int32_t *map; /* [ids] pieces to ids of the vocabulary; NULL: the same */
 } unigram;
 
 /* The best way to a place in the word. */
