@@ -200,7 +200,8 @@ static void wrong_usage_ends_with_2_and_says_why(void **state)
 	} wrong[] = {
 		{"--op nothing", "attention_fwd"},
 		{"--op gemm --shape Q=1", "Q=1"},
-		{"--op gemm --shape M=0", "M=0"},
+		{"--op gemm --shape M=0,N=4", "\"M=0\""},
+		{"--op gemm --shape M=2147483648", "1 to 2147483647"},
 		{"--op gemm --shape 'M=1;N'", "N"},
 		{"--shape M=1", "--op"},
 		{"--op gemm --variant odd", "cold"},

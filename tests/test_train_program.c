@@ -138,6 +138,8 @@ static void all_settings_are_shown(void **state)
 	result help = train("--help"), dump = train(PAIRS "--dump-config");
 	assert_int_equal(help.code, 0);
 	assert_int_equal(dump.code, 0);
+	assert_non_null(strstr(help.out, "\n  --train F…        text to learn"));
+	assert_non_null(strstr(help.out, "\n  --out DIR         where"));
 	json_t *root = json_loads(dump.out, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	assert_true(json_object_size(root) > 35);

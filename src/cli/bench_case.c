@@ -33,9 +33,12 @@ bool shape_parse(const char *text, const char *letters, bench_shape *shape, char
 		char *end = NULL;
 		long long size = number ? strtoll(text + 2, &end, 10) : 0;
 		if (size < 1 || size > INT32_MAX || (*end && *end != ',')) {
+			size_t length = strcspn(text, ",");
 			snprintf(error, room,
-			         "--shape: \"%.40s\" is not LETTER=SIZE with a letter of %s", text,
-			         letters);
+			         "--shape: \"%.*s\" is not LETTER=SIZE with a letter of %s and a "
+			         "size "
+			         "of 1 to %d",
+			         length < 40 ? (int)length : 40, text, letters, INT32_MAX);
 			return false;
 		}
 		if (shape->size[at - BENCH_LETTERS] != 0) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hecate/width.h>
+
 static const option *find(const option *table, const char *name, size_t length)
 {
 	for (; table->kind != OPTION_END; table++)
@@ -152,6 +154,7 @@ void options_help(const option *table, FILE *out)
 		char left[64];
 		snprintf(left, sizeof left, "%s%s%s", o->name, o->word ? " " : "",
 		         o->word ? o->word : "");
-		fprintf(out, "  %-16s  %s\n", left, o->help);
+		int width = hec_display_width(left, strlen(left));
+		fprintf(out, "  %s%*s  %s\n", left, width < 16 ? 16 - width : 0, "", o->help);
 	}
 }
