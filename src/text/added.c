@@ -34,13 +34,21 @@ static int32_t longest(const byte_tree *t, const char *text, size_t at, size_t e
 
 /* ---- reading ---- */
 
-static hec_status load_token(const json_scope *s, const vocab *model, added *a)
+static int32_t id_of(const char *content, size_t bytes, const vocab *model, size_t tokens, added *a)
 {
-	added_token t = {.normalized = true};
+	int32_t id = vocab_find(&a->names, content, bytes);
+	if (id == VOCAB_NONE)
+		id = vocab_find(model, content, bytes);
+	return id != VOCAB_NONE ? id : (int32_t)(tokens + a->fresh++);
+}
+
+static hec_status load_token(const json_scope *s, const vocab *model, size_t tokens, added *a)
+{
+	added_token t = {.place = (uint32_t)a->n};
 	const char *content;
 	int64_t id;
 	HEC_TRY(json_need_string(s, "content", &content));
-	HEC_TRY(json_need_int(s, "id", 0, INT32_MAX, &id));
+	HEC_TRY(json_need_int(s, "id", 0, UINT32_MAX, &id));
 	HEC_TRY(json_want_bool(s, "single_word", &t.single_word));
 	HEC_TRY(json_want_bool(s, "lstrip", &t.left_strip));
 	HEC_TRY(json_want_bool(s, "rstrip", &t.right_strip));
@@ -53,8 +61,8 @@ static hec_status load_token(const json_scope *s, const vocab *model, added *a)
 	if (bytes > TOKEN_MOST)
 		return fail(HEC_ERR_FORMAT, "%s: '%scontent' has %zu bytes, at most %d are taken",
 		            s->file, s->path, bytes, TOKEN_MOST);
-	int32_t known = vocab_find(model, content, bytes);
-	t.id = known != VOCAB_NONE ? known : (int32_t)id;
+	t.again = vocab_find(&a->names, content, bytes) != VOCAB_NONE;
+	t.id = id_of(content, bytes, model, tokens, a);
 	HEC_TRY(vocab_add(&a->names, content, bytes, t.id));
 	HEC_TRY(GROW(&a->at, &a->capacity, a->n + 1));
 	a->at[a->n++] = t;
@@ -67,7 +75,14 @@ static int by_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-hec_status added_load(const json_scope *root, const vocab *model, added *a)
+static int by_id_and_place(const void *a, const void *b)
+{
+	uint32_t x = ((const added_token *)a)->place, y = ((const added_token *)b)->place;
+	int order = by_id(a, b);
+	return order ? order : (x > y) - (x < y);
+}
+
+hec_status added_load(const json_scope *root, const vocab *model, size_t tokens, added *a)
 {
 	json_t *list = NULL, *item;
 	size_t i;
@@ -79,15 +94,17 @@ hec_status added_load(const json_scope *root, const vocab *model, added *a)
 		snprintf(s.path, sizeof s.path, "added_tokens[%zu].", i);
 		if (!json_is_object(item))
 			return json_wrong(root, "added_tokens", item, "a list of objects");
-		HEC_TRY(load_token(&s, model, a));
+		HEC_TRY(load_token(&s, model, tokens, a));
 	}
-	/* Of two with the same id the later one counts. */
+	/* Of two with the same id the later one counts; but a token stays special that was it once. */
 	if (a->n > 0)
-		qsort(a->at, a->n, sizeof *a->at, by_id);
+		qsort(a->at, a->n, sizeof *a->at, by_id_and_place);
 	size_t n = 0;
 	for (i = 0; i < a->n; i++) {
-		if (n > 0 && a->at[n - 1].id == a->at[i].id)
+		if (n > 0 && a->at[n - 1].id == a->at[i].id) {
 			n--;
+			a->at[i].special = a->at[i].special || (a->at[i].again && a->at[n].special);
+		}
 		a->at[n++] = a->at[i];
 	}
 	a->n = n;

@@ -10,18 +10,22 @@
 
 typedef struct added_token {
 	int32_t id;
+	uint32_t place; /* in the file */
 	bool single_word, left_strip, right_strip, normalized, special;
+	bool again; /* it came before in the file, with another id perhaps */
 } added_token;
 
 typedef struct added {
 	added_token *at;
 	size_t n, capacity;
+	size_t fresh; /* that the model does not have */
 	vocab names;
 	byte_tree given, normal; /* searched in the text as given, and as normalized */
 } added;
 
-/* Reads "added_tokens". A token that the model has keeps the model's id. */
-hec_status added_load(const json_scope *root, const vocab *model, added *a);
+/* Reads "added_tokens". Ids are those that `tokenizers` gives, whatever the file says: a token that the
+ * model has keeps the model's; the others follow the `tokens` that the model has, in their order. */
+hec_status added_load(const json_scope *root, const vocab *model, size_t tokens, added *a);
 /* After the normalizers are read: builds the trees. */
 hec_status added_prepare(added *a, const stages *normalizers);
 void added_free(added *a);

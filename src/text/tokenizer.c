@@ -40,7 +40,9 @@ static hec_status load_model(hec_tokenizer *t, const json_scope *root)
 static hec_status load_parts(hec_tokenizer *t, const json_scope *root)
 {
 	HEC_TRY(load_model(t, root));
-	HEC_TRY(added_load(root, &t->vocab, &t->added));
+	/* Unigram counts pieces that it has twice, too. */
+	HEC_TRY(added_load(root, &t->vocab,
+	                   t->model.kind == &model_unigram ? t->vocab.ids : t->vocab.n, &t->added));
 	HEC_TRY(stages_load(root, STAGE_NORMALIZER, &t->normalizers));
 	HEC_TRY(stages_load(root, STAGE_PRE_TOKENIZER, &t->pre_tokenizers));
 	HEC_TRY(stages_load(root, STAGE_DECODER, &t->decoders));

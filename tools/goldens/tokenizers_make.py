@@ -38,6 +38,31 @@ def case(t, text, pair=None):
             "plain": t.decode(e.ids, skip_special_tokens=True)}
 
 
+def token(place, content, **more):
+    return {"id": place, "content": content, "single_word": False, "lstrip": False, "rstrip": False,
+            "normalized": False, "special": True, **more}
+
+
+def added():
+    """Files whose added tokens have ids that the model denies, ids with holes, or come twice."""
+    dense, holes = {"u": 0, "a": 1, "b": 2}, {"u": 0, "a": 1, "b": 9, "c": 7}
+    for name, vocab, tokens in [
+            ("a hole", dense, [token(10, "X"), token(20, "Y", special=False)]),
+            ("another order", dense, [token(5, "Y"), token(4, "X", special=False), token(3, "Z")]),
+            ("the model's id", dense, [token(7, "a"), token(1, "X"), token(4294967295, "Y")]),
+            ("one id twice", dense, [token(3, "X"), token(3, "Y", special=False)]),
+            ("one token twice", dense, [token(3, "X"), token(4, "X", special=False, lstrip=True), token(5, "Y")]),
+            ("holes in the vocabulary", holes, [token(10, "Y"), token(9, "b"), token(12, "X"), token(7, "c")]),
+            ("an id that was taken", {"u": 0, "a": 1, "b": 3},
+             [token(3, "b", lstrip=True), token(4, "X", special=False), token(5, "Y")]),
+            ("an id that is taken later", {"u": 0, "a": 1, "b": 3},
+             [token(4, "X", special=False), token(3, "b", lstrip=True), token(5, "Y")])]:
+        yield "added: " + name, {
+            "version": "1.0", "truncation": None, "padding": None, "added_tokens": tokens,
+            "normalizer": None, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None,
+            "decoder": None, "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "u"}}
+
+
 def main():
     parity.VOCAB = 320
     out = {"made by": "tokenizers " + tokenizers.__version__, "tokenizers": []}
@@ -46,6 +71,10 @@ def main():
             continue
         spec = json.loads(t.to_str())
         cases = [case(t, x) for x in TEXTS] + [case(t, TEXTS[5], TEXTS[6])]
+        out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": cases})
+    for name, spec in added():
+        t = tokenizers.Tokenizer.from_str(json.dumps(spec))
+        cases = [case(t, x) for x in ["a X  b", "Y Z  X", "X Y Z a b c", "abXY"]]
         out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": cases})
     with open(sys.argv[1], "w", encoding="utf-8") as f:
         json.dump(out, f, ensure_ascii=False, separators=(",", ":"))
