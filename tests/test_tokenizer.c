@@ -368,15 +368,16 @@ static void invalid_bytes_are_an_error_with_their_place_or_replaced(void **state
 static void hand_written_words_are_those_of_the_pattern(void **state)
 {
 	(void)state;
-	static const word_rule *const rules[] = {&words_gpt2, &words_learned, &words_marked,
-	                                         &words_llama3, &words_qwen2};
+	static const word_rule *const rules[] = {&words_gpt2,   &words_learned, &words_marked,
+	                                         &words_llama3, &words_qwen2,   &words_o200k};
 	static const char *const parts[] = {
-		" ",   "  ", "\t",   "\n",     "'s",     "'",      "'re",     "a",      "Zz",
-		"1",   "23", "!",    "?!",     "é",      "ß",      "व",       "ि",      "\u0301",
-		"½",   "٣",  "▁",    "\u00a0", "你",     "_",      "🏳️", "\u200b", "'S",
-		"'lL", "'ſ", "\r\n", " \n",    "\u2028", "\u1c89", "456"};
+		" ",       "  ",     "\t", "\n",  "'s", "'",      "'re", "a",
+		"Zz",      "1",      "23", "!",   "?!", "é",      "ß",   "व",
+		"ि",       "\u0301", "½",  "٣",   "▁",  "\u00a0", "你",  "_",
+		"🏳️", "\u200b", "'S", "'lL", "'ſ", "\r\n",   " \n", "\u2028",
+		"\u1c89",  "456",    "A",  "BC",  "ǅ",  "ʰ",      "/",   "\u1c8a"};
 	classes_prepare();
-	for (int r = 0; r < 5; r++) {
+	for (int r = 0; r < 6; r++) {
 		pattern p;
 		pattern_work *work = NULL;
 		assert_int_equal(pattern_compile(rules[r]->pattern, false, &p), HEC_OK);

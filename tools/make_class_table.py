@@ -56,6 +56,10 @@ CLASSES = [  # name, what it is, probe
     ("NONSPACING", "what BertNormalizer takes out as accents",
      vanishes(BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=True,
                              lowercase=False))),
+    ("UPPER", r"\p{Lu} of patterns", matches(r"\p{Lu}")),
+    ("LOWER", r"\p{Ll} of patterns", matches(r"\p{Ll}")),
+    ("TITLE", r"\p{Lt} of patterns", matches(r"\p{Lt}")),
+    ("MODIFIER", r"\p{Lm} of patterns", matches(r"\p{Lm}")),
 ]
 
 

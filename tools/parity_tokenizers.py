@@ -151,6 +151,9 @@ SPECIALS = ["<unk>", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "</s>"]
 VOCAB = 3000  # of the models that `tokenizers` learns
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
           r"\s*[\r\n]+|\s+(?!\S)|\s+")
+O200K = "".join(r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}]%s"
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" % few for few in ("*+", "+*"))
+O200K += r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 def made(model, lines, vocab=None, **parts):
@@ -254,6 +257,10 @@ def written(lines):
              post_processor=X.Sequence([X.ByteLevel(trim_offsets=True), X.TemplateProcessing(
                  single="[CLS] $A", pair="[CLS] $A [CLS]:1 $B:1", special_tokens=cls)]))
     yield "BPE llama 3", t
+    t = made(M.BPE(), some, decoder=D.ByteLevel(),
+             pre_tokenizer=P.Sequence([P.Split(Regex(O200K), "isolated"),
+                                       P.ByteLevel(add_prefix_space=False, use_regex=False)]))
+    yield "BPE gpt 4o", t
     yield "BPE llama 2", with_bytes(made(
         M.BPE(unk_token="<unk>", fuse_unk=True), some,
         normalizer=N.Sequence([N.Prepend("▁"), N.Replace(" ", "▁")]),

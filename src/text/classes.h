@@ -17,6 +17,11 @@
 #define CLASS_CONTROL 0x080u     /* what BertNormalizer takes out as control characters */
 #define CLASS_MARK 0x100u        /* \p{M} of patterns */
 #define CLASS_NONSPACING 0x200u  /* what BertNormalizer takes out as accents */
+/* Letters by their kind; \p{Lo} are those of none of these. */
+#define CLASS_UPPER 0x0400u    /* \p{Lu} of patterns */
+#define CLASS_LOWER 0x0800u    /* \p{Ll} */
+#define CLASS_TITLE 0x1000u    /* \p{Lt} */
+#define CLASS_MODIFIER 0x2000u /* \p{Lm} */
 
 /* Builds the table of all characters when first called; any thread may. Comes before class_of: a
  * tokenizer calls it when it is made. */

@@ -31,11 +31,17 @@
 
 static struct newer {
 	const char *name, *long_name;
-	unsigned class;
+	unsigned class, none; /* of this class, and of none of those */
 	char more[MORE_MOST]; /* ranges, as they are written in a class */
-} newer[] = {{"L", "Letter", CLASS_LETTER, ""},
-             {"N", "Number", CLASS_NUMBER, ""},
-             {"M", "Mark", CLASS_MARK, ""}};
+} newer[] = {{"L", "Letter", CLASS_LETTER, 0, ""},
+             {"N", "Number", CLASS_NUMBER, 0, ""},
+             {"M", "Mark", CLASS_MARK, 0, ""},
+             {"Lu", "Uppercase_Letter", CLASS_UPPER, 0, ""},
+             {"Ll", "Lowercase_Letter", CLASS_LOWER, 0, ""},
+             {"Lt", "Titlecase_Letter", CLASS_TITLE, 0, ""},
+             {"Lm", "Modifier_Letter", CLASS_MODIFIER, 0, ""},
+             {"Lo", "Other_Letter", CLASS_LETTER,
+              CLASS_UPPER | CLASS_LOWER | CLASS_TITLE | CLASS_MODIFIER, ""}};
 #define NEWER (sizeof newer / sizeof newer[0])
 
 /* The next characters that follow one another in text from *at on; false: there are none. */
@@ -56,7 +62,8 @@ static hec_status find_newer(struct newer *n, char *text, pcre2_match_data *data
 	size_t bytes = 0, used = 0;
 	char name[16];
 	for (uint32_t c = 0x80; c < CHARACTERS; c++)
-		if ((class_of(c) & n->class) && (c < 0xd800 || c > 0xdfff))
+		if ((class_of(c) & n->class) && !(class_of(c) & n->none) &&
+		    (c < 0xd800 || c > 0xdfff))
 			bytes += utf8_put(c, text + bytes);
 	snprintf(name, sizeof name, "\\P{%s}+", n->name);
 	int error;
@@ -176,7 +183,7 @@ static hec_status put_property(writing *w)
 	size_t n = (size_t)(end - name);
 	for (size_t i = 0; i < NEWER; i++) {
 		const struct newer *k = &newer[i];
-		if ((n != 1 || *name != *k->name) &&
+		if ((n != strlen(k->name) || strncmp(name, k->name, n) != 0) &&
 		    (n != strlen(k->long_name) || strncmp(name, k->long_name, n) != 0))
 			continue;
 		char known[16];

@@ -12,24 +12,50 @@
 
 const word_rule words_gpt2 = {CONTRACTIONS
                               " ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
-                              CLASS_LETTER, 0, false, false};
+                              CLASS_LETTER,
+                              0,
+                              false,
+                              false,
+                              false};
 #define LLAMA(numbers)                                                                             \
 	"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" numbers                      \
 	"| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-const word_rule words_llama3 = {LLAMA("\\p{N}{1,3}"), CLASS_LETTER, 3, false, true};
-const word_rule words_qwen2 = {LLAMA("\\p{N}"), CLASS_LETTER, 1, false, true};
+const word_rule words_llama3 = {LLAMA("\\p{N}{1,3}"), CLASS_LETTER, 3, false, true, false};
+const word_rule words_qwen2 = {LLAMA("\\p{N}"), CLASS_LETTER, 1, false, true, false};
+#define O200K_UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define O200K_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define O200K(upper, lower)                                                                        \
+	"[^\\r\\n\\p{L}\\p{N}]?" O200K_UPPER upper O200K_LOWER lower                               \
+	"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+const word_rule words_o200k = {
+	O200K("*", "+") O200K(
+		"+",
+		"*") "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+	CLASS_LETTER,
+	3,
+	false,
+	false,
+	true};
 const word_rule words_learned = {
 	CONTRACTIONS " ?[\\p{L}\\p{M}]+| ?\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+|\\s+(?!\\S)|\\s+",
-	CLASS_LETTER | CLASS_MARK, 1, false, false};
+	CLASS_LETTER | CLASS_MARK,
+	1,
+	false,
+	false,
+	false};
 const word_rule words_marked = {CONTRACTIONS MARK "?[\\p{L}\\p{M}]+|" MARK "?\\p{N}|" MARK
                                                   "?[^\\s\\p{L}\\p{M}\\p{N}" MARK "]+|" MARK
                                                   "|\\s+",
-                                CLASS_LETTER | CLASS_MARK, 1, true, false};
+                                CLASS_LETTER | CLASS_MARK,
+                                1,
+                                true,
+                                false,
+                                false};
 
 const word_rule *word_rule_of(const char *pattern)
 {
-	static const word_rule *const rules[] = {&words_gpt2, &words_llama3, &words_qwen2,
-	                                         &words_learned, &words_marked};
+	static const word_rule *const rules[] = {&words_gpt2,  &words_llama3,  &words_qwen2,
+	                                         &words_o200k, &words_learned, &words_marked};
 	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
 		if (strcmp(rules[i]->pattern, pattern) == 0)
 			return rules[i];
@@ -150,8 +176,81 @@ static size_t line_word_end(const word_rule *rule, const char *text, size_t at, 
 	return stop ? stop : spaces(text, at, end);
 }
 
+/* ---- GPT-4o ---- */
+
+/* [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and [\p{Ll}\p{Lm}\p{Lo}\p{M}]: most characters that are in one are in
+ * both. */
+static bool is_upper(unsigned c)
+{
+	return (c & (CLASS_LETTER | CLASS_MARK)) && !(c & CLASS_LOWER);
+}
+
+static bool is_lower(unsigned c)
+{
+	return (c & (CLASS_LETTER | CLASS_MARK)) && !(c & (CLASS_UPPER | CLASS_TITLE));
+}
+
+/* upper*lower+ from at; 0: it does not match. *run: where the first run of upper ends. */
+static size_t cased_run(const char *text, size_t at, size_t end, size_t *run)
+{
+	size_t length, stop = 0;
+	unsigned c = 0;
+	for (; at < end && is_upper(c = class_of(utf8_get(text + at, &length))); at += length)
+		if (is_lower(c))
+			stop = at + length; /* where the run must end if nothing lower follows it */
+	*run = at;
+	if (at == end || !is_lower(c))
+		return stop;
+	for (; at < end && is_lower(class_of(utf8_get(text + at, &length))); at += length)
+		;
+	return at;
+}
+
+/* A word with at most one other character before it; 0: there is none. */
+static size_t cased_word(const char *text, size_t at, size_t end)
+{
+	size_t length, run, stop = 0, behind = at, capitals = 0;
+	unsigned c = class_of(utf8_get(text + at, &length));
+	bool other = !(c & (CLASS_LETTER | CLASS_NUMBER)) && !is_line_end(text[at]);
+	if (other) {
+		behind = at + length;
+		stop = cased_run(text, behind, end, &run);
+		capitals = run > behind ? run : 0;
+	}
+	if (!stop)
+		stop = cased_run(text, at, end, &run);
+	if (!stop && !other)
+		capitals = run > at ? run : 0;
+	if (!stop)
+		stop = capitals;
+	size_t tail = stop && stop < end && text[stop] == '\''
+	                      ? contraction_in_any_case(text, stop, end)
+	                      : 0;
+	return tail ? tail : stop;
+}
+
+static size_t cased_word_end(const word_rule *rule, const char *text, size_t at, size_t end)
+{
+	size_t length, stop = cased_word(text, at, end);
+	if (stop)
+		return stop;
+	if (class_of(utf8_get(text + at, &length)) & CLASS_NUMBER)
+		return numbers(text, at, end, rule->digits);
+	size_t from = text[at] == ' ' ? at + 1 : at;
+	stop = run_without(text, from, end, CLASS_LETTER | CLASS_NUMBER | CLASS_SPACE, false);
+	if (stop > from) {
+		while (stop < end && (is_line_end(text[stop]) || text[stop] == '/'))
+			stop++;
+		return stop;
+	}
+	stop = lines(text, at, end);
+	return stop ? stop : spaces(text, at, end);
+}
+
 size_t word_end(const word_rule *rule, const char *text, size_t at, size_t end)
 {
+	if (rule->cased)
+		return cased_word_end(rule, text, at, end);
 	if (rule->lines)
 		return line_word_end(rule, text, at, end);
 	if (text[at] == '\'') {

@@ -4,7 +4,7 @@
  *
  * is GPT-2's; others differ in what counts as a letter, how many digits stay together, and whether a
  * "▁" stands for the space; Llama 3's and Qwen 2's also in what goes with a word and with a line's end
- * (words_llama3). Tests compare each with its pattern under PCRE2. */
+ * (words_llama3), GPT-4o's also parts words where capitals follow small letters (words_o200k). Tests compare each with its pattern under PCRE2. */
 #ifndef TEXT_WORDS_H
 #define TEXT_WORDS_H
 
@@ -18,9 +18,10 @@ typedef struct word_rule {
 	unsigned digits;  /* so many numbers at most are one word; 0: any number */
 	bool marked;      /* "▁" for the space; it never stays with another */
 	bool lines;       /* as Llama 3 does it */
+	bool cased;       /* as GPT-4o does it */
 } word_rule;
 
-extern const word_rule words_gpt2, words_llama3, words_qwen2;
+extern const word_rule words_gpt2, words_llama3, words_qwen2, words_o200k;
 /* What hec_bpe_train uses: marks belong to their letters (as in Hindi), each digit is for itself. */
 extern const word_rule words_learned, words_marked;
 
