@@ -208,15 +208,39 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text(void 
 	lab_close(&l);
 }
 
+static uint32_t sum_with(lab *l)
+{
+	const char *files[1] = {lab_path(l, "text")};
+	hec_corpus_options o = {.size = sizeof o,
+	                        .task = HEC_TASK_SEQ2SEQ,
+	                        .files = files,
+	                        .n = 1,
+	                        .tokenizer = l->tokenizer,
+	                        .max_source = 9,
+	                        .max_target = 9,
+	                        .cache = lab_path(l, "cache")};
+	hec_corpus *corpus = NULL;
+	OK(&l->k, hec_corpus_open(&o, &corpus));
+	uint32_t sum = hec_corpus_checksum(corpus);
+	hec_corpus_close(corpus);
+	hec_tokenizer_destroy(l->tokenizer);
+	l->tokenizer = NULL;
+	return sum;
+}
+
 /* The same vocabulary behind another normalizer, and with another end. */
 static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_tokenizer(void **state)
 {
 	(void)state;
 	static const char *const normalizer[] = {"null", "{\"type\": \"Lowercase\"}", "null"};
 	static const char *const config[] = {"{}", "{}", "{\"eos_token\": \"u\"}"};
+	static const char *const bert[] = {
+		"{\"tokenizer_class\": \"BertTokenizer\", \"do_lower_case\": true}",
+		"{\"tokenizer_class\": \"BertTokenizer\", \"do_lower_case\": false}"};
+	static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nA\n";
 	lab l = lab_open(7155);
 	lab_write(&l, "text", "a A\ta\n", 6);
-	uint32_t sums[3];
+	uint32_t sums[5];
 	for (int i = 0; i < 3; i++) {
 		char json[512];
 		snprintf(json, sizeof json,
@@ -226,24 +250,17 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_tokenizer(
 		         normalizer[i]);
 		OK(&l.k, hec_tokenizer_parse(json, strlen(json), config[i], strlen(config[i]),
 		                             &l.tokenizer));
-		const char *files[1] = {lab_path(&l, "text")};
-		hec_corpus_options o = {.size = sizeof o,
-		                        .task = HEC_TASK_SEQ2SEQ,
-		                        .files = files,
-		                        .n = 1,
-		                        .tokenizer = l.tokenizer,
-		                        .max_source = 9,
-		                        .max_target = 9,
-		                        .cache = lab_path(&l, "cache")};
-		hec_corpus *corpus = NULL;
-		OK(&l.k, hec_corpus_open(&o, &corpus));
-		sums[i] = hec_corpus_checksum(corpus);
-		hec_corpus_close(corpus);
-		hec_tokenizer_destroy(l.tokenizer);
-		l.tokenizer = NULL;
+		sums[i] = sum_with(&l);
+	}
+	for (int i = 0; i < 2; i++) {
+		lab_write(&l, "vocab.txt", vocab, sizeof vocab - 1);
+		lab_write(&l, "tokenizer_config.json", bert[i], strlen(bert[i]));
+		OK(&l.k, hec_tokenizer_load(l.dir, &l.tokenizer));
+		sums[3 + i] = sum_with(&l);
 	}
 	assert_int_not_equal(sums[0], sums[1]);
 	assert_int_not_equal(sums[0], sums[2]);
+	assert_int_not_equal(sums[3], sums[4]);
 	lab_close(&l);
 }
 

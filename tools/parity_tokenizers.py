@@ -152,7 +152,7 @@ VOCAB = 3000  # of the models that `tokenizers` learns
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
           r"\s*[\r\n]+|\s+(?!\S)|\s+")
 O200K = "".join(r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}]%s"
-                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" % few for few in ("*+", "+*"))
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|" % few for few in (("*", "+"), ("+", "*")))
 O200K += r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 

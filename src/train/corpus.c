@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "tensor/check.h"
 #include "text/tokenizer.h"
+#include "text/vocab_family.h"
 #include "train/lines.h"
 
 #define ENTRIES 4096 /* of the index at a time */
@@ -42,6 +43,22 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 	return mix(hash, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
+/* All of it: the same vocabulary behind another normalizer gives other ids. */
+static uint64_t mix_tokenizer(uint64_t hash, const hec_tokenizer *t)
+{
+	const vocab_files *v = t->files;
+	hash = mix(hash, t->json, t->json_bytes);
+	for (size_t i = 0; v && i < v->n; i++) {
+		hash = mix_text(hash, v->kept[i].name);
+		hash = mix(hash, v->kept[i].data, v->kept[i].bytes);
+	}
+	/* Beside tokenizer.json, the config gives the roles of tokens and nothing else; without, all
+	 * that is not in the vocabulary. */
+	if (v)
+		hash = mix_text(mix(hash, t->config, t->config_bytes), v->family->name);
+	return mix(hash, t->role, sizeof t->role);
+}
+
 static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 {
 	uint64_t h = 14695981039346656037u;
@@ -59,9 +76,7 @@ static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 		h = mix_text(h, o->files[i]);
 		h = mix(h, about, sizeof about);
 	}
-	/* All of the tokenizer: of its other file it takes the roles of tokens alone. */
-	h = mix(h, o->tokenizer->json, o->tokenizer->json_bytes);
-	h = mix(h, o->tokenizer->role, sizeof o->tokenizer->role);
+	h = mix_tokenizer(h, o->tokenizer);
 	for (size_t i = 0; i < o->n_labels; i++)
 		h = mix_text(h, o->labels[i]);
 	*out = h;
