@@ -111,6 +111,8 @@ static void wrong_usage_is_told(void **state)
 		{"--task translate --train %1$s/a.en --out %1$s/no", "in pairs", 2},
 		{"--task lm --train %1$s/a.en --out %1$s/no --schedule up", "no schedule", 2},
 		{"--task lm --train %1$s/a.en --out %1$s/no --batch-tokens many", "many", 2},
+		{"--task lm --train %1$s/a.en --out %1$s/no --batch-tokens 999999999",
+	         "from 1 to 16777216", 2},
 		{"--task lm --train %1$s/a.en --out %1$s/no --dropout 2", "from 0 to 1", 2},
 		{"--task lm --train %1$s/nothing --out %1$s/no-file", "nothing", 1},
 		{"--task translate --train %1$s/a.en %1$s/v.de --out %1$s/unequal", "has 400 lines",

@@ -285,6 +285,8 @@ static void wrong_options_are_named(void **state)
 	o = toy_options();
 	o.max_tokens = 0;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "max_tokens", "0");
+	o.max_tokens = 999999999;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "max_tokens");
 	assert_null(t);
 	o = toy_options();
 	OK(&k, hec_trainer_create(k.ctx, model, &o, &t));

@@ -79,6 +79,48 @@ static void texts_become_what_transformers_makes_of_them(void **state)
 	kit_close(&k);
 }
 
+/* Each text for itself: also beside one that may become longer, and never beyond the positions. */
+static void where_nobody_bounds_a_translation_its_source_does(void **state)
+{
+	(void)state;
+	kit k = kit_open(3);
+	hec_translator *t = load(&k);
+	const char *texts[] = {"a", "Please try again later."};
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	decode.min_tokens = 1 << 20; /* as long as may be */
+	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
+	o.decode = &decode;
+	const int64_t room = hec_model_config_of(hec_translator_model(t))->decoder.position.max - 1;
+	int64_t longest = 0;
+	for (int64_t n = 1; n <= 2; n++) {
+		hec_translations out;
+		OK(&k, hec_translate(t, n, texts, NULL, &o, &out));
+		for (int64_t i = 0; i < n; i++) {
+			hec_encoding e = HEC_ENCODING_INIT;
+			hec_encode_options plain = HEC_ENCODE_OPTIONS_INIT;
+			OK(&k, hec_tokenizer_encode(hec_translator_tokenizer(t), texts[i],
+			                            strlen(texts[i]), &plain, &e));
+			int64_t most = 3 * (int64_t)e.n + 50;
+			assert_int_equal(out.items[i].n, most < room ? most : room);
+			longest = longest < out.items[i].n ? out.items[i].n : longest;
+			hec_encoding_free(&e);
+		}
+		assert_true(out.items[0].n < room);
+		hec_translations_free(&out);
+	}
+	assert_int_equal(longest, room);
+	/* What the model says holds as it does in Transformers: max_length 30 counts the start. */
+	decode = *hec_translator_defaults(t);
+	decode.beams = 1;
+	decode.min_tokens = 1 << 20;
+	hec_translations out;
+	OK(&k, hec_translate(t, 1, texts, NULL, &o, &out));
+	assert_int_equal(out.items[0].n, 29);
+	hec_translations_free(&out);
+	hec_translator_destroy(t);
+	kit_close(&k);
+}
+
 static void what_is_wrong_with_a_text_is_said(void **state)
 {
 	(void)state;
@@ -118,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_become_what_transformers_makes_of_them),
+		cmocka_unit_test(where_nobody_bounds_a_translation_its_source_does),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,14 @@ bool arena_holds(const hec_arena *arena, const void *data, size_t bytes)
 	return at >= begin && at - begin <= arena->used && bytes <= arena->used - (at - begin);
 }
 
+void arena_release(hec_arena *arena)
+{
+	uintptr_t begin = ((uintptr_t)arena->base + arena->used + PAGE - 1) / PAGE * PAGE;
+	uintptr_t end = ((uintptr_t)arena->base + arena->capacity) / PAGE * PAGE;
+	if (begin < end) /* advice: where it is not taken, the memory stays */
+		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 size_t hec_arena_used(const hec_arena *arena)
 {
 	return arena->used;

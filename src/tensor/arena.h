@@ -7,6 +7,9 @@
 /* Whether these bytes lie in the part of the arena that is in use. */
 bool arena_holds(const hec_arena *arena, const void *data, size_t bytes);
 
+/* What lies above the part in use goes back to the system until it is written to again. */
+void arena_release(hec_arena *arena);
+
 /* A reserved arena to measure in, larger than any model needs; where the system limits addresses too
  * (ulimit -v, a container), as large as it can be. */
 hec_status arena_reserve(hec_arena **out);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tensor/arena.h"
 #include "train/folder.h"
 #include "train/run.h"
 
@@ -47,6 +48,8 @@ hec_status run_scores(run *r, hec_model *model, hec_train_scores *scores, bool *
 		HEC_TRY(valid_loss(r, model, &scores->value[HEC_METRIC_LOSS], given_up));
 	if (!r->o.evaluate || *given_up)
 		return HEC_OK;
+	/* Who judges needs memory of its own; between steps the trainer needs none for activations. */
+	arena_release(r->trainer->arena);
 	hec_status status = r->o.evaluate(r->o.user, r->ctx, model, scores);
 	if (status != HEC_ERR_CANCELLED)
 		return status;
