@@ -4,7 +4,7 @@
 
 Byte-level BPE of --vocab tokens from the first --mb megabytes of the files, and then of documents, pages
 and programs that lie about under /usr/share and in Python's folders. Each side is a process of its own with
-one thread, in turn. Processor time counts: on a quiet core it is the time that passes, on a busy one it
+one thread, in turn, and learns by its own usual words (GPT-2's there; ours take digits one by one). Processor time counts: on a quiet core it is the time that passes, on a busy one it
 does not hold the others' against anybody. Prints both and their ratio; fails where ours takes longer."""
 import argparse
 import gzip
