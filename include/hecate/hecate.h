@@ -29,6 +29,7 @@
 #include <hecate/session.h>
 #include <hecate/status.h>
 #include <hecate/tensor.h>
+#include <hecate/tensor_file.h>
 #include <hecate/tokenizer.h>
 #include <hecate/train.h>
 #include <hecate/trainer.h>

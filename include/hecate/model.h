@@ -50,7 +50,7 @@ HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* 
  *   decoder.layers.N.{self.…, residual1, norm1, cross.…, residual2, norm2,
  *                     feed_forward.…, residual3, norm3}
  *   STACK.final_norm
- *   head.dense, head.norm, head.labels, head.output.w [V, C] where separate, head.output.b [V] */
+ *   head.dense (also a pooler's), head.norm, head.labels, head.output.w [V, C] where separate, head.output.b [V] */
 typedef struct hec_model_param {
 	const char
 		*name; /* e.g. "encoder.layers.0.attention.q.w", "decoder.layers.0.cross.out.b" */
@@ -90,17 +90,22 @@ typedef struct hec_model_input {
 	hec_tensor types;       /* [B, S] i32 token types; absent: 0 */
 	hec_tensor decoder_ids; /* [B, T] i32; absent for an encoder-only model */
 	const int32_t *decoder_length; /* [B]; NULL: all T */
+	/* [B, S] i8, or absent: 0 at what no one may look at, anywhere in the sequence. Of ids, also
+	 * seen from a decoder; of decoder_ids where there is no encoder. */
+	hec_tensor mask;
 } hec_model_input;
 
 /* What is wanted: a tensor that is absent is not computed. Shapes by the head:
  *   hidden  [B, T, C] of the last stack (the encoder's where there is no decoder)
  *   memory  [B, S, C] of the encoder, where there is a decoder
  *   logits  [B, T, V], [B, labels], [B, S, labels] or [B, S, 2]
- *   attention weights, one tensor [layers, B, H, T, S] flattened to rank 4 [layers·B, H, T, S] */
+ *   attention weights, one tensor [layers, B, H, T, S] flattened to rank 4 [layers·B, H, T, S]
+ *   pooled  [B, C] where the configuration has a pooler; nothing is learned through it */
 typedef struct hec_model_output {
 	size_t size; /* sizeof(hec_model_output) */
 	hec_tensor hidden, memory, logits;
 	hec_tensor encoder_weights, decoder_weights, cross_weights;
+	hec_tensor pooled;
 } hec_model_output;
 
 typedef struct hec_model_kept hec_model_kept; /* lives in the arena */

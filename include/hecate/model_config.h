@@ -25,10 +25,12 @@ typedef struct hec_position_config {
 	hec_position_kind kind;
 	int64_t max; /* the longest sequence; 0: 512. Sinusoidal and rotary: of the tables made */
 	int64_t offset; /* learned: rows before position 0 (RoBERTa, BART: 2) */
-	double base;    /* sinusoidal, rotary; 0: 10000 */
+	bool skip_padding; /* learned: pad_id stands at row offset − 1 and is not counted (RoBERTa) */
+	double base;       /* sinusoidal, rotary; 0: 10000 */
 	hec_sinusoid sinusoid;
 	hec_rotary_pairs pairs;
 	int64_t rotary_width; /* R; 0: all of a head */
+	hec_rotary_scaling scaling;
 	int64_t buckets;      /* relative; 0: 32 */
 	int64_t max_distance; /* relative; 0: 128 */
 } hec_position_config;
@@ -47,7 +49,8 @@ typedef struct hec_stack_config {
 	bool final_norm;        /* a norm after the last layer (GPT-2, Llama, T5) */
 	double embedding_scale; /* 0 or 1: none; √C in the 2017 paper */
 	double dropout;         /* of the embeddings */
-	int64_t window;         /* > 0: self-attention sees that many positions */
+	int64_t window;         /* > 0: self-attention sees that many positions … */
+	int64_t window_from;    /* … from this layer on; those before see all (Qwen2) */
 	hec_position_config position;
 } hec_stack_config;
 
@@ -71,11 +74,13 @@ typedef struct hec_model_config {
 	bool separate_output; /* the head has a table of its own; else the (decoder's) embedding */
 	bool output_bias;     /* [V], of HEC_HEAD_LM and HEC_HEAD_MASKED */
 	hec_head head;
-	hec_activation
-		head_act;    /* of the dense layer of MASKED; CLASSIFY has tanh (BERT's pooler) */
-	double head_dropout; /* before the labels of CLASSIFY and TOKENS */
-	int64_t labels;      /* of CLASSIFY, TOKENS */
-	double init_std;     /* > 0: linears and embeddings start normal with this deviation;
+	double output_scale; /* of what the output is given: 0 or 1: none; T5: 1/√C */
+	bool pooler; /* NONE: a dense layer and tanh on the first position as well (BERT's) */
+	hec_activation head_act; /* of the dense layer of MASKED */
+	hec_activation pool_act; /* of that of CLASSIFY; NONE: tanh (BERT's pooler) */
+	double head_dropout;     /* before the labels of CLASSIFY and TOKENS */
+	int64_t labels;          /* of CLASSIFY, TOKENS */
+	double init_std;         /* > 0: linears and embeddings start normal with this deviation;
 	                            0: linears Xavier, embeddings 1/√C */
 	/* Ids with a meaning; −1: there is none. A zeroed struct says id 0 for each: set them. */
 	int32_t pad_id; /* its embedding is zero and stays so */

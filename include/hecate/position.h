@@ -39,8 +39,32 @@ typedef struct hec_rotary {
 	hec_tensor sine;   /* [positions, R/2] */
 } hec_rotary;
 
+/* How the angles of a model that was made for shorter texts are stretched, each as its authors and
+ * Hugging Face define it. */
+typedef enum hec_rotary_stretch {
+	HEC_ROTARY_PLAIN = 0,
+	HEC_ROTARY_LINEAR,  /* every angle divided by factor */
+	HEC_ROTARY_DYNAMIC, /* none up to the longest sequence, and no sequence is longer here */
+	HEC_ROTARY_LLAMA3,  /* slow pairs divided by factor, quick ones not, a ramp between */
+	HEC_ROTARY_YARN     /* a ramp by pair, and the tables times attention_factor */
+} hec_rotary_stretch;
+
+typedef struct hec_rotary_scaling {
+	hec_rotary_stretch kind;
+	double factor;
+	int64_t original;        /* LLAMA3, YARN: positions that the model was made for */
+	double low, high;        /* LLAMA3: turns in `original` positions where the ramp is */
+	double fast, slow;       /* YARN: turns where the ramp begins and ends */
+	bool exact;              /* YARN: the ends of the ramp are not rounded to whole pairs */
+	double attention_factor; /* YARN: of cosine and sine */
+} hec_rotary_scaling;
+
 /* Fills cosine and sine for positions 0 …: angle(t, i) = t · base^(−2i / R). */
 HEC_API HEC_MUST_USE hec_status hec_rotary_fill(hec_ctx *ctx, double base, hec_rotary *rotary);
+/* The same with angles stretched. */
+HEC_API HEC_MUST_USE hec_status hec_rotary_fill_scaled(hec_ctx *ctx, double base,
+                                                       const hec_rotary_scaling *scaling,
+                                                       hec_rotary *rotary);
 /* y = x turned. The backward pass turns the gradient back: inverse = true. */
 HEC_API HEC_MUST_USE hec_status hec_rotary_apply(hec_ctx *ctx, const hec_rotary *rotary,
                                                  bool inverse,

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "nn/dropout.h"
+#include "nn/rotary.h"
 #include "tensor/check.h"
 
 #define LARGEST INT32_MAX /* of any single size */
@@ -41,6 +42,23 @@ static hec_status resolve_rotary(const char *where, hec_stack_config *s)
 		            "%s: rotary positions turn %lld numbers of a head of %lld: an even "
 		            "number of them is needed",
 		            where, (long long)p->rotary_width, (long long)s->attention.d_k);
+	hec_status status = rotary_check_scaling(&p->scaling);
+	return status == HEC_OK ? status : fail_in(status, "%s", where);
+}
+
+/* Which row a token has then depends on those before it: sessions do not look back. */
+static hec_status check_skip(const char *where, const hec_model_config *c,
+                             const hec_stack_config *s, bool encoder)
+{
+	const hec_position_config *p = &s->position;
+	if (!p->skip_padding)
+		return HEC_OK;
+	if (!encoder || p->kind != HEC_POSITION_LEARNED || p->offset < 1 || c->pad_id < 0)
+		return fail(
+			HEC_ERR_ARGUMENT,
+			"%s: position.skip_padding is of an encoder with a pad_id (%d), learned "
+			"positions and an offset (%lld) of 1 or more",
+			where, (int)c->pad_id, (long long)p->offset);
 	return HEC_OK;
 }
 
@@ -150,6 +168,8 @@ static hec_status resolve_stack(const char *where, const hec_model_config *c, he
 	if (status != HEC_OK)
 		return fail_in(status, "%s", where);
 	HEC_TRY(check_size(where, "window", s->window, 0));
+	HEC_TRY(check_size(where, "window_from", s->window_from, 0));
+	HEC_TRY(check_skip(where, c, s, encoder));
 	if (encoder && s->window > 0)
 		return fail(HEC_ERR_ARGUMENT,
 		            "%s: a window of %lld positions looks back only, an encoder does not",
@@ -163,7 +183,15 @@ static hec_status resolve_head(hec_model_config *c)
 		return fail(HEC_ERR_ARGUMENT, "model: head %d is not known", (int)c->head);
 	if ((unsigned)c->head_act >= HEC_ACTIVATIONS)
 		return fail(HEC_ERR_ARGUMENT, "model: head_act %d is not known", (int)c->head_act);
+	if ((unsigned)c->pool_act >= HEC_ACTIVATIONS)
+		return fail(HEC_ERR_ARGUMENT, "model: pool_act %d is not known", (int)c->pool_act);
 	HEC_TRY(dropout_check_p("model: head_dropout", c->head_dropout));
+	if (c->output_scale == 0)
+		c->output_scale = 1;
+	if (!isfinite(c->output_scale))
+		return fail(HEC_ERR_ARGUMENT, "model: output_scale is %g", c->output_scale);
+	if (c->pooler && (c->head != HEC_HEAD_NONE || c->decoder.layers > 0))
+		return fail(HEC_ERR_ARGUMENT, "model: a pooler stands alone behind an encoder");
 	if (c->head == HEC_HEAD_ANSWER) {
 		if (c->labels != 0 && c->labels != 2)
 			return fail(HEC_ERR_ARGUMENT, "model: an answer has 2 labels, not %lld",

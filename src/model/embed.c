@@ -66,28 +66,78 @@ static hec_status add_types(const stack_call *call, const model_stack *s, hec_te
 	return hec_add(call->ctx, 1, rows, 1, &line, rows);
 }
 
+/* Where padding is not counted: pad_id stands at row offset − 1, the others follow it. */
+static hec_status count_positions(const stack_call *call, const model_stack *s, hec_tensor *rows)
+{
+	const int64_t B = call->ids.shape[0], T = call->ids.shape[1], n = B * T;
+	const int32_t before = (int32_t)s->config->position.offset - 1;
+	*rows = (hec_tensor)HEC_TENSOR_NONE;
+	if (!s->config->position.skip_padding)
+		return HEC_OK;
+	HEC_TRY(hec_arena_tensor(call->arena, HEC_I32, 1, &n, rows));
+	const int32_t *ids = call->ids.data;
+	int32_t *to = rows->data;
+	for (int64_t b = 0; b < B; b++) {
+		int32_t counted = 0;
+		for (int64_t t = 0; t < T; t++) {
+			const bool pad = ids[b * T + t] == s->pad_id;
+			counted += !pad;
+			to[b * T + t] = before + (pad ? 0 : counted);
+		}
+	}
+	return HEC_OK;
+}
+
+/* The table of positions as one of rows, from `first` on. */
+static hec_status position_table(const model_stack *s, int64_t first, hec_embedding *table)
+{
+	*table = (hec_embedding){.scale = 1, .padding_id = -1};
+	return hec_tensor_slice(&s->positions, 0, first, s->positions.shape[0] - first,
+	                        &table->table);
+}
+
 static hec_status add_positions(const stack_call *call, const model_stack *s,
-                                const hec_tensor *positions, hec_tensor *rows, hec_tensor *x)
+                                const hec_tensor *positions, int64_t first, hec_tensor *rows,
+                                hec_tensor *x)
 {
 	if (!is_present(&s->positions))
 		return HEC_OK;
-	const int64_t first = s->config->position.offset;
-	if (!positions)
+	if (!is_present(positions))
 		return hec_position_add_fwd(call->ctx, &s->positions, first, x, x);
-	hec_embedding table = {.scale = 1, .padding_id = -1};
-	HEC_TRY(hec_tensor_slice(&s->positions, 0, first, s->config->position.max, &table.table));
+	hec_embedding table;
+	HEC_TRY(position_table(s, first, &table));
 	return add_gathered(call, &table, positions, rows);
 }
 
-hec_status embed_add(const stack_call *call, const model_stack *s, const hec_tensor *positions,
-                     hec_tensor *x)
+static hec_status add_all(const stack_call *call, const model_stack *s, const hec_tensor *positions,
+                          int64_t first, hec_tensor *x)
 {
 	hec_tensor ids, rows;
 	HEC_TRY(as_line(&call->ids, &ids));
 	HEC_TRY(view_rows("model: embeddings", x, &rows));
 	HEC_TRY(hec_embedding_fwd(call->ctx, &s->embedding, &ids, &rows));
 	HEC_TRY(add_types(call, s, &rows));
-	return add_positions(call, s, positions, &rows, x);
+	return add_positions(call, s, positions, first, &rows, x);
+}
+
+hec_status embed_at(const stack_call *call, const model_stack *s, const hec_tensor *positions,
+                    hec_tensor *x)
+{
+	return add_all(call, s, positions, s->config->position.offset, x);
+}
+
+static hec_status embed_add(const stack_call *call, const model_stack *s, hec_tensor *x,
+                            embed_kept *kept)
+{
+	size_t mark = hec_arena_used(call->arena);
+	hec_tensor rows;
+	HEC_TRY(count_positions(call, s, &rows));
+	HEC_TRY(add_all(call, s, &rows, is_present(&rows) ? 0 : s->config->position.offset, x));
+	if (kept)
+		kept->rows = rows;
+	else
+		hec_arena_rewind(call->arena, mark);
+	return HEC_OK;
 }
 
 hec_status embed_fwd(const stack_call *call, const model_stack *s, hec_tensor *x, embed_kept *kept)
@@ -100,7 +150,7 @@ hec_status embed_fwd(const stack_call *call, const model_stack *s, hec_tensor *x
 		HEC_TRY(hec_arena_tensor(call->arena, x->dtype, 3, x->shape, &sum));
 		kept->sum = sum;
 	}
-	HEC_TRY(embed_add(call, s, NULL, &sum));
+	HEC_TRY(embed_add(call, s, &sum, kept));
 	if (s->config->embedding_norm)
 		HEC_TRY(norm_rows_fwd(call->ctx, &s->embedding_norm, &sum, x, norm));
 	hec_dropout dropout = dropout_at(s->config->dropout, s->site, call->key);
@@ -126,6 +176,20 @@ static hec_status types_bwd(const stack_call *call, const model_stack *s, const 
 	return HEC_OK;
 }
 
+static hec_status positions_bwd(const stack_call *call, const model_stack *s,
+                                const embed_kept *kept, const hec_tensor *dsum,
+                                const hec_tensor *drows, model_stack *grad)
+{
+	if (s->config->position.kind != HEC_POSITION_LEARNED)
+		return HEC_OK;
+	if (!is_present(&kept->rows))
+		return hec_position_add_bwd(call->ctx, dsum, s->config->position.offset,
+		                            &grad->positions);
+	hec_embedding table;
+	HEC_TRY(position_table(s, 0, &table));
+	return hec_embedding_bwd(call->ctx, &table, drows, &kept->rows, &grad->positions);
+}
+
 hec_status embed_bwd(const stack_call *call, const model_stack *s, const embed_kept *kept,
                      hec_tensor *dx, model_stack *grad)
 {
@@ -139,10 +203,8 @@ hec_status embed_bwd(const stack_call *call, const model_stack *s, const embed_k
 		HEC_TRY(norm_rows_bwd(call->ctx, &s->embedding_norm, dx, &kept->sum, &kept->norm,
 		                      &dsum, &grad->embedding_norm));
 	}
-	if (s->config->position.kind == HEC_POSITION_LEARNED)
-		HEC_TRY(hec_position_add_bwd(call->ctx, &dsum, s->config->position.offset,
-		                             &grad->positions));
 	HEC_TRY(view_rows("model: gradient of the embeddings", &dsum, &drows));
+	HEC_TRY(positions_bwd(call, s, kept, &dsum, &drows, grad));
 	HEC_TRY(types_bwd(call, s, &drows, grad));
 	HEC_TRY(as_line(&call->ids, &ids));
 	return hec_embedding_bwd(call->ctx, &s->embedding, &drows, &ids, &grad->embedding.table);

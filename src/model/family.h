@@ -52,11 +52,15 @@ typedef enum family_flag {
 	TENSOR_JOINED = 2,     /* the next part of the tensor of the row before, along `out` */
 	TENSOR_INSTEAD = 4, /* read where the tensor of the row before is missing; never written */
 	TENSOR_ROW = 8,     /* stored [1, n] */
-	TENSOR_ZERO = 16    /* [V], written as zeros where the model has no such parameter */
+	TENSOR_ZERO = 16,   /* [V], written as zeros where the model has no such parameter */
+	TENSOR_GATED = 32,  /* only where the feed-forward network is gated, */
+	TENSOR_PLAIN = 64,  /* only where it is not */
+	TENSOR_APART = 128, /* only where the output has a table of its own, */
+	TENSOR_TIED = 256   /* only where it has not */
 } family_flag;
 /* Added to the flags: only where the model has this head. */
-#define TENSOR_OF(head) (1u << (8 + (head)))
-#define TENSOR_HEADS (~0u << 8)
+#define TENSOR_OF(head) (1u << (16 + (head)))
+#define TENSOR_HEADS (~0u << 16)
 
 /* '*' is the number of a layer. Of our names those of q, k and v also stand for their rows of a fused
  * qkv. A row whose parameter the model has not is passed over. NULL last. */
@@ -98,14 +102,30 @@ typedef struct family {
 	hec_status (*generation)(const hec_model_config *c, json_t *config);
 } family;
 
-extern const family family_marian, family_gpt2, family_bert, family_hecate;
+extern const family family_marian, family_bart, family_mbart, family_t5;
+extern const family family_bert, family_distilbert, family_roberta, family_xlm_roberta;
+extern const family family_gpt2, family_llama, family_mistral, family_qwen2, family_hecate;
+
+/* ---- family_files.c: what several of them share ---- */
+
+/* Whether a tensor is there, with or without the prefix of the base model. */
+bool family_file_has(const safetensors *files, const char *prefix, const char *name);
+/* output_bias, where final_logits_bias is not all zeros. */
+hec_status family_look_bias(const safetensors *files, hec_model_config *c);
+/* pooler, where the files hold one and no other head is asked for. */
+hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_model_config *c);
+/* generation_config.json: the ids that have a meaning. */
+hec_status family_generation(const hec_model_config *c, json_t *config);
+/* The first of "architectures"; "" where there is none. */
+const char *family_architecture_of(const json_scope *s);
 
 /* ---- registry.c ---- */
 
 /* By model_type, else by architectures. */
 hec_status family_find(const json_scope *config, const family **out);
-/* The one that can say this configuration: its config.json, read again, gives it back. */
-hec_status family_for(const hec_model_config *c, const family **out);
+/* The one that can say this configuration: its config.json, read again, gives it back. `first`, or
+ * NULL, is asked before the others. */
+hec_status family_for(const hec_model_config *c, const family *first, const family **out);
 
 /* ---- family_config.c ---- */
 

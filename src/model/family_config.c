@@ -271,18 +271,23 @@ static void normal_stack(hec_stack_config *s)
 		plain.base = p->base;
 		plain.sinusoid = p->sinusoid;
 	}
-	if (p->kind == HEC_POSITION_LEARNED)
+	if (p->kind == HEC_POSITION_LEARNED) {
 		plain.offset = p->offset;
+		plain.skip_padding = p->skip_padding;
+	}
 	if (p->kind == HEC_POSITION_ROTARY) {
 		plain.base = p->base;
 		plain.pairs = p->pairs;
 		plain.rotary_width = p->rotary_width;
+		plain.scaling = p->scaling;
 	}
 	if (p->kind == HEC_POSITION_RELATIVE) {
 		plain.buckets = p->buckets;
 		plain.max_distance = p->max_distance;
 	}
 	*p = plain;
+	if (s->window == 0 || s->window_from >= s->layers)
+		s->window = s->window_from = 0;
 	s->attention.fused = false;
 	s->dropout = 0;
 	s->attention.dropout_qkv = s->attention.dropout_weights = s->attention.dropout_out = 0;
@@ -303,8 +308,12 @@ static void normal(hec_model_config *c)
 	}
 	if (!words)
 		c->separate_output = c->output_bias = false;
+	if (c->head != HEC_HEAD_LM)
+		c->output_scale = 1;
 	if (c->head != HEC_HEAD_MASKED)
 		c->head_act = HEC_ACT_NONE;
+	if (c->head != HEC_HEAD_CLASSIFY)
+		c->pool_act = HEC_ACT_NONE;
 	if (words || c->head == HEC_HEAD_NONE)
 		c->labels = 0;
 }

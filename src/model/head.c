@@ -1,8 +1,8 @@
 /* head.c — the last step: a linear to words or labels, with what stands before it.
  *
- *   LM        logits = x·Wᵀ + b
+ *   LM        logits = (output_scale·x)·Wᵀ + b
  *   MASKED    logits = norm(act(dense(x)))·Wᵀ + b
- *   CLASSIFY  logits = labels(dropout(tanh(dense(x₀))))      x₀: the first position
+ *   CLASSIFY  logits = labels(dropout(act(dense(x₀))))       x₀: the first position; act: or tanh
  *   TOKENS    logits = labels(dropout(x))
  *   ANSWER    logits = labels(x), two of them */
 #include "model/head.h"
@@ -17,15 +17,19 @@
 #include "nn/linear.h"
 #include "tensor/view.h"
 
-hec_status head_rows(const hec_model *m, const hec_tensor *hidden, hec_tensor *rows)
+static hec_status first_rows(const hec_tensor *hidden, hec_tensor *rows)
 {
-	if (m->config.head != HEC_HEAD_CLASSIFY)
-		return view_rows("model: hidden", hidden, rows);
 	if (hidden->shape[1] < 1)
 		return fail(HEC_ERR_SHAPE, "model: there is no first position to classify by");
 	hec_tensor first;
 	HEC_TRY(hec_tensor_slice(hidden, 1, 0, 1, &first));
 	return hec_tensor_reshape(&first, 2, (int64_t[]){hidden->shape[0], hidden->shape[2]}, rows);
+}
+
+hec_status head_rows(const hec_model *m, const hec_tensor *hidden, hec_tensor *rows)
+{
+	return m->config.head == HEC_HEAD_CLASSIFY ? first_rows(hidden, rows)
+	                                           : view_rows("model: hidden", hidden, rows);
 }
 
 int64_t head_width(const hec_model *m)
@@ -50,6 +54,15 @@ static void tanh_rows(const hec_tensor *x)
 		else
 			((float *)x->data)[i] = tanhf(((float *)x->data)[i]);
 	}
+}
+
+/* pooled = tanh(dense(rows)). */
+static hec_status pool_rows(hec_ctx *ctx, const hec_model *m, const hec_tensor *rows,
+                            hec_tensor *pooled)
+{
+	HEC_TRY(hec_linear_fwd(ctx, &m->dense, HEC_ACT_NONE, rows, NULL, pooled, NULL));
+	tanh_rows(pooled);
+	return HEC_OK;
 }
 
 /* dx = dy·(1 − y²), in place. */
@@ -102,6 +115,42 @@ static hec_status masked_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	return linear_bwd(ctx, &m->dense, &d, rows, false, drows, &grad->dense);
 }
 
+static bool is_scaled(const hec_model *m)
+{
+	return m->config.head == HEC_HEAD_LM && m->config.output_scale != 1;
+}
+
+/* act or tanh of the dense layer on the first position. */
+static hec_status classify_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                               const hec_tensor *rows, head_kept *kept)
+{
+	const hec_activation act = m->config.pool_act;
+	HEC_TRY(like(arena, rows, &kept->pooled));
+	if (act != HEC_ACT_NONE) {
+		HEC_TRY(like(arena, rows, &kept->pre));
+		return hec_linear_fwd(ctx, &m->dense, act, rows, NULL, &kept->pooled, &kept->pre);
+	}
+	return pool_rows(ctx, m, rows, &kept->pooled);
+}
+
+static hec_status classify_bwd(hec_ctx *ctx, const hec_model *m, const head_kept *kept,
+                               const hec_tensor *rows, hec_tensor *din, hec_tensor *drows,
+                               hec_model *grad)
+{
+	if (m->config.pool_act != HEC_ACT_NONE)
+		HEC_TRY(hec_activation_bwd(ctx, m->config.pool_act, din, &kept->pre, din));
+	else
+		tanh_rows_bwd(&kept->pooled, din);
+	return linear_bwd(ctx, &m->dense, din, rows, false, drows, &grad->dense);
+}
+
+hec_status head_pool(hec_ctx *ctx, const hec_model *m, const hec_tensor *hidden, hec_tensor *pooled)
+{
+	hec_tensor first;
+	HEC_TRY(first_rows(hidden, &first));
+	return pool_rows(ctx, m, &first, pooled);
+}
+
 hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const hec_dropout_key *key,
                     const hec_tensor *rows, hec_tensor *logits, head_kept *kept)
 {
@@ -109,11 +158,12 @@ hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 	if (m->config.head == HEC_HEAD_MASKED)
 		HEC_TRY(masked_fwd(ctx, arena, m, rows, kept));
 	if (m->config.head == HEC_HEAD_CLASSIFY) {
-		HEC_TRY(like(arena, rows, &kept->pooled));
-		HEC_TRY(hec_linear_fwd(ctx, &m->dense, HEC_ACT_NONE, rows, NULL, &kept->pooled,
-		                       NULL));
-		tanh_rows(&kept->pooled);
+		HEC_TRY(classify_fwd(ctx, arena, m, rows, kept));
 		kept->in = kept->pooled;
+	}
+	if (is_scaled(m)) {
+		HEC_TRY(like(arena, rows, &kept->in));
+		HEC_TRY(hec_add(ctx, m->config.output_scale, rows, 0, rows, &kept->in));
 	}
 	hec_dropout dropout = dropout_of(m, key);
 	if (dropout.p > 0) {
@@ -140,9 +190,7 @@ hec_status head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 		HEC_TRY(hec_dropout_apply(ctx, &dropout, &din, &din));
 	if (head == HEC_HEAD_MASKED)
 		return masked_bwd(ctx, arena, m, kept, rows, &din, drows, grad);
-	if (head == HEC_HEAD_CLASSIFY) {
-		tanh_rows_bwd(&kept->pooled, &din);
-		return linear_bwd(ctx, &m->dense, &din, rows, false, drows, &grad->dense);
-	}
-	return HEC_OK;
+	if (head == HEC_HEAD_CLASSIFY)
+		return classify_bwd(ctx, m, kept, rows, &din, drows, grad);
+	return is_scaled(m) ? hec_add(ctx, m->config.output_scale, drows, 0, drows, drows) : HEC_OK;
 }

@@ -5,10 +5,10 @@
 #include "model/model.h"
 
 typedef struct head_kept {
-	hec_tensor pre, act; /* MASKED: [N, C] the dense layer before and after its curve */
+	hec_tensor pre, act; /* [N, C] the dense layer before and (MASKED) after its curve */
 	hec_norm_kept norm;  /* MASKED */
 	hec_tensor in;       /* [N, C] what the last linear was given */
-	hec_tensor pooled;   /* CLASSIFY: [N, C] after tanh, before dropout */
+	hec_tensor pooled;   /* CLASSIFY: [N, C] after its curve, before dropout */
 } head_kept;
 
 /* The rows that the head reads: all positions, or the first of each sequence. */
@@ -16,6 +16,10 @@ hec_status head_rows(const hec_model *m, const hec_tensor *hidden, /* [B, T, C] 
                      hec_tensor *rows /* [N, C] a view */);
 /* Logits of one row: V, labels or 2. 0: there is no head. */
 int64_t head_width(const hec_model *m);
+
+/* A pooler's output. */
+hec_status head_pool(hec_ctx *ctx, const hec_model *m, const hec_tensor *hidden, /* [B, T, C] */
+                     hec_tensor *pooled /* [B, C] written, contiguous */);
 
 /* What is kept, and what is needed while it runs, is left in the arena. */
 hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const hec_dropout_key *key,

@@ -54,6 +54,46 @@ const char *hec_model_label(const hec_model *model, int64_t i)
 	                                                                : NULL;
 }
 
+static bool has_labels(const hec_model_config *c)
+{
+	return c->head == HEC_HEAD_CLASSIFY || c->head == HEC_HEAD_TOKENS;
+}
+
+hec_status labels_count(const json_scope *config, hec_model_config *c)
+{
+	json_scope names;
+	bool named;
+	if (!has_labels(c))
+		return HEC_OK;
+	c->labels = 2;
+	HEC_TRY(json_want_object(config, "id2label", &names, &named));
+	if (named)
+		c->labels = (int64_t)json_object_size(names.object);
+	return HEC_OK;
+}
+
+static hec_status put_label(json_t *config, int64_t i, const char *name)
+{
+	char id[24];
+	(void)snprintf(id, sizeof id, "%lld", (long long)i);
+	HEC_TRY(json_put(json_object_get(config, "id2label"), id, json_string(name)));
+	return json_put(json_object_get(config, "label2id"), name, json_integer(i));
+}
+
+hec_status labels_plain(const hec_model_config *c, json_t *config)
+{
+	if (!has_labels(c))
+		return HEC_OK;
+	HEC_TRY(json_put(config, "id2label", json_object()));
+	HEC_TRY(json_put(config, "label2id", json_object()));
+	for (int64_t i = 0; i < c->labels; i++) {
+		char name[32];
+		(void)snprintf(name, sizeof name, "LABEL_%lld", (long long)i);
+		HEC_TRY(put_label(config, i, name));
+	}
+	return HEC_OK;
+}
+
 hec_status labels_read(const json_scope *config, hec_model *model)
 {
 	json_scope names;
@@ -83,12 +123,7 @@ hec_status labels_write(const hec_model *model, json_t *config)
 		return HEC_OK;
 	HEC_TRY(json_put(config, "id2label", json_object()));
 	HEC_TRY(json_put(config, "label2id", json_object()));
-	for (int64_t i = 0; i < model->config.labels; i++) {
-		const char *name = model->label_names[i];
-		char id[24];
-		(void)snprintf(id, sizeof id, "%lld", (long long)i);
-		HEC_TRY(json_put(json_object_get(config, "id2label"), id, json_string(name)));
-		HEC_TRY(json_put(json_object_get(config, "label2id"), name, json_integer(i)));
-	}
+	for (int64_t i = 0; i < model->config.labels; i++)
+		HEC_TRY(put_label(config, i, model->label_names[i]));
 	return HEC_OK;
 }

@@ -388,6 +388,7 @@ static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, 
 		HEC_TRY(d->family->look(files, &d->config));
 	HEC_TRY(check_size(dir, &d->config, files));
 	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, true, &m));
+	m->family = d->family;
 	hec_status status = fill(ctx, dir, files, d->family, m);
 	if (status == HEC_OK)
 		status = labels_read(&d->scope, m);

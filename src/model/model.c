@@ -89,6 +89,7 @@ static void setup_stack(const hec_model_config *c, const hec_stack_config *sc, b
 	s->config = sc;
 	s->embedding =
 		(hec_embedding){.scale = sc->embedding_scale, .padding_id = model_padding_row(c)};
+	s->pad_id = c->pad_id;
 	s->types = (hec_embedding){.scale = 1, .padding_id = -1};
 	s->rotary.pairs = sc->position.pairs;
 	s->relative = (hec_relative_bias){.bidirectional = bidirectional,
@@ -262,7 +263,7 @@ static hec_status fill_tables(hec_ctx *ctx, model_stack *s)
 	if (p->kind == HEC_POSITION_SINUSOIDAL)
 		return hec_position_sinusoidal(ctx, p->sinusoid, p->base, 0, &s->positions);
 	if (p->kind == HEC_POSITION_ROTARY)
-		return hec_rotary_fill(ctx, p->base, &s->rotary);
+		return hec_rotary_fill_scaled(ctx, p->base, &p->scaling, &s->rotary);
 	return HEC_OK;
 }
 
@@ -371,6 +372,7 @@ hec_status hec_model_like(const hec_model *model, hec_model **out)
 	HEC_TRY(allocate(&model->config, model->dtype, false, &m));
 	copy_tables(&model->encoder, &m->encoder);
 	copy_tables(&model->decoder, &m->decoder);
+	m->family = model->family;
 	hec_status status = HEC_OK;
 	if (model->label_names)
 		status = hec_model_set_labels(m, (const char *const *)model->label_names,

@@ -22,7 +22,8 @@ typedef struct model_stack {
 	hec_norm embedding_norm, final_norm;
 	hec_encoder_layer *encoder; /* [layers], one of the two */
 	hec_decoder_layer *decoder;
-	uint16_t site; /* of the dropout of the embeddings */
+	int32_t pad_id; /* not counted where positions skip padding */
+	uint16_t site;  /* of the dropout of the embeddings */
 } model_stack;
 
 /* Where the numbers of a parameter are. */
@@ -35,7 +36,7 @@ struct hec_model {
 	hec_model_config config; /* resolved */
 	hec_dtype dtype;
 	model_stack encoder, decoder;
-	hec_linear dense;  /* head: [C, C] of MASKED and CLASSIFY */
+	hec_linear dense;  /* head: [C, C] of MASKED, CLASSIFY and a pooler */
 	hec_norm norm;     /* head: of MASKED */
 	hec_linear output; /* head: [V, C]; w is the embedding's where they are tied */
 	hec_linear labels; /* head: [labels, C] */
@@ -45,12 +46,13 @@ struct hec_model {
 	param_place *places;     /* [count] */
 	size_t count;
 	char *names;
-	char **label_names; /* [labels]; NULL: never said */
-	char *ignored;      /* names of what was in the files besides; NULL: nothing */
-	bool packed_only;   /* matrices of linears have no data: the model only runs */
-	hec_tensor block;   /* without data where packed_only */
-	hec_arena *memory;  /* of the parameters that have data */
-	hec_arena *tables;  /* of positions that are not learned; NULL: there are none */
+	const struct family *family; /* of the files that it came from; NULL: it was made here */
+	char **label_names;          /* [labels]; NULL: never said */
+	char *ignored;               /* names of what was in the files besides; NULL: nothing */
+	bool packed_only;            /* matrices of linears have no data: the model only runs */
+	hec_tensor block;            /* without data where packed_only */
+	hec_arena *memory;           /* of the parameters that have data */
+	hec_arena *tables;           /* of positions that are not learned; NULL: there are none */
 	hec_arena *packs;
 	const void *packed_for; /* the backend that the packs are for */
 	bool packed_bwd;

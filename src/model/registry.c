@@ -6,8 +6,11 @@
 #include "model/family.h"
 
 /* In the order in which they are asked whether they can say a configuration. */
-static const family *const families[] = {&family_marian, &family_bert, &family_gpt2,
-                                         &family_hecate};
+static const family *const families[] = {
+	&family_marian, &family_bert,  &family_distilbert, &family_roberta, &family_xlm_roberta,
+	&family_gpt2,   &family_llama, &family_mistral,    &family_qwen2,   &family_bart,
+	&family_mbart,  &family_t5,    &family_hecate,
+};
 #define FAMILIES (sizeof families / sizeof *families)
 
 static const family *by_type(const char *name)
@@ -67,14 +70,25 @@ static hec_status can_say(const family *f, const hec_model_config *c, bool *yes)
 	HEC_TRY(status);
 	if (!read)
 		return HEC_OK;
-	back.output_bias = back.output_bias || (f->look && c->output_bias);
+	if (f->look) { /* what files are asked for */
+		back.output_bias = back.output_bias || c->output_bias;
+		back.pooler = back.pooler || c->pooler;
+		back.separate_output = back.separate_output || c->separate_output;
+	}
 	if (hec_model_config_resolve(&back) != HEC_OK)
 		return HEC_OK;
 	return family_same(c, &back, yes);
 }
 
-hec_status family_for(const hec_model_config *c, const family **out)
+hec_status family_for(const hec_model_config *c, const family *first, const family **out)
 {
+	bool same = false;
+	if (first)
+		HEC_TRY(can_say(first, c, &same));
+	if (same) {
+		*out = first;
+		return HEC_OK;
+	}
 	for (size_t i = 0; i < FAMILIES; i++) {
 		bool yes;
 		HEC_TRY(can_say(families[i], c, &yes));

@@ -43,6 +43,14 @@ static hec_status check_present(const char *name, const hec_tensor *t, bool want
 	            name);
 }
 
+static hec_status check_mask(const hec_model *m, const hec_model_input *input)
+{
+	const hec_tensor *of = model_has_encoder(m) ? &input->ids : &input->decoder_ids;
+	return is_present(&input->mask)
+	               ? check_tensor("model: mask", &input->mask, HEC_I8, 2, of->shape)
+	               : HEC_OK;
+}
+
 hec_status input_take(const hec_model *m, const hec_model_input *given, hec_model_input *input)
 {
 	*input = (hec_model_input){.size = sizeof *input};
@@ -64,10 +72,12 @@ hec_status input_take(const hec_model *m, const hec_model_input *given, hec_mode
 		if (!hec_tensor_is_contiguous(&input->types))
 			return fail(HEC_ERR_ARGUMENT, "model: types must be contiguous");
 	}
-	if (!model_has_decoder(m))
-		return HEC_OK;
-	HEC_TRY(check_ids("model: decoder_ids", &m->decoder, &input->decoder_ids, B));
-	return check_length("model: decoder_length", input->decoder_length, &input->decoder_ids);
+	if (model_has_decoder(m)) {
+		HEC_TRY(check_ids("model: decoder_ids", &m->decoder, &input->decoder_ids, B));
+		HEC_TRY(check_length("model: decoder_length", input->decoder_length,
+		                     &input->decoder_ids));
+	}
+	return check_mask(m, input);
 }
 
 hec_status gradient_fits(const hec_model *m, const hec_model *grad)
@@ -116,6 +126,13 @@ static hec_status take_output(const hec_model *m, const hec_model_input *input,
 		HEC_TRY(m->config.head == HEC_HEAD_CLASSIFY
 		                ? CHECK_2D("model: logits", &o->logits, m->dtype, B, W)
 		                : CHECK_3D("model: logits", &o->logits, m->dtype, B, T, W));
+	if (is_present(&o->pooled) && !m->config.pooler)
+		return fail(HEC_ERR_ARGUMENT, "model: pooled is given, the model has no pooler");
+	if (is_present(&o->pooled)) {
+		HEC_TRY(CHECK_2D("model: pooled", &o->pooled, m->dtype, B, C));
+		if (!hec_tensor_is_contiguous(&o->pooled))
+			return fail(HEC_ERR_ARGUMENT, "model: pooled must be contiguous");
+	}
 	HEC_TRY(check_weights("model: encoder_weights", &o->encoder_weights, &m->encoder, m->dtype,
 	                      B, S, S));
 	HEC_TRY(check_weights("model: decoder_weights", &o->decoder_weights, &m->decoder, m->dtype,
@@ -135,7 +152,8 @@ static stack_call encoder_call(hec_ctx *ctx, hec_arena *arena, const hec_model_i
 	                   .key = key,
 	                   .ids = input->ids,
 	                   .types = input->types,
-	                   .length = input->length};
+	                   .length = input->length,
+	                   .mask = input->mask};
 	if (output)
 		call.weights = output->encoder_weights;
 	return call;
@@ -152,6 +170,10 @@ static stack_call decoder_call(hec_ctx *ctx, hec_arena *arena, const hec_model_i
 	                   .length = input->decoder_length,
 	                   .memory = *memory,
 	                   .memory_length = input->length};
+	if (is_present(memory))
+		call.memory_mask = input->mask;
+	else
+		call.mask = input->mask;
 	if (output) {
 		call.weights = output->decoder_weights;
 		call.cross_weights = output->cross_weights;
@@ -214,6 +236,10 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	if (is_present(&o->hidden)) {
 		out = o->hidden;
 		HEC_TRY(hec_copy(ctx, &k->hidden, &out));
+	}
+	if (is_present(&o->pooled)) {
+		out = o->pooled;
+		HEC_TRY(head_pool(ctx, m, &k->hidden, &out));
 	}
 	if (m->config.head == HEC_HEAD_NONE || !(keep || is_present(&o->logits)))
 		return HEC_OK;

@@ -161,7 +161,7 @@ hec_status hec_model_save(hec_ctx *ctx, const hec_model *model, hec_dtype dtype,
 		return fail(HEC_ERR_ARGUMENT, "model: it is saved in f32, bf16 or f16, not in %s",
 		            hec_dtype_name(dtype));
 	const family *f;
-	HEC_TRY(family_for(&model->config, &f));
+	HEC_TRY(family_for(&model->config, model->family, &f));
 	size_t bytes = strlen(dir) + sizeof "/generation_config.json";
 	char *path = malloc(bytes);
 	if (!path)

@@ -175,7 +175,9 @@ static hec_status measure(hec_session *s)
 		HEC_TRY(session_feed(s, 0, rows, T));
 		hec_arena_rewind(s->arena, mark);
 	}
-	hec_tensor lse;
+	hec_tensor lse, scaled;
+	HEC_TRY(hec_arena_tensor(s->arena, s->model->dtype, 2, s->last.shape, &scaled));
+	hec_arena_rewind(s->arena, mark);
 	return hec_arena_tensor(
 		s->arena, s->model->dtype, 2,
 		(int64_t[]){s->model->config.decoder.attention.heads, o->max_target}, &lse);

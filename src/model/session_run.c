@@ -196,7 +196,7 @@ static hec_status run_layers(hec_session *s, int64_t first, int64_t n, int64_t T
 		                         .count = count,
 		                         .keys = s->keys + first,
 		                         .first = c->length + first,
-		                         .window = stack->config->window,
+		                         .window = stack_window(stack, l),
 		                         .bias = bias},
 				 other = {.count = count,
 		                          .first = c->length + first,
@@ -255,7 +255,7 @@ hec_status session_feed(hec_session *s, int64_t first, int64_t n, int64_t T)
 	hec_tensor x;
 	HEC_TRY(hec_arena_tensor(s->arena, s->model->dtype, 3,
 	                         (int64_t[]){n, T, s->model->config.width}, &x));
-	HEC_TRY(embed_add(&call, stack, &at, &x));
+	HEC_TRY(embed_at(&call, stack, &at, &x));
 	if (stack->config->embedding_norm)
 		HEC_TRY(norm_rows_fwd(s->ctx, &stack->embedding_norm, &x, &x, NULL));
 	HEC_TRY(run_layers(s, first, n, T, ragged ? s->take + first : NULL, &x));

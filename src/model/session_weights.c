@@ -48,7 +48,7 @@ static hec_status decoder_weights(hec_session *s, bool cross, int64_t layer, int
 	HEC_TRY(hec_fill(s->ctx, S > 0 ? 0 : -INFINITY, &lse));
 	hec_mask mask = HEC_MASK_INIT;
 	mask.causal = !cross;
-	mask.window = cross ? 0 : s->model->decoder.config->window;
+	mask.window = cross ? 0 : stack_window(&s->model->decoder, layer);
 	if (!cross && is_present(&s->line)) {
 		bias = s->line; /* strides (−1, 1) from distance 0: already the bias from token 0 */
 		bias.shape[2] = T;

@@ -13,18 +13,38 @@ typedef struct stack_masks {
 	hec_mask self, cross;
 } stack_masks;
 
-/* bias, or none where it is absent. */
-static stack_masks make_masks(const stack_call *call, const model_stack *s, const hec_tensor *bias)
+/* mask [B, S] for every head and query; or absent. */
+static hec_tensor for_all(const hec_tensor *mask)
+{
+	hec_tensor view = *mask;
+	if (!is_present(mask))
+		return view;
+	view = hec_tensor_4d(mask->data, mask->dtype, mask->shape[0], 1, 1, mask->shape[1]);
+	view.stride[0] = mask->stride[0];
+	view.stride[3] = mask->stride[1];
+	return view;
+}
+
+/* Of layer i. bias, or none where it is absent. */
+static stack_masks make_masks(const stack_call *call, const model_stack *s, int64_t i,
+                              const hec_tensor *bias)
 {
 	stack_masks masks = {.self = HEC_MASK_INIT, .cross = HEC_MASK_INIT};
 	masks.self.causal = s->decoder != NULL;
-	masks.self.window = s->config->window;
+	masks.self.window = stack_window(s, i);
+	masks.self.visible = for_all(&call->mask);
+	masks.cross.visible = for_all(&call->memory_mask);
 	masks.self.key_length = masks.self.query_length = call->length;
 	if (is_present(bias))
 		masks.self.bias = *bias;
 	masks.cross.key_length = call->memory_length;
 	masks.cross.query_length = call->length;
 	return masks;
+}
+
+int64_t stack_window(const model_stack *s, int64_t layer)
+{
+	return layer >= s->config->window_from ? s->config->window : 0;
 }
 
 static bool has_relative(const model_stack *s)
@@ -45,35 +65,36 @@ static hec_status layer_weights(const stack_call *call, const hec_tensor *all, i
 }
 
 static hec_status layer_fwd(const stack_call *call, const model_stack *s, int64_t i,
-                            const stack_masks *masks, const hec_tensor *x, hec_tensor *y,
+                            const hec_tensor *bias, const hec_tensor *x, hec_tensor *y,
                             stack_kept *kept)
 {
+	const stack_masks masks = make_masks(call, s, i, bias);
 	hec_tensor self_part, cross_part, *weights, *cross_weights;
 	const int64_t B = x->shape[0];
 	HEC_TRY(layer_weights(call, &call->weights, i, B, &self_part, &weights));
 	HEC_TRY(layer_weights(call, &call->cross_weights, i, B, &cross_part, &cross_weights));
 	if (s->encoder)
-		return hec_encoder_layer_fwd(call->ctx, call->arena, &s->encoder[i], x,
-		                             &masks->self, call->key, y, weights,
+		return hec_encoder_layer_fwd(call->ctx, call->arena, &s->encoder[i], x, &masks.self,
+		                             call->key, y, weights,
 		                             kept ? &kept->encoder[i] : NULL);
 	return hec_decoder_layer_fwd(call->ctx, call->arena, &s->decoder[i], x,
-	                             is_present(&call->memory) ? &call->memory : NULL, &masks->self,
-	                             &masks->cross, call->key, y, weights, cross_weights,
+	                             is_present(&call->memory) ? &call->memory : NULL, &masks.self,
+	                             &masks.cross, call->key, y, weights, cross_weights,
 	                             kept ? &kept->decoder[i] : NULL);
 }
 
 static hec_status layer_bwd(const stack_call *call, const model_stack *s, int64_t i,
-                            const stack_masks *masks, const stack_kept *kept, const hec_tensor *dy,
-                            hec_tensor *dx, hec_tensor *dmemory, hec_tensor *dbias,
-                            model_stack *grad)
+                            const stack_kept *kept, const hec_tensor *dy, hec_tensor *dx,
+                            hec_tensor *dmemory, hec_tensor *dbias, model_stack *grad)
 {
+	const stack_masks masks = make_masks(call, s, i, &kept->bias);
 	if (s->encoder)
 		return hec_encoder_layer_bwd(call->ctx, call->arena, &s->encoder[i], dy,
-		                             &kept->x[i], &masks->self, call->key, kept->encoder[i],
+		                             &kept->x[i], &masks.self, call->key, kept->encoder[i],
 		                             dx, dbias, &grad->encoder[i]);
 	return hec_decoder_layer_bwd(call->ctx, call->arena, &s->decoder[i], dy, &kept->x[i],
-	                             is_present(&call->memory) ? &call->memory : NULL, &masks->self,
-	                             &masks->cross, call->key, kept->decoder[i], dx, dmemory, dbias,
+	                             is_present(&call->memory) ? &call->memory : NULL, &masks.self,
+	                             &masks.cross, call->key, kept->decoder[i], dx, dmemory, dbias,
 	                             NULL, &grad->decoder[i]);
 }
 
@@ -101,12 +122,11 @@ static hec_status run(const stack_call *call, const model_stack *s, hec_tensor *
 	size_t mark = hec_arena_used(call->arena);
 	HEC_TRY(make_hidden(call, s, &buffer[1]));
 	HEC_TRY(make_bias(call, s, &bias));
-	const stack_masks masks = make_masks(call, s, &bias);
 	const int64_t L = s->config->layers;
 	HEC_TRY(embed_fwd(call, s, &buffer[L % 2], NULL));
 	for (int64_t i = 0; i < L; i++)
-		HEC_TRY(layer_fwd(call, s, i, &masks, &buffer[(L - i) % 2],
-		                  &buffer[(L - i - 1) % 2], NULL));
+		HEC_TRY(layer_fwd(call, s, i, &bias, &buffer[(L - i) % 2], &buffer[(L - i - 1) % 2],
+		                  NULL));
 	if (s->config->final_norm)
 		HEC_TRY(norm_rows_fwd(call->ctx, &s->final_norm, &buffer[0], &buffer[0], NULL));
 	hec_arena_rewind(call->arena, mark);
@@ -124,12 +144,12 @@ static hec_status learn(const stack_call *call, const model_stack *s, hec_tensor
 	kept->encoder = layers;
 	kept->decoder = layers;
 	HEC_TRY(make_bias(call, s, &kept->bias));
-	const stack_masks masks = make_masks(call, s, &kept->bias);
 	HEC_TRY(make_hidden(call, s, &kept->x[0]));
 	HEC_TRY(embed_fwd(call, s, &kept->x[0], &kept->embed));
 	for (size_t i = 0; i < L; i++) {
 		HEC_TRY(make_hidden(call, s, &kept->x[i + 1]));
-		HEC_TRY(layer_fwd(call, s, (int64_t)i, &masks, &kept->x[i], &kept->x[i + 1], kept));
+		HEC_TRY(layer_fwd(call, s, (int64_t)i, &kept->bias, &kept->x[i], &kept->x[i + 1],
+		                  kept));
 	}
 	*out = kept->x[L];
 	if (!s->config->final_norm)
@@ -159,7 +179,6 @@ hec_status stack_bwd(const stack_call *call, const model_stack *s, const stack_k
                      hec_tensor *dout, hec_tensor *dmemory, model_stack *grad)
 {
 	const int64_t L = s->config->layers, T = call->ids.shape[1];
-	const stack_masks masks = make_masks(call, s, &kept->bias);
 	size_t mark = hec_arena_used(call->arena);
 	hec_tensor d = *dout, other, dbias;
 	HEC_TRY(make_hidden(call, s, &other));
@@ -172,7 +191,7 @@ hec_status stack_bwd(const stack_call *call, const model_stack *s, const stack_k
 	}
 	for (int64_t i = L - 1; i >= 0; i--) {
 		HEC_TRY(next_gradient(call->ctx, &d, &other));
-		HEC_TRY(layer_bwd(call, s, i, &masks, kept, &other, &d, dmemory,
+		HEC_TRY(layer_bwd(call, s, i, kept, &other, &d, dmemory,
 		                  has_relative(s) ? &dbias : NULL, grad));
 	}
 	if (has_relative(s))

@@ -17,12 +17,14 @@ typedef struct stack_call {
 	const int32_t *length;      /* [B], or NULL */
 	hec_tensor memory;          /* [B, S, C] where the layers have cross-attention */
 	const int32_t *memory_length;
+	hec_tensor mask, memory_mask;      /* [B, T], [B, S] i8: 0 is seen by no one; or absent */
 	hec_tensor weights, cross_weights; /* [L·B, H, T, T], [L·B, H, T, S] written; or absent */
 	int64_t only; /* > 0: weights are [B, H, T, S], of layer only − 1 alone */
 } stack_call;
 
 typedef struct embed_kept {
-	hec_tensor sum; /* [B, T, C] what the norm was given */
+	hec_tensor rows; /* [B·T] i32 of the table of positions, where padding is not counted */
+	hec_tensor sum;  /* [B, T, C] what the norm was given */
 	hec_norm_kept norm;
 } embed_kept;
 
@@ -41,10 +43,10 @@ hec_status embed_bwd(const stack_call *call, const model_stack *s, const embed_k
                      hec_tensor *dx, /* overwritten */
                      model_stack *grad);
 
-/* The sum that embed_fwd begins with, at positions of the caller's: also a session's. */
-hec_status embed_add(const stack_call *call, const model_stack *s,
-                     const hec_tensor *positions, /* [B·T] i32; NULL: 0, 1, … in each sequence */
-                     hec_tensor *x /* [B, T, C] written */);
+/* The sum that embed_fwd begins with, at positions of the caller's: a session's. */
+hec_status embed_at(const stack_call *call, const model_stack *s,
+                    const hec_tensor *positions, /* [B·T] i32 */
+                    hec_tensor *x /* [B, T, C] written */);
 
 hec_status stack_fwd(const stack_call *call, const model_stack *s,
                      hec_tensor *out, /* [B, T, C] made in the arena */
@@ -53,6 +55,9 @@ hec_status stack_bwd(const stack_call *call, const model_stack *s, const stack_k
                      hec_tensor *dout,    /* overwritten */
                      hec_tensor *dmemory, /* added to; NULL without cross-attention */
                      model_stack *grad);
+
+/* The window of a layer; 0: it sees all. */
+int64_t stack_window(const model_stack *s, int64_t layer);
 
 /* The norm over the rows of [B, T, C]. */
 hec_status norm_rows_fwd(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *x,

@@ -56,7 +56,7 @@ static hec_status walk_head(const param_walk *walk, hec_model *m)
 {
 	const hec_model_config *c = &m->config;
 	param_walk head = {"head", walk->fn, walk->user};
-	if (c->head == HEC_HEAD_MASKED || c->head == HEC_HEAD_CLASSIFY)
+	if (c->head == HEC_HEAD_MASKED || c->head == HEC_HEAD_CLASSIFY || c->pooler)
 		HEC_TRY(walk_linear(&head, "dense", &m->dense, c->width, c->width, true));
 	if (c->head == HEC_HEAD_MASKED)
 		HEC_TRY(walk_norm(&head, "norm", &m->norm, c->width));

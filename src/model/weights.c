@@ -183,6 +183,20 @@ static int64_t layers_of(const hec_model_config *c, const char *ours)
 	return strncmp(ours, "encoder.", 8) == 0 ? c->encoder.layers : c->decoder.layers;
 }
 
+/* Whether the flags of a row mean such a model. */
+static bool is_asked(const hec_model_config *c, const family_tensor *row)
+{
+	const unsigned flags = row->flags, heads = flags & TENSOR_HEADS;
+	const bool gated = strncmp(row->ours, "encoder.", 8) == 0 ? c->encoder.feed_forward.gated
+	                                                          : c->decoder.feed_forward.gated;
+	if (heads && !(heads & TENSOR_OF(c->head)))
+		return false;
+	if (flags & (TENSOR_GATED | TENSOR_PLAIN) && gated != !!(flags & TENSOR_GATED))
+		return false;
+	return !(flags & (TENSOR_APART | TENSOR_TIED)) ||
+	       c->separate_output == !!(flags & TENSOR_APART);
+}
+
 /* A row and those that are joined to it, for every layer. */
 static hec_status add_group(list *l, const lookup *params, const family_tensor *first,
                             const family_tensor *end)
@@ -201,9 +215,7 @@ static hec_status list_theirs(list *l, const lookup *params, const family_tensor
 		const family_tensor *end = row + 1;
 		while (end->ours && (end->flags & TENSOR_JOINED))
 			end++;
-		unsigned heads = row->flags & TENSOR_HEADS;
-		bool other = heads && !(heads & TENSOR_OF(params->model->config.head));
-		if (!(row->flags & TENSOR_INSTEAD) && !other)
+		if (!(row->flags & TENSOR_INSTEAD) && is_asked(&params->model->config, row))
 			HEC_TRY(add_group(l, params, row, end));
 		row = end;
 	}

@@ -6,27 +6,107 @@
 
 #include "backend/backend.h"
 #include "base/status.h"
+#include "nn/rotary.h"
 #include "nn/table.h"
 #include "tensor/check.h"
+
+#define PI 3.14159265358979323846
 
 typedef struct angles {
 	double base;
 	int64_t pairs;
+	const hec_rotary_scaling *scaling;
+	double low, high; /* YARN: pairs where the ramp begins and ends */
 } angles;
 
-static double angle(const angles *a, int64_t t, int64_t i)
+static double clamp01(double x)
 {
-	return (double)t * pow(a->base, -(double)i / (double)a->pairs);
+	return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+
+/* How far pair i turns from one position to the next. */
+static double frequency(const angles *a, int64_t i)
+{
+	const hec_rotary_scaling *s = a->scaling;
+	const double plain = pow(a->base, -(double)i / (double)a->pairs);
+	if (s->kind == HEC_ROTARY_LINEAR)
+		return plain / s->factor;
+	if (s->kind == HEC_ROTARY_LLAMA3) {
+		/* 1 where a pair turns often enough within the original length to be left alone. */
+		double turns = (double)s->original * plain / (2 * PI);
+		double keep = clamp01((turns - s->low) / (s->high - s->low));
+		return plain * (keep + (1 - keep) / s->factor);
+	}
+	if (s->kind == HEC_ROTARY_YARN) {
+		double keep = 1 - clamp01(((double)i - a->low) / (a->high - a->low));
+		return plain * (keep + (1 - keep) / s->factor);
+	}
+	return plain;
+}
+
+/* The pair (as a real number) that turns so many times within the original length. */
+static double pair_of(const angles *a, double turns)
+{
+	return (double)a->pairs * log((double)a->scaling->original / (turns * 2 * PI)) /
+	       log(a->base);
+}
+
+static void set_ramp(angles *a)
+{
+	const hec_rotary_scaling *s = a->scaling;
+	if (s->kind != HEC_ROTARY_YARN)
+		return;
+	const double last = (double)(2 * a->pairs - 1);
+	double low = pair_of(a, s->fast), high = pair_of(a, s->slow);
+	low = s->exact ? low : floor(low);
+	high = s->exact ? high : ceil(high);
+	a->low = low < 0 ? 0 : low;
+	a->high = high > last ? last : high;
+	if (a->low == a->high)
+		a->high += 0.001; /* a step, not a division by zero */
+}
+
+static double size_of(const angles *a)
+{
+	return a->scaling->kind == HEC_ROTARY_YARN ? a->scaling->attention_factor : 1;
 }
 
 static double cosine_value(const void *user, int64_t t, int64_t i)
 {
-	return cos(angle(user, t, i));
+	return size_of(user) * cos((double)t * frequency(user, i));
 }
 
 static double sine_value(const void *user, int64_t t, int64_t i)
 {
-	return sin(angle(user, t, i));
+	return size_of(user) * sin((double)t * frequency(user, i));
+}
+
+static hec_status wrong_scaling(const char *name, double value)
+{
+	return fail(HEC_ERR_ARGUMENT, "rotary: scaling with %s %g", name, value);
+}
+
+hec_status rotary_check_scaling(const hec_rotary_scaling *s)
+{
+	if ((unsigned)s->kind > HEC_ROTARY_YARN)
+		return fail(HEC_ERR_ARGUMENT, "rotary: scaling %d is not known", (int)s->kind);
+	if (s->kind == HEC_ROTARY_PLAIN)
+		return HEC_OK;
+	if (!(s->factor > 0) || !isfinite(s->factor))
+		return wrong_scaling("factor", s->factor);
+	if (s->kind == HEC_ROTARY_LINEAR || s->kind == HEC_ROTARY_DYNAMIC)
+		return HEC_OK;
+	if (s->original < 1)
+		return wrong_scaling("original positions", (double)s->original);
+	if (s->kind == HEC_ROTARY_LLAMA3)
+		return s->low > 0 && s->high > s->low && isfinite(s->high)
+		               ? HEC_OK
+		               : wrong_scaling("a ramp that ends at", s->high);
+	if (!(s->slow > 0) || !(s->fast > s->slow) || !isfinite(s->fast))
+		return wrong_scaling("a ramp that begins at", s->fast);
+	if (!(s->attention_factor > 0) || !isfinite(s->attention_factor))
+		return wrong_scaling("attention factor", s->attention_factor);
+	return HEC_OK;
 }
 
 static hec_status check_tables(const hec_rotary *rotary)
@@ -42,11 +122,21 @@ static hec_status check_tables(const hec_rotary *rotary)
 
 hec_status hec_rotary_fill(hec_ctx *ctx, double base, hec_rotary *rotary)
 {
+	const hec_rotary_scaling plain = {.kind = HEC_ROTARY_PLAIN};
+	return hec_rotary_fill_scaled(ctx, base, &plain, rotary);
+}
+
+hec_status hec_rotary_fill_scaled(hec_ctx *ctx, double base, const hec_rotary_scaling *scaling,
+                                  hec_rotary *rotary)
+{
 	HEC_TRY(CHECK_GIVEN("rotary", ctx));
+	HEC_TRY(CHECK_GIVEN("rotary", scaling));
 	HEC_TRY(check_tables(rotary));
 	if (!(base > 0))
 		return fail(HEC_ERR_ARGUMENT, "rotary: base %g", base);
-	angles a = {base, rotary->cosine.shape[1]};
+	HEC_TRY(rotary_check_scaling(scaling));
+	angles a = {.base = base, .pairs = rotary->cosine.shape[1], .scaling = scaling};
+	set_ramp(&a);
 	HEC_TRY(table_fill(ctx, &rotary->cosine, cosine_value, &a));
 	return table_fill(ctx, &rotary->sine, sine_value, &a);
 }

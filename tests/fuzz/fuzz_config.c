@@ -14,11 +14,15 @@ static void write_again(const hec_model_config *c)
 	json_scope s;
 	hec_model_config back;
 	bool same;
-	if (family_for(c, &f) != HEC_OK || family_write(f, c, &root) != HEC_OK)
+	if (family_for(c, NULL, &f) != HEC_OK || family_write(f, c, &root) != HEC_OK)
 		stop("no family can say it");
 	if (json_scope_root("written", root, &s) != HEC_OK || family_read(f, &s, &back) != HEC_OK)
 		stop("what was written is not read");
-	back.output_bias = c->output_bias; /* Marian's tensors say it, not its config.json */
+	if (f->look) { /* tensors say it, not config.json */
+		back.output_bias = back.output_bias || c->output_bias;
+		back.pooler = back.pooler || c->pooler;
+		back.separate_output = back.separate_output || c->separate_output;
+	}
 	if (hec_model_config_resolve(&back) != HEC_OK || family_same(c, &back, &same) != HEC_OK)
 		stop("what was written does not resolve");
 	if (!same)

@@ -31,15 +31,24 @@ static hec_stack_config stack_variant(int n, double dropout, bool encoder)
 		.embedding_scale = n % 3 == 0 ? 2.5 : 0,
 		.dropout = dropout,
 		.window = !encoder && n == 6 ? 2 : 0,
+		.window_from = n == 6,
 		.position = {.kind = kinds[n % 5],
 	                     .max = 9,
 	                     .offset = n % 5 == 1 ? 2 : 0,
+	                     .skip_padding = encoder && n == 6,
 	                     .pairs = n % 2 ? HEC_ROTARY_INTERLEAVED : HEC_ROTARY_HALVES,
 	                     .sinusoid = n % 2 ? HEC_SINUSOID_HALVES : HEC_SINUSOID_INTERLEAVED,
 	                     .rotary_width = n == 7 ? 2 : 0,
 	                     .buckets = 4,
 	                     .max_distance = 6},
 	};
+	if (n == 7)
+		s.position.scaling = (hec_rotary_scaling){.kind = HEC_ROTARY_YARN,
+		                                          .factor = 3,
+		                                          .original = 5,
+		                                          .fast = 2,
+		                                          .slow = 0.01,
+		                                          .attention_factor = 1.3};
 	if (n >= 5) { /* heads that are no share of the width */
 		s.attention.kv_heads = n % 2 ? 1 : 2;
 		s.attention.d_k = 4;
@@ -59,12 +68,16 @@ hec_model_config model_variant(model_form form, int n, hec_head head, double dro
 		.separate_output = n % 3 == 2,
 		.output_bias = n % 2 == 0,
 		.head = head,
+		.output_scale = n % 4 == 1 ? 0.4 : 0,
+		.pooler = form == FORM_ENCODER && head == HEC_HEAD_NONE && n % 2,
 		.head_act = HEC_ACT_GELU,
+		.pool_act = n % 2 ? HEC_ACT_RELU : HEC_ACT_NONE,
 		.head_dropout = dropout,
 		.labels = head == HEC_HEAD_CLASSIFY || head == HEC_HEAD_TOKENS ? 3 : 0,
-		.pad_id = -1,
+		/* What also ends sentences is learned like any other. */
+		.pad_id = n == 6 ? 1 : -1,
 		.bos_id = -1,
-		.eos_id = -1,
+		.eos_id = n == 6 ? 1 : -1,
 		.start_id = -1,
 	};
 	if (form != FORM_DECODER)

@@ -1,10 +1,10 @@
 /* bert.c — BERT: an encoder alone, post-norm, learned positions and token types with a norm after
  * them, and a head for masked words, labels or answers. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/quote.h"
 #include "model/family.h"
+#include "model/labels.h"
 
 static const family_architecture architectures[] = {
 	{"BertForMaskedLM", HEC_HEAD_MASKED},
@@ -59,13 +59,16 @@ static const family_tensor tensors[] = {
 	NORM(OURS "norm2", THEIRS "output.LayerNorm"),
 	LINEAR_OF(HEC_HEAD_MASKED, "head.dense", "cls.predictions.transform.dense"),
 	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "bert.pooler.dense"),
+	LINEAR_OF(HEC_HEAD_NONE, "head.dense", "bert.pooler.dense"),
 	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.labels", "classifier"),
 	LINEAR_OF(HEC_HEAD_TOKENS, "head.labels", "classifier"),
 	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
 	NORM("head.norm", "cls.predictions.transform.LayerNorm"),
 	{"head.output.w", "cls.predictions.decoder.weight", 0},
-	{"head.output.b", "cls.predictions.bias", 0},
+	{"head.output.b", "cls.predictions.bias", TENSOR_TIED},
 	{"head.output.b", "cls.predictions.decoder.bias", TENSOR_INSTEAD},
+	{"head.output.b", "cls.predictions.decoder.bias", TENSOR_APART},
+	{"head.output.b", "cls.predictions.bias", TENSOR_INSTEAD},
 	{NULL, NULL, 0},
 };
 
@@ -86,9 +89,8 @@ static hec_status unsupported(const json_scope *s, const char *what)
 
 static hec_status read(const json_scope *s, hec_model_config *c)
 {
-	bool decoder = false, named;
+	bool decoder = false;
 	const char *positions = "absolute";
-	json_scope names;
 	HEC_TRY(json_want_bool(s, "is_decoder", &decoder));
 	HEC_TRY(json_want_string(s, "position_embedding_type", &positions));
 	if (decoder)
@@ -96,34 +98,21 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	if (strcmp(positions, "absolute") != 0)
 		return unsupported(s, "a 'position_embedding_type' other than \"absolute\"");
 	HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
-	if (c->head != HEC_HEAD_CLASSIFY && c->head != HEC_HEAD_TOKENS)
-		return HEC_OK;
-	c->labels = 2;
-	HEC_TRY(json_want_object(s, "id2label", &names, &named));
-	if (named)
-		c->labels = (int64_t)json_object_size(names.object);
-	return HEC_OK;
+	return labels_count(s, c);
 }
 
-static hec_status write_labels(const hec_model_config *c, json_t *config)
+/* Not every file of a BertModel holds its pooler. */
+static hec_status look(const safetensors *files, hec_model_config *c)
 {
-	HEC_TRY(json_put(config, "id2label", json_object()));
-	HEC_TRY(json_put(config, "label2id", json_object()));
-	for (int64_t i = 0; i < c->labels; i++) {
-		char id[24], name[32];
-		(void)snprintf(id, sizeof id, "%lld", (long long)i);
-		(void)snprintf(name, sizeof name, "LABEL_%lld", (long long)i);
-		HEC_TRY(json_put(json_object_get(config, "id2label"), id, json_string(name)));
-		HEC_TRY(json_put(json_object_get(config, "label2id"), name, json_integer(i)));
-	}
+	c->pooler =
+		c->head == HEC_HEAD_NONE && (safetensors_find(files, "pooler.dense.weight") ||
+	                                     safetensors_find(files, "bert.pooler.dense.weight"));
 	return HEC_OK;
 }
 
 static hec_status write(const hec_model_config *c, json_t *config)
 {
-	if (c->head == HEC_HEAD_CLASSIFY || c->head == HEC_HEAD_TOKENS)
-		HEC_TRY(write_labels(c, config));
-	return HEC_OK;
+	return labels_plain(c, config);
 }
 
 const family family_bert = {
@@ -134,5 +123,6 @@ const family family_bert = {
 	.tensors = tensors,
 	.begin = begin,
 	.read = read,
+	.look = look,
 	.write = write,
 };

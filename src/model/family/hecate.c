@@ -21,6 +21,10 @@ static const family_word sinusoids[] = {
 	{"interleaved", HEC_SINUSOID_INTERLEAVED}, {"halves", HEC_SINUSOID_HALVES}, {NULL, 0}};
 static const family_word pairs[] = {
 	{"halves", HEC_ROTARY_HALVES}, {"interleaved", HEC_ROTARY_INTERLEAVED}, {NULL, 0}};
+static const family_word stretches[] = {
+	{"none", HEC_ROTARY_PLAIN},      {"linear", HEC_ROTARY_LINEAR},
+	{"dynamic", HEC_ROTARY_DYNAMIC}, {"llama3", HEC_ROTARY_LLAMA3},
+	{"yarn", HEC_ROTARY_YARN},       {NULL, 0}};
 static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU},
                                    {"gelu", HEC_ACT_GELU}, {"gelu_tanh", HEC_ACT_GELU_TANH},
                                    {"silu", HEC_ACT_SILU}, {NULL, 0}};
@@ -54,13 +58,25 @@ static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU
 	{#s ".embedding_scale", KEY_REAL, FIELD(s.embedding_scale), 0, NULL}, \
 	{#s ".dropout", KEY_RATE, FIELD(s.dropout), 0, NULL}, \
 	{#s ".window", KEY_COUNT, FIELD(s.window), 0, NULL}, \
+	{#s ".window_from", KEY_COUNT, FIELD(s.window_from), 0, NULL}, \
 	{#s ".position.kind", KEY_WORD, FIELD(s.position.kind), HEC_POSITION_NONE, positions}, \
 	{#s ".position.max", KEY_COUNT, FIELD(s.position.max), 0, NULL}, \
 	{#s ".position.offset", KEY_COUNT, FIELD(s.position.offset), 0, NULL}, \
+	{#s ".position.skip_padding", KEY_FLAG, FIELD(s.position.skip_padding), 0, NULL}, \
 	{#s ".position.base", KEY_REAL, FIELD(s.position.base), 0, NULL}, \
 	{#s ".position.sinusoid", KEY_WORD, FIELD(s.position.sinusoid), 0, sinusoids}, \
 	{#s ".position.pairs", KEY_WORD, FIELD(s.position.pairs), 0, pairs}, \
 	{#s ".position.rotary_width", KEY_COUNT, FIELD(s.position.rotary_width), 0, NULL}, \
+	{#s ".position.scaling.kind", KEY_WORD, FIELD(s.position.scaling.kind), 0, stretches}, \
+	{#s ".position.scaling.factor", KEY_REAL, FIELD(s.position.scaling.factor), 0, NULL}, \
+	{#s ".position.scaling.original", KEY_COUNT, FIELD(s.position.scaling.original), 0, NULL}, \
+	{#s ".position.scaling.low", KEY_REAL, FIELD(s.position.scaling.low), 0, NULL}, \
+	{#s ".position.scaling.high", KEY_REAL, FIELD(s.position.scaling.high), 0, NULL}, \
+	{#s ".position.scaling.fast", KEY_REAL, FIELD(s.position.scaling.fast), 0, NULL}, \
+	{#s ".position.scaling.slow", KEY_REAL, FIELD(s.position.scaling.slow), 0, NULL}, \
+	{#s ".position.scaling.exact", KEY_FLAG, FIELD(s.position.scaling.exact), 0, NULL}, \
+	{#s ".position.scaling.attention_factor", KEY_REAL, \
+	 FIELD(s.position.scaling.attention_factor), 0, NULL}, \
 	{#s ".position.buckets", KEY_COUNT, FIELD(s.position.buckets), 0, NULL}, \
 	{#s ".position.max_distance", KEY_COUNT, FIELD(s.position.max_distance), 0, NULL}
 /* clang-format on */
@@ -74,7 +90,10 @@ static const family_key keys[] = {
 	{"separate_embeddings", KEY_FLAG, FIELD(separate_embeddings), 0, NULL},
 	{"separate_output", KEY_FLAG, FIELD(separate_output), 0, NULL},
 	{"output_bias", KEY_FLAG, FIELD(output_bias), 0, NULL},
+	{"output_scale", KEY_REAL, FIELD(output_scale), 0, NULL},
+	{"pooler", KEY_FLAG, FIELD(pooler), 0, NULL},
 	{"head_act", KEY_WORD, FIELD(head_act), HEC_ACT_NONE, acts},
+	{"pool_act", KEY_WORD, FIELD(pool_act), HEC_ACT_NONE, acts},
 	{"head_dropout", KEY_RATE, FIELD(head_dropout), 0, NULL},
 	{"labels", KEY_COUNT, FIELD(labels), 0, NULL},
 	{"init_std", KEY_REAL, FIELD(init_std), 0, NULL},
@@ -90,26 +109,11 @@ static void begin(hec_model_config *c)
 	(void)c;
 }
 
-static hec_status generation(const hec_model_config *c, json_t *g)
-{
-	const struct {
-		const char *key;
-		int32_t id;
-	} ids[] = {{"decoder_start_token_id", c->start_id},
-	           {"pad_token_id", c->pad_id},
-	           {"bos_token_id", c->bos_id},
-	           {"eos_token_id", c->eos_id}};
-	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-		if (ids[i].id >= 0)
-			HEC_TRY(json_put(g, ids[i].key, json_integer(ids[i].id)));
-	return HEC_OK;
-}
-
 const family family_hecate = {
 	.model_type = "hecate",
 	.architectures = architectures,
 	.prefix = "",
 	.keys = keys,
 	.begin = begin,
-	.generation = generation,
+	.generation = family_generation,
 };

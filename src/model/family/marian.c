@@ -4,7 +4,6 @@
  * files hold them, where they are passed over). `<pad>` is the last id and what decoding starts from;
  * CTranslate2 counts on both. */
 #include <math.h>
-#include <string.h>
 
 #include "base/quote.h"
 #include "model/family.h"
@@ -120,23 +119,6 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return HEC_OK;
 }
 
-/* A bias of the output that is all zeros is none. */
-static hec_status look(const safetensors *files, hec_model_config *c)
-{
-	const safetensors_entry *e = safetensors_find(files, "final_logits_bias");
-	c->output_bias = false;
-	if (c->head != HEC_HEAD_LM || !e)
-		return HEC_OK;
-	unsigned char piece[4096], zero[sizeof piece] = {0};
-	uint64_t size = e->count ? e->bytes / e->count : 1, step = sizeof piece / 8;
-	for (uint64_t i = 0; i < e->count && !c->output_bias; i += step) {
-		uint64_t n = e->count - i < step ? e->count - i : step;
-		HEC_TRY(safetensors_read(files, e, i, n, piece));
-		c->output_bias = memcmp(piece, zero, (size_t)(n * size)) != 0;
-	}
-	return HEC_OK;
-}
-
 static hec_status write(const hec_model_config *c, json_t *config)
 {
 	bool scaled = c->encoder.embedding_scale == sqrt((double)c->width);
@@ -175,7 +157,7 @@ const family family_marian = {
 	.tensors = tensors,
 	.begin = begin,
 	.read = read,
-	.look = look,
+	.look = family_look_bias,
 	.write = write,
 	.generation = generation,
 };

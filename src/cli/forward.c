@@ -1,0 +1,326 @@
+/* forward.c — `hecate forward`: one pass of a model over ids, every number of it into a file. */
+#include "command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/model.h>
+#include <hecate/tensor_file.h>
+
+#include "model_path.h"
+#include "reserve.h"
+
+#define TENSORS_FIXED 8  /* beside the attentions of each layer */
+#define NAME_MOST 40     /* bytes */
+#define IDS_MOST 1048576 /* of one sequence */
+
+typedef struct numbers {
+	int32_t *items;
+	int64_t count;
+} numbers;
+
+typedef struct forward {
+	const command *self;
+	const char *dir, *ids, *types, *mask, *decoder, *dtype, *out;
+	numbers id, type, decoder_id, visible;
+	int8_t *seen; /* the mask */
+	hec_ctx *ctx;
+	hec_model *model;
+	const hec_model_config *config;
+	hec_arena *arena;
+	hec_named_tensor *list;
+	char (*names)[NAME_MOST];
+	size_t count;
+} forward;
+
+/* ---- the command line ---- */
+
+/* "1,2,3" into numbers; EXIT_DONE, or what to end with. */
+static int take_numbers(forward *f, const char *option, const char *text, int64_t high, numbers *n)
+{
+	if (!text)
+		return EXIT_DONE;
+	int64_t room = 1;
+	for (const char *at = text; *at; at++)
+		room += *at == ',';
+	if (room > IDS_MOST)
+		return command_usage(f->self, "%s: %" PRId64 " numbers, at most %d", option, room,
+		                     IDS_MOST);
+	n->items = malloc((size_t)room * sizeof *n->items);
+	if (!n->items)
+		return command_failed(f->self, "out of memory");
+	for (const char *at = text;; at++) {
+		char *end;
+		errno = 0;
+		long long value = strtoll(at, &end, 10);
+		/* strtoll passes over spaces and signs. */
+		if (*at < '0' || *at > '9' || errno || value > high || (*end && *end != ','))
+			return command_usage(f->self,
+			                     "%s wants numbers from 0 to %" PRId64
+			                     " with commas between, not '%.20s'",
+			                     option, high, at);
+		n->items[n->count++] = (int32_t)value;
+		at = end;
+		if (!*at)
+			return EXIT_DONE;
+	}
+}
+
+static int take_texts(forward *f)
+{
+	int code = take_numbers(f, "--ids", f->ids, INT32_MAX, &f->id);
+	if (code == EXIT_DONE)
+		code = take_numbers(f, "--type-ids", f->types, INT32_MAX, &f->type);
+	if (code == EXIT_DONE)
+		code = take_numbers(f, "--mask", f->mask, 1, &f->visible);
+	if (code == EXIT_DONE)
+		code = take_numbers(f, "--decoder-ids", f->decoder, INT32_MAX, &f->decoder_id);
+	if (code != EXIT_DONE)
+		return code;
+	const struct {
+		const char *option;
+		const numbers *n;
+	} same[] = {{"--type-ids", &f->type}, {"--mask", &f->visible}};
+	for (int i = 0; i < 2; i++)
+		if (same[i].n->items && same[i].n->count != f->id.count)
+			return command_usage(f->self, "%s has %" PRId64 " numbers, --ids %" PRId64,
+			                     same[i].option, same[i].n->count, f->id.count);
+	f->seen = malloc((size_t)f->id.count);
+	if (!f->seen)
+		return command_failed(f->self, "out of memory");
+	for (int64_t i = 0; i < f->visible.count; i++)
+		f->seen[i] = (int8_t)f->visible.items[i];
+	return EXIT_DONE;
+}
+
+/* ---- what there is to say ---- */
+
+static int failed(const forward *f)
+{
+	return command_failed(f->self, "%s", hec_error_message());
+}
+
+/* A tensor of the arena under a name, which the file will have. */
+static bool add(forward *f, const char *name, int64_t number, int rank, const int64_t *shape,
+                hec_tensor *tensor)
+{
+	char *kept = f->names[f->count];
+	snprintf(kept, NAME_MOST, number < 0 ? "%s" : "%s.%" PRId64, name, number);
+	if (hec_arena_tensor(f->arena, HEC_F32, rank, shape, tensor) != HEC_OK)
+		return false;
+	f->list[f->count++] = (hec_named_tensor){kept, *tensor};
+	return true;
+}
+
+/* The weights of all layers in one tensor, named layer by layer. */
+static bool add_weights(forward *f, const char *name, const hec_stack_config *s, int64_t T,
+                        int64_t S, hec_tensor *all)
+{
+	const int64_t shape[4] = {s->layers, s->attention.heads, T, S};
+	if (hec_arena_tensor(f->arena, HEC_F32, 4, shape, all) != HEC_OK)
+		return false;
+	for (int64_t i = 0; i < s->layers; i++) {
+		hec_named_tensor *to = &f->list[f->count];
+		if (hec_tensor_slice(all, 0, i, 1, &to->tensor) != HEC_OK)
+			return false;
+		snprintf(f->names[f->count], NAME_MOST, "%s.%" PRId64, name, i);
+		to->name = f->names[f->count++];
+	}
+	return true;
+}
+
+static bool add_logits(forward *f, int64_t T, hec_tensor *logits)
+{
+	const hec_model_config *c = f->config;
+	switch (c->head) {
+	case HEC_HEAD_NONE:
+		return true;
+	case HEC_HEAD_LM:
+	case HEC_HEAD_MASKED:
+		return add(f, "logits", -1, 3, (int64_t[]){1, T, c->vocab}, logits);
+	case HEC_HEAD_CLASSIFY:
+		return add(f, "logits", -1, 2, (int64_t[]){1, c->labels}, logits);
+	case HEC_HEAD_TOKENS:
+		return add(f, "logits", -1, 3, (int64_t[]){1, T, c->labels}, logits);
+	case HEC_HEAD_ANSWER: /* taken apart afterwards */
+		return hec_arena_tensor(f->arena, HEC_F32, 3, (int64_t[]){1, T, 2}, logits) ==
+		       HEC_OK;
+	}
+	return false;
+}
+
+static bool plan(forward *f, hec_model_output *o)
+{
+	const hec_model_config *c = f->config;
+	const bool encoder = c->encoder.layers > 0, decoder = c->decoder.layers > 0,
+		   both = encoder && decoder;
+	const int64_t S = f->id.count, T = both ? f->decoder_id.count : S, C = c->width;
+	bool done = add(f, "last_hidden_state", -1, 3, (int64_t[]){1, T, C}, &o->hidden) &&
+	            add_logits(f, T, &o->logits);
+	if (c->pooler)
+		done = done && add(f, "pooler_output", -1, 2, (int64_t[]){1, C}, &o->pooled);
+	if (both)
+		done = done &&
+		       add(f, "encoder_last_hidden_state", -1, 3, (int64_t[]){1, S, C}, &o->memory);
+	if (encoder)
+		done = done && add_weights(f, "attentions", &c->encoder, S, S, &o->encoder_weights);
+	if (decoder)
+		done = done && add_weights(f, both ? "decoder_attentions" : "attentions",
+		                           &c->decoder, T, T, &o->decoder_weights);
+	if (both)
+		done = done &&
+		       add_weights(f, "cross_attentions", &c->decoder, T, S, &o->cross_weights);
+	return done;
+}
+
+/* [1, T, 2] becomes two of [1, T]. */
+static bool split_answer(forward *f, const hec_tensor *logits)
+{
+	static const char *const names[] = {"start_logits", "end_logits"};
+	const int64_t T = logits->shape[1];
+	for (int i = 0; i < 2; i++) {
+		hec_tensor one;
+		if (!add(f, names[i], -1, 2, (int64_t[]){1, T}, &one))
+			return false;
+		for (int64_t t = 0; t < T; t++)
+			((float *)one.data)[t] = ((const float *)logits->data)[2 * t + i];
+	}
+	return true;
+}
+
+/* ---- running ---- */
+
+static int check_inputs(const forward *f)
+{
+	const hec_model_config *c = f->config;
+	const bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
+	if (both && !f->decoder)
+		return command_usage(f->self,
+		                     "this model has a decoder behind its encoder: give "
+		                     "--decoder-ids, which may be its first id alone (%d)",
+		                     (int)c->start_id);
+	if (!both && f->decoder)
+		return command_usage(f->self, "--decoder-ids: this model has %s alone: give --ids",
+		                     c->encoder.layers > 0 ? "an encoder" : "a decoder");
+	if (f->types && c->types == 0)
+		return command_usage(f->self, "--type-ids: this model has no token types");
+	return EXIT_DONE;
+}
+
+static hec_tensor row(const numbers *n)
+{
+	return hec_tensor_2d(n->items, HEC_I32, 1, n->count);
+}
+
+static int compute(forward *f)
+{
+	hec_model_input in = {.size = sizeof in};
+	hec_model_output out = {.size = sizeof out};
+	const hec_tensor ids = row(&f->id);
+	if (f->config->encoder.layers > 0)
+		in.ids = ids;
+	else
+		in.decoder_ids = ids;
+	if (f->decoder)
+		in.decoder_ids = row(&f->decoder_id);
+	if (f->types)
+		in.types = row(&f->type);
+	if (f->mask)
+		in.mask = hec_tensor_2d(f->seen, HEC_I8, 1, f->id.count);
+	if (!plan(f, &out) ||
+	    hec_model_fwd(f->ctx, f->arena, f->model, &in, NULL, &out, NULL) != HEC_OK)
+		return failed(f);
+	if (f->config->head == HEC_HEAD_ANSWER && !split_answer(f, &out.logits))
+		return failed(f);
+	if (hec_tensor_file_write(f->out, f->list, f->count) != HEC_OK)
+		return failed(f);
+	return EXIT_DONE;
+}
+
+static int load_and_compute(forward *f)
+{
+	if (hec_ctx_create(NULL, &f->ctx) != HEC_OK ||
+	    hec_model_load(f->ctx, f->dir, &f->model) != HEC_OK)
+		return failed(f);
+	f->config = hec_model_config_of(f->model);
+	int code = check_inputs(f);
+	if (code != EXIT_DONE)
+		return code;
+	size_t room =
+		TENSORS_FIXED + (size_t)(f->config->encoder.layers + 2 * f->config->decoder.layers);
+	f->list = calloc(room, sizeof *f->list);
+	f->names = calloc(room, sizeof *f->names);
+	if (!f->list || !f->names)
+		return command_failed(f->self, "out of memory");
+	if (reserve_arena(&f->arena) != HEC_OK)
+		return failed(f);
+	return compute(f);
+}
+
+static void end(forward *f)
+{
+	hec_arena_destroy(f->arena);
+	hec_model_destroy(f->model);
+	hec_ctx_destroy(f->ctx);
+	free(f->list);
+	free(f->names);
+	free(f->id.items);
+	free(f->type.items);
+	free(f->decoder_id.items);
+	free(f->visible.items);
+	free(f->seen);
+}
+
+static int run(const command *self, int argc, char **argv)
+{
+	forward f = {.self = self, .dtype = "f32"};
+	char path[MODEL_PATH_MOST];
+	const option table[] = {
+		{OPTION_TEXT, "-m", "DIR", "the model's folder", &f.dir, 0, 0},
+		{OPTION_TEXT, "--ids", "I,I,…", "the tokens", &f.ids, 0, 0},
+		{OPTION_TEXT, "--type-ids", "I,I,…", "their types (default: 0)", &f.types, 0, 0},
+		{OPTION_TEXT, "--mask", "1,0,…", "0: no token looks at this one (default: 1)",
+	         &f.mask, 0, 0},
+		{OPTION_TEXT, "--decoder-ids", "I,I,…", "what a decoder behind an encoder reads",
+	         &f.decoder, 0, 0},
+		{OPTION_TEXT, "--dtype", "TYPE", "what it computes in: f32", &f.dtype, 0, 0},
+		{OPTION_TEXT, "--out", "FILE", "the safetensors file to write", &f.out, 0, 0},
+		{0},
+	};
+	int operands = 0, code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	if (operands > 0)
+		return command_usage(self, "'%.40s' is no option", argv[0]);
+	if (!f.ids || !f.out)
+		return command_usage(self, "give %s", f.ids ? "--out FILE" : "--ids I,I,…");
+	if (strcmp(f.dtype, "f32") != 0)
+		return command_usage(self, "--dtype %.20s: it computes in f32", f.dtype);
+	if (!model_path(f.dir, path))
+		return command_usage(self, "give -m DIR");
+	f.dir = path;
+	code = take_texts(&f);
+	if (code == EXIT_DONE)
+		code = load_and_compute(&f);
+	end(&f);
+	return code;
+}
+
+const command command_forward = {
+	"forward",
+	"One pass of a model over ids, with all its numbers in a file",
+	"forward -m DIR --ids I,I,… [--type-ids I,I,…] [--mask 1,0,…] [--decoder-ids I,I,…] --out "
+	"FILE",
+	"The file is in the safetensors format. Its tensors are named and shaped as in "
+        "Transformers, "
+	"with\n"
+	"a batch of one: last_hidden_state; logits, or start_logits and end_logits; "
+        "pooler_output;\n"
+	"encoder_last_hidden_state; attentions.N of layer N (of the encoder, or of a decoder that "
+        "is\n"
+	"alone), decoder_attentions.N, cross_attentions.N. What the model has not is not there.\n\n"
+	"Example: hecate forward -m models/bert --ids 101,7592,2088,102 --out bert.safetensors\n",
+	run,
+};

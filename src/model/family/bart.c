@@ -1,0 +1,167 @@
+/* bart.c — BART and mBART: an encoder and a decoder with one table of words, learned positions from row 2
+ * on, and a norm after the embeddings. BART's layers have their norm behind, mBART's before, with one
+ * more at the end of each stack. */
+#include <math.h>
+
+#include "model/family.h"
+
+static const family_architecture bart[] = {
+	{"BartForConditionalGeneration", HEC_HEAD_LM},
+	{"BartModel", HEC_HEAD_NONE},
+	{NULL, HEC_HEAD_NONE},
+};
+
+static const family_architecture mbart[] = {
+	{"MBartForConditionalGeneration", HEC_HEAD_LM},
+	{"MBartModel", HEC_HEAD_NONE},
+	{NULL, HEC_HEAD_NONE},
+};
+
+/* clang-format off */
+#define KEYS(start) \
+	{"vocab_size", KEY_SIZE, FIELD(vocab), 50265, NULL}, \
+	{"d_model", KEY_SIZE, FIELD(width), 1024, NULL}, \
+	{"encoder_layers", KEY_SIZE, FIELD(encoder.layers), 12, NULL}, \
+	{"encoder_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), 16, NULL}, \
+	{"encoder_ffn_dim", KEY_SIZE, FIELD(encoder.feed_forward.hidden), 4096, NULL}, \
+	{"decoder_layers", KEY_SIZE, FIELD(decoder.layers), 12, NULL}, \
+	{"decoder_attention_heads", KEY_SIZE, FIELD(decoder.attention.heads), 16, NULL}, \
+	{"decoder_ffn_dim", KEY_SIZE, FIELD(decoder.feed_forward.hidden), 4096, NULL}, \
+	{"activation_function", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU, \
+	 family_activations}, \
+	{"activation_function", KEY_WORD, FIELD(decoder.feed_forward.act), HEC_ACT_GELU, \
+	 family_activations}, \
+	{"max_position_embeddings", KEY_SIZE, FIELD(encoder.position.max), 1024, NULL}, \
+	{"max_position_embeddings", KEY_SIZE, FIELD(decoder.position.max), 1024, NULL}, \
+	{"dropout", KEY_RATE, FIELD(encoder.dropout), 0.1, NULL}, \
+	{"dropout", KEY_RATE, FIELD(encoder.attention.dropout_out), 0.1, NULL}, \
+	{"dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), 0.1, NULL}, \
+	{"dropout", KEY_RATE, FIELD(decoder.dropout), 0.1, NULL}, \
+	{"dropout", KEY_RATE, FIELD(decoder.attention.dropout_out), 0.1, NULL}, \
+	{"dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_out), 0.1, NULL}, \
+	{"attention_dropout", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0, NULL}, \
+	{"attention_dropout", KEY_RATE, FIELD(decoder.attention.dropout_weights), 0, NULL}, \
+	{"activation_dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_hidden), 0, NULL}, \
+	{"activation_dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_hidden), 0, NULL}, \
+	{"init_std", KEY_REAL, FIELD(init_std), 0.02, NULL}, \
+	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL}, \
+	{"pad_token_id", KEY_ID, FIELD(pad_id), 1, NULL}, \
+	{"bos_token_id", KEY_ID, FIELD(bos_id), 0, NULL}, \
+	{"eos_token_id", KEY_ID, FIELD(eos_id), 2, NULL}, \
+	{"decoder_start_token_id", KEY_ID, FIELD(start_id), start, NULL}
+/* clang-format on */
+
+static const family_key bart_keys[] = {KEYS(2), {NULL, KEY_SIZE, 0, 0, NULL}};
+static const family_key mbart_keys[] = {KEYS(-1), {NULL, KEY_SIZE, 0, 0, NULL}};
+
+#define ENCODER "encoder.layers.*."
+#define DECODER "decoder.layers.*."
+
+static const family_tensor tensors[] = {
+	{"embedding", "model.shared.weight", 0},
+	{"embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD},
+	{"embedding", "model.decoder.embed_tokens.weight", TENSOR_INSTEAD},
+	{"embedding", "lm_head.weight", TENSOR_INSTEAD},
+	{"encoder.positions", "model.encoder.embed_positions.weight", 0},
+	{"decoder.positions", "model.decoder.embed_positions.weight", 0},
+	NORM("encoder.embedding_norm", "model.encoder.layernorm_embedding"),
+	NORM("decoder.embedding_norm", "model.decoder.layernorm_embedding"),
+	LINEAR(ENCODER "attention.q", "model." ENCODER "self_attn.q_proj"),
+	LINEAR(ENCODER "attention.k", "model." ENCODER "self_attn.k_proj"),
+	LINEAR(ENCODER "attention.v", "model." ENCODER "self_attn.v_proj"),
+	LINEAR(ENCODER "attention.out", "model." ENCODER "self_attn.out_proj"),
+	NORM(ENCODER "norm1", "model." ENCODER "self_attn_layer_norm"),
+	LINEAR(ENCODER "feed_forward.up", "model." ENCODER "fc1"),
+	LINEAR(ENCODER "feed_forward.down", "model." ENCODER "fc2"),
+	NORM(ENCODER "norm2", "model." ENCODER "final_layer_norm"),
+	LINEAR(DECODER "self.q", "model." DECODER "self_attn.q_proj"),
+	LINEAR(DECODER "self.k", "model." DECODER "self_attn.k_proj"),
+	LINEAR(DECODER "self.v", "model." DECODER "self_attn.v_proj"),
+	LINEAR(DECODER "self.out", "model." DECODER "self_attn.out_proj"),
+	NORM(DECODER "norm1", "model." DECODER "self_attn_layer_norm"),
+	LINEAR(DECODER "cross.q", "model." DECODER "encoder_attn.q_proj"),
+	LINEAR(DECODER "cross.k", "model." DECODER "encoder_attn.k_proj"),
+	LINEAR(DECODER "cross.v", "model." DECODER "encoder_attn.v_proj"),
+	LINEAR(DECODER "cross.out", "model." DECODER "encoder_attn.out_proj"),
+	NORM(DECODER "norm2", "model." DECODER "encoder_attn_layer_norm"),
+	LINEAR(DECODER "feed_forward.up", "model." DECODER "fc1"),
+	LINEAR(DECODER "feed_forward.down", "model." DECODER "fc2"),
+	NORM(DECODER "norm3", "model." DECODER "final_layer_norm"),
+	NORM("encoder.final_norm", "model.encoder.layer_norm"), /* mBART's */
+	NORM("decoder.final_norm", "model.decoder.layer_norm"),
+	{"head.output.w", "lm_head.weight", 0},
+	{"head.output.b", "final_logits_bias", TENSOR_ROW | TENSOR_ZERO},
+	{NULL, NULL, 0},
+};
+
+static void begin_stack(hec_stack_config *s, bool norm_first)
+{
+	s->norm = HEC_NORM_LAYER;
+	s->norm_eps = 1e-5;
+	s->embedding_norm = true;
+	s->norm_first = s->final_norm = norm_first;
+	s->position.kind = HEC_POSITION_LEARNED;
+	s->position.offset = 2;
+}
+
+static void begin_bart(hec_model_config *c)
+{
+	begin_stack(&c->encoder, false);
+	begin_stack(&c->decoder, false);
+}
+
+static void begin_mbart(hec_model_config *c)
+{
+	begin_stack(&c->encoder, true);
+	begin_stack(&c->decoder, true);
+}
+
+static hec_status read(const json_scope *s, hec_model_config *c)
+{
+	bool scaled = false;
+	HEC_TRY(json_want_bool(s, "scale_embedding", &scaled));
+	c->encoder.embedding_scale = c->decoder.embedding_scale =
+		scaled ? sqrt((double)c->width) : 1;
+	return HEC_OK;
+}
+
+static hec_status write(const hec_model_config *c, json_t *config)
+{
+	bool scaled = c->encoder.embedding_scale == sqrt((double)c->width) && c->width > 1;
+	HEC_TRY(json_put(config, "scale_embedding", json_boolean(scaled)));
+	HEC_TRY(json_put(config, "is_encoder_decoder", json_true()));
+	return json_put(config, "use_cache", json_true());
+}
+
+static hec_status generation(const hec_model_config *c, json_t *g)
+{
+	HEC_TRY(family_generation(c, g));
+	return c->eos_id >= 0 ? json_put(g, "forced_eos_token_id", json_integer(c->eos_id))
+	                      : HEC_OK;
+}
+
+const family family_bart = {
+	.model_type = "bart",
+	.architectures = bart,
+	.prefix = "model.",
+	.keys = bart_keys,
+	.tensors = tensors,
+	.begin = begin_bart,
+	.read = read,
+	.look = family_look_bias,
+	.write = write,
+	.generation = generation,
+};
+
+const family family_mbart = {
+	.model_type = "mbart",
+	.architectures = mbart,
+	.prefix = "model.",
+	.keys = mbart_keys,
+	.tensors = tensors,
+	.begin = begin_mbart,
+	.read = read,
+	.look = family_look_bias,
+	.write = write,
+	.generation = generation,
+};

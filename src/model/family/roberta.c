@@ -1,0 +1,140 @@
+/* roberta.c — RoBERTa and XLM-RoBERTa: BERT whose positions begin behind the padding's own row and do not
+ * count it, with heads of other names. The two differ in nothing but what they are called. */
+#include "base/quote.h"
+#include "model/family.h"
+#include "model/labels.h"
+
+#define ARCHITECTURES(name)                                                                        \
+	{                                                                                          \
+		{name "ForMaskedLM", HEC_HEAD_MASKED},                                             \
+			{name "ForSequenceClassification", HEC_HEAD_CLASSIFY},                     \
+			{name "ForTokenClassification", HEC_HEAD_TOKENS},                          \
+			{name "ForQuestionAnswering", HEC_HEAD_ANSWER},                            \
+			{name "Model", HEC_HEAD_NONE}, {NULL, HEC_HEAD_NONE},                      \
+	}
+
+static const family_architecture roberta[] = ARCHITECTURES("Roberta");
+static const family_architecture xlm_roberta[] = ARCHITECTURES("XLMRoberta");
+
+static const family_key keys[] = {
+	{"vocab_size", KEY_SIZE, FIELD(vocab), 50265, NULL},
+	{"hidden_size", KEY_SIZE, FIELD(width), 768, NULL},
+	{"num_hidden_layers", KEY_SIZE, FIELD(encoder.layers), 12, NULL},
+	{"num_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), 12, NULL},
+	{"intermediate_size", KEY_SIZE, FIELD(encoder.feed_forward.hidden), 3072, NULL},
+	{"hidden_act", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU, family_activations},
+	{"max_position_embeddings", KEY_SIZE, FIELD(encoder.position.max), 512, NULL},
+	{"type_vocab_size", KEY_SIZE, FIELD(types), 2, NULL},
+	{"layer_norm_eps", KEY_REAL, FIELD(encoder.norm_eps), 1e-12, NULL},
+	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.dropout), 0.1, NULL},
+	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_out), 0.1, NULL},
+	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), 0.1, NULL},
+	{"hidden_dropout_prob", KEY_RATE, FIELD(head_dropout), 0.1, NULL},
+	{"attention_probs_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0.1,
+         NULL},
+	{"initializer_range", KEY_REAL, FIELD(init_std), 0.02, NULL},
+	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL},
+	{"pad_token_id", KEY_ID, FIELD(pad_id), 1, NULL},
+	{"bos_token_id", KEY_ID, FIELD(bos_id), 0, NULL},
+	{"eos_token_id", KEY_ID, FIELD(eos_id), 2, NULL},
+	{NULL, KEY_SIZE, 0, 0, NULL},
+};
+
+#define OURS "encoder.layers.*."
+#define THEIRS "roberta.encoder.layer.*."
+
+static const family_tensor tensors[] = {
+	{"embedding", "roberta.embeddings.word_embeddings.weight", 0},
+	{"encoder.types", "roberta.embeddings.token_type_embeddings.weight", 0},
+	{"encoder.positions", "roberta.embeddings.position_embeddings.weight", 0},
+	NORM("encoder.embedding_norm", "roberta.embeddings.LayerNorm"),
+	LINEAR(OURS "attention.q", THEIRS "attention.self.query"),
+	LINEAR(OURS "attention.k", THEIRS "attention.self.key"),
+	LINEAR(OURS "attention.v", THEIRS "attention.self.value"),
+	LINEAR(OURS "attention.out", THEIRS "attention.output.dense"),
+	NORM(OURS "norm1", THEIRS "attention.output.LayerNorm"),
+	LINEAR(OURS "feed_forward.up", THEIRS "intermediate.dense"),
+	LINEAR(OURS "feed_forward.down", THEIRS "output.dense"),
+	NORM(OURS "norm2", THEIRS "output.LayerNorm"),
+	LINEAR_OF(HEC_HEAD_MASKED, "head.dense", "lm_head.dense"),
+	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "classifier.dense"),
+	LINEAR_OF(HEC_HEAD_NONE, "head.dense", "roberta.pooler.dense"),
+	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.labels", "classifier.out_proj"),
+	LINEAR_OF(HEC_HEAD_TOKENS, "head.labels", "classifier"),
+	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
+	NORM("head.norm", "lm_head.layer_norm"),
+	{"head.output.w", "lm_head.decoder.weight", 0},
+	{"head.output.b", "lm_head.bias", TENSOR_TIED},
+	{"head.output.b", "lm_head.decoder.bias", TENSOR_INSTEAD},
+	{"head.output.b", "lm_head.decoder.bias", TENSOR_APART},
+	{"head.output.b", "lm_head.bias", TENSOR_INSTEAD},
+	{NULL, NULL, 0},
+};
+
+static void begin(hec_model_config *c)
+{
+	hec_stack_config *s = &c->encoder;
+	s->norm = HEC_NORM_LAYER;
+	s->embedding_norm = true;
+	s->position.kind = HEC_POSITION_LEARNED;
+	s->position.skip_padding = true;
+	c->output_bias = c->head == HEC_HEAD_MASKED;
+	c->head_act = HEC_ACT_GELU; /* whatever the layers have */
+}
+
+static hec_status read(const json_scope *s, hec_model_config *c)
+{
+	hec_position_config *p = &c->encoder.position;
+	bool decoder = false;
+	char file[QUOTE_TEXT];
+	HEC_TRY(json_want_bool(s, "is_decoder", &decoder));
+	if (decoder)
+		return fail(HEC_ERR_UNSUPPORTED, "%s: 'is_decoder': true is not supported",
+		            quote(s->file, file));
+	p->offset = (int64_t)c->pad_id + 1;
+	if (c->pad_id < 0 || p->max <= p->offset)
+		return fail(
+			HEC_ERR_FORMAT,
+			"%s: 'max_position_embeddings' is %lld and 'pad_token_id' %d: positions "
+			"begin behind the padding's",
+			quote(s->file, file), (long long)p->max, (int)c->pad_id);
+	p->max -= p->offset;
+	HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
+	return labels_count(s, c);
+}
+
+static hec_status look(const safetensors *files, hec_model_config *c)
+{
+	return family_look_pooler(files, "roberta.", c);
+}
+
+static hec_status write(const hec_model_config *c, json_t *config)
+{
+	const hec_position_config *p = &c->encoder.position;
+	HEC_TRY(json_put(config, "max_position_embeddings", json_integer(p->max + p->offset)));
+	return labels_plain(c, config);
+}
+
+const family family_roberta = {
+	.model_type = "roberta",
+	.architectures = roberta,
+	.prefix = "roberta.",
+	.keys = keys,
+	.tensors = tensors,
+	.begin = begin,
+	.read = read,
+	.look = look,
+	.write = write,
+};
+
+const family family_xlm_roberta = {
+	.model_type = "xlm-roberta",
+	.architectures = xlm_roberta,
+	.prefix = "roberta.",
+	.keys = keys,
+	.tensors = tensors,
+	.begin = begin,
+	.read = read,
+	.look = look,
+	.write = write,
+};

@@ -1,0 +1,58 @@
+/* family_files.c — what several families have in common: what their files say of a configuration that
+ * config.json does not, and keys that they write alike. */
+#include <string.h>
+
+#include "model/family.h"
+
+bool family_file_has(const safetensors *files, const char *prefix, const char *name)
+{
+	char whole[WEIGHT_NAME];
+	snprintf(whole, sizeof whole, "%s%s", prefix, name);
+	return safetensors_find(files, name) || safetensors_find(files, whole);
+}
+
+/* A bias of the output that is all zeros is none. */
+hec_status family_look_bias(const safetensors *files, hec_model_config *c)
+{
+	const safetensors_entry *e = safetensors_find(files, "final_logits_bias");
+	c->output_bias = false;
+	if (c->head != HEC_HEAD_LM || !e)
+		return HEC_OK;
+	unsigned char piece[4096], zero[sizeof piece] = {0};
+	uint64_t size = e->count ? e->bytes / e->count : 1, step = sizeof piece / 8;
+	for (uint64_t i = 0; i < e->count && !c->output_bias; i += step) {
+		uint64_t n = e->count - i < step ? e->count - i : step;
+		HEC_TRY(safetensors_read(files, e, i, n, piece));
+		c->output_bias = memcmp(piece, zero, (size_t)(n * size)) != 0;
+	}
+	return HEC_OK;
+}
+
+hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_model_config *c)
+{
+	c->pooler =
+		c->head == HEC_HEAD_NONE && family_file_has(files, prefix, "pooler.dense.weight");
+	return HEC_OK;
+}
+
+hec_status family_generation(const hec_model_config *c, json_t *g)
+{
+	const struct {
+		const char *key;
+		int32_t id;
+	} ids[] = {{"decoder_start_token_id", c->start_id},
+	           {"pad_token_id", c->pad_id},
+	           {"bos_token_id", c->bos_id},
+	           {"eos_token_id", c->eos_id}};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		if (ids[i].id >= 0)
+			HEC_TRY(json_put(g, ids[i].key, json_integer(ids[i].id)));
+	return HEC_OK;
+}
+
+const char *family_architecture_of(const json_scope *s)
+{
+	const char *name =
+		json_string_value(json_array_get(json_object_get(s->object, "architectures"), 0));
+	return name ? name : "";
+}

@@ -1,0 +1,198 @@
+/* test_forward_program.c — `hecate forward` as a user runs it: what it writes is what Transformers gives
+ * for the same ids and mask, to the last attention weight. */
+#include "support/models.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <string.h>
+
+#include "explain_run.h"
+#include "format/safetensors.h"
+
+#define CLOSE 1e-5 /* of the largest */
+#define MODELS TESTS_DIR "/golden/models"
+
+static hec_tensor stored(kit *k, const safetensors *s, const char *name)
+{
+	const safetensors_entry *e = safetensors_find(s, name);
+	hec_tensor none = HEC_TENSOR_NONE;
+	hec_dtype dtype;
+	if (!e)
+		return none;
+	CHECK(k, safetensors_dtype_known(e->dtype, &dtype), "%s has an odd type", name);
+	int64_t shape[SAFETENSORS_RANK + 1];
+	memcpy(shape, e->shape, sizeof e->shape);
+	shape[e->rank] = -1;
+	hec_tensor t = make(k, dtype, shape);
+	OK(k, safetensors_read(s, e, 0, e->count, t.data));
+	return t;
+}
+
+/* Sequence b of `want` against the whole of `got`; every other number of `want` from `first`, where it
+ * holds two for each of ours. */
+static void close_to(kit *k, const char *model, const char *name, const hec_tensor *got,
+                     const hec_tensor *want, int64_t b, int64_t first, int64_t step)
+{
+	const int64_t n = hec_tensor_count(got), all = hec_tensor_count(want) / want->shape[0];
+	double largest = 0, off = 0;
+	CHECK(k, got->shape[0] == 1 && all == n * step, "%s: %s has %lld numbers, not %lld", model,
+	      name, (long long)n, (long long)(all / step));
+	for (int64_t i = 0; i < n; i++) {
+		double w = get(want, b * all + i * step + first);
+		largest = fmax(largest, fabs(w));
+		const double d = fabs(get(got, i) - w);
+		off = isnan(d) ? INFINITY : fmax(off, d);
+	}
+	CHECK(k, off <= CLOSE * largest, "%s: %s is off by %g of %g", model, name, off, largest);
+}
+
+static void put_row(char *line, size_t size, const char *option, const hec_tensor *ids, int64_t b)
+{
+	size_t at = strlen(line);
+	for (int64_t t = 0; t < ids->shape[1]; t++)
+		at += (size_t)snprintf(line + at, size - at, "%s%d", t ? "," : option,
+		                       (int)get(ids, b * ids->shape[1] + t));
+}
+
+static void compare_all(kit *k, const char *model, const safetensors *want, const safetensors *got,
+                        int64_t b)
+{
+	static const char *const same[][2] = {{"last_hidden_state", "hidden"},
+	                                      {"logits", "logits"},
+	                                      {"pooler_output", "pooled"},
+	                                      {"encoder_last_hidden_state", "memory"}};
+	int64_t compared = 0;
+	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+		hec_tensor w = stored(k, want, same[i][1]), g = stored(k, got, same[i][0]);
+		if (w.rank && g.rank) {
+			close_to(k, model, same[i][0], &g, &w, b, 0, 1);
+			compared++;
+		}
+		CHECK(k, !w.rank || g.rank || i == 1, "%s: no %s", model, same[i][0]);
+	}
+	hec_tensor begin = stored(k, got, "start_logits"), end = stored(k, got, "end_logits"),
+		   both = stored(k, want, "logits");
+	if (begin.rank) {
+		close_to(k, model, "start_logits", &begin, &both, b, 0, 2);
+		close_to(k, model, "end_logits", &end, &both, b, 1, 2);
+		compared++;
+	}
+	CHECK(k, compared > 0, "%s: nothing to compare", model);
+	/* Every weight that either side has. */
+	for (size_t i = 0; i < safetensors_count(want); i++) {
+		const char *name = safetensors_at(want, i)->name;
+		if (!strstr(name, "attentions."))
+			continue;
+		hec_tensor w = stored(k, want, name), g = stored(k, got, name);
+		CHECK(k, g.rank == 4, "%s: no %s", model, name);
+		close_to(k, model, name, &g, &w, b, 0, 1);
+	}
+	for (size_t i = 0; i < safetensors_count(got); i++) {
+		const char *name = safetensors_at(got, i)->name;
+		CHECK(k, !strstr(name, "attentions.") || safetensors_find(want, name),
+		      "%s: %s too many", model, name);
+	}
+}
+
+static void forward_one(kit *k, const char *model, int64_t b)
+{
+	char path[600], line[2048];
+	safetensors *want, *got;
+	snprintf(path, sizeof path, MODELS "/%s/expected.safetensors", model);
+	OK(k, safetensors_open(path, &want));
+	hec_tensor ids = stored(k, want, "ids"), length = stored(k, want, "length"),
+		   types = stored(k, want, "types"), decoder = stored(k, want, "decoder_ids"),
+		   mask = make(k, HEC_I32, SHAPE(ids.shape[0], ids.shape[1]));
+	for (int64_t i = 0; i < hec_tensor_count(&mask); i++)
+		put(&mask, i, (double)(i % ids.shape[1]) < get(&length, i / ids.shape[1]));
+	snprintf(line, sizeof line, "forward -m " MODELS "/%s --out %s/out.safetensors", model,
+	         folder);
+	put_row(line, sizeof line, " --ids ", &ids, b);
+	put_row(line, sizeof line, " --mask ", &mask, b);
+	if (types.rank)
+		put_row(line, sizeof line, " --type-ids ", &types, b);
+	if (decoder.rank)
+		put_row(line, sizeof line, " --decoder-ids ", &decoder, b);
+	result r = run(line);
+	CHECK(k, r.code == 0 && !*r.out && !*r.err, "%s: %s", model, r.err);
+	done(&r);
+	snprintf(path, sizeof path, "%s/out.safetensors", folder);
+	OK(k, safetensors_open(path, &got));
+	compare_all(k, model, want, got, b);
+	safetensors_close(got);
+	safetensors_close(want);
+}
+
+static void every_number_is_what_transformers_gives(void **state)
+{
+	(void)state;
+	DIR *dir = opendir(MODELS);
+	assert_non_null(dir);
+	int count = 0;
+	for (struct dirent *e; (e = readdir(dir));) {
+		if (e->d_name[0] == '.')
+			continue;
+		kit k = kit_open(7300);
+		for (int64_t b = 0; b < 2; b++)
+			forward_one(&k, e->d_name, b);
+		kit_close(&k);
+		count++;
+	}
+	closedir(dir);
+	assert_true(count >= 33);
+}
+
+static void an_invocation_ends_as_it_should(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *model, *arguments;
+		int code;
+		const char *err;
+	} table[] = {
+		{"bert", "--ids 1,2", 2, "--out"},
+		{"bert", "--out OUT", 2, "--ids"},
+		{"bert", "--ids 1,2, --out OUT", 2, "--ids wants"},
+		{"bert", "--ids 1,-2 --out OUT", 2, "--ids wants"},
+		{"bert", "--ids '' --out OUT", 2, "--ids wants"},
+		{"bert", "--ids 1,99999999999 --out OUT", 2, "--ids wants"},
+		{"bert", "--ids 1,2 --mask 1 --out OUT", 2, "--mask has 1 numbers, --ids 2"},
+		{"bert", "--ids 1,2 --mask 1,2 --out OUT", 2, "from 0 to 1"},
+		{"bert", "--ids 1,2 --type-ids 0,0,0 --out OUT", 2, "--type-ids has 3"},
+		{"bert", "--ids 1,2 --decoder-ids 3 --out OUT", 2, "an encoder alone"},
+		{"gpt2", "--ids 1,2 --type-ids 0,0 --out OUT", 2, "no token types"},
+		{"marian", "--ids 1,2 --out OUT", 2, "give --decoder-ids"},
+		{"bert", "--ids 1,2 --dtype i8 --out OUT", 2, "--dtype i8"},
+		{"bert", "--ids 1,2 3 --out OUT", 2, "'3' is no option"},
+		{"bert", "--ids 1,101 --out OUT", 1, "101"},
+		{"bert", "--ids 1,2 --type-ids 0,3 --out OUT", 1, "3"},
+		{"bert", "--ids 1,2 --out /nowhere/at/all", 1, "/nowhere"},
+		{"none", "--ids 1,2 --out OUT", 1, "config.json"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		char line[1024], *out;
+		snprintf(line, sizeof line, "forward -m " MODELS "/%s %s", table[i].model,
+		         table[i].arguments);
+		if ((out = strstr(line, "OUT")))
+			snprintf(out, sizeof line - (size_t)(out - line), "%s/out", folder);
+		result r = run(line);
+		if (r.code != table[i].code || !strstr(r.err, table[i].err) || *r.out) {
+			print_error("%s: exit %d, %s\n", line, r.code, r.err);
+			assert_true(false);
+		}
+		done(&r);
+	}
+	result r = run("forward --help");
+	assert_int_equal(r.code, 0);
+	assert_non_null(strstr(r.out, "Example: hecate forward"));
+	done(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_number_is_what_transformers_gives),
+		cmocka_unit_test(an_invocation_ends_as_it_should),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
