@@ -298,8 +298,9 @@ static int run(const command *self, int argc, char **argv)
 		return command_usage(self, "give %s", f.ids ? "--out FILE" : "--ids I,I,…");
 	if (strcmp(f.dtype, "f32") != 0)
 		return command_usage(self, "--dtype %.20s: it computes in f32", f.dtype);
-	if (!model_path(f.dir, path))
-		return command_usage(self, "give -m DIR");
+	code = model_path(self, f.dir, path);
+	if (code != EXIT_DONE)
+		return code;
 	f.dir = path;
 	code = take_texts(&f);
 	if (code == EXIT_DONE)
