@@ -315,12 +315,12 @@ const command command_forward = {
 	"forward -m DIR --ids I,I,… [--type-ids I,I,…] [--mask 1,0,…] [--decoder-ids I,I,…] --out "
 	"FILE",
 	"The file is in the safetensors format. Its tensors are named and shaped as in "
-        "Transformers, "
+	"Transformers, "
 	"with\n"
 	"a batch of one: last_hidden_state; logits, or start_logits and end_logits; "
-        "pooler_output;\n"
+	"pooler_output;\n"
 	"encoder_last_hidden_state; attentions.N of layer N (of the encoder, or of a decoder that "
-        "is\n"
+	"is\n"
 	"alone), decoder_attentions.N, cross_attentions.N. What the model has not is not there.\n\n"
 	"Example: hecate forward -m models/bert --ids 101,7592,2088,102 --out bert.safetensors\n",
 	run,
