@@ -19,7 +19,8 @@ typedef struct hec_tokenizer hec_tokenizer;
  * folder without it, or another file: vocab.txt; vocab.json and merges.txt; a SentencePiece model
  * (*.model, *.spm), also Marian's; with the conventions of the family (docs/formats.md). A part of a
  * kind that is not known is HEC_ERR_UNSUPPORTED with its name. "truncation" and "padding" of
- * the file are left to the caller: encoding gives every token of the text, and no more. */
+ * the file are left to the caller (hec_tokenizer_truncation, hec_tokenizer_padding): encoding gives
+ * every token of the text, and no more. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out);
 /* The same from memory. config is the text of a tokenizer_config.json; NULL: none. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_parse(const char *json, size_t bytes,
@@ -50,6 +51,8 @@ typedef struct hec_span {
 	size_t begin, end; /* bytes begin … end − 1 of the text */
 } hec_span;
 
+#define HEC_PADDING (-2)
+
 /* What a text became. Starts as HEC_ENCODING_INIT; belongs to one thread; used again and again it
  * allocates nothing once it is large enough. */
 typedef struct hec_encoding {
@@ -58,7 +61,7 @@ typedef struct hec_encoding {
 	hec_span *
 		offsets; /* [n] into the text of the token's sequence; 0, 0 for those that were added */
 	int32_t *type_ids; /* [n] as the post-processor says; 0 for a single text */
-	int8_t *sequence;  /* [n] 0: of the text, 1: of the pair, −1: added */
+	int8_t *sequence;  /* [n] 0: of the text, 1: of the pair, −1: added, HEC_PADDING */
 	size_t capacity;
 	struct hec_encoding_work *work;
 } hec_encoding;
@@ -69,16 +72,28 @@ typedef struct hec_encoding {
 
 HEC_API void hec_encoding_free(hec_encoding *encoding); /* leaves it as HEC_ENCODING_INIT */
 
+/* Of a text and its pair: which one gives tokens where there are too many. */
+typedef enum hec_truncate {
+	HEC_TRUNCATE_LONGEST, /* the longer one, then both */
+	HEC_TRUNCATE_FIRST,
+	HEC_TRUNCATE_SECOND
+} hec_truncate;
+
 typedef struct hec_encode_options {
 	size_t size;      /* sizeof(hec_encode_options) */
 	bool no_special;  /* leave out what the post-processor adds ([CLS], </s>, …) */
 	bool lossy;       /* invalid UTF-8 counts as U+FFFD, one for each ill-formed sequence */
 	const char *pair; /* a second text; NULL: none */
 	size_t pair_bytes;
+	int64_t max_length;    /* tokens, those that are added counted in; 0: no limit */
+	int64_t stride;        /* tokens of the text that a window shares with the one before */
+	hec_truncate truncate; /* what gives way to max_length */
+	bool truncate_left;    /* the start of the text goes first, not its end */
 } hec_encode_options;
 
 /* clang-format off */
-#define HEC_ENCODE_OPTIONS_INIT {sizeof(hec_encode_options), false, false, NULL, 0}
+#define HEC_ENCODE_OPTIONS_INIT \
+	{sizeof(hec_encode_options), false, false, NULL, 0, 0, 0, HEC_TRUNCATE_LONGEST, false}
 /* clang-format on */
 
 /* On failure the encoding holds no tokens and can be used again. */
@@ -86,6 +101,34 @@ HEC_API HEC_MUST_USE hec_status
 hec_tokenizer_encode(const hec_tokenizer *tokenizer, const char *text, size_t bytes,
                      const hec_encode_options *options, /* or NULL */
                      hec_encoding *out);
+
+/* Where max_length left tokens out: the next window of the same text, without encoding it again, until
+ * *more is false (the encoding then keeps the last window). Offsets are into the whole text. Where both
+ * texts were cut there is one window only. */
+HEC_API HEC_MUST_USE hec_status hec_tokenizer_next_window(const hec_tokenizer *tokenizer,
+                                                          hec_encoding *out, bool *more);
+
+typedef struct hec_pad_options {
+	size_t size;      /* sizeof(hec_pad_options) */
+	int64_t length;   /* tokens; 0: as many as the longest has */
+	int64_t multiple; /* up to the next multiple; 0: no such wish */
+	bool left;        /* before the text, not behind it */
+	int32_t id, type_id;
+} hec_pad_options;
+
+/* clang-format off */
+#define HEC_PAD_OPTIONS_INIT {sizeof(hec_pad_options), 0, 0, false, 0, 0}
+/* clang-format on */
+
+/* Fills the shorter ones of n encodings up with tokens of sequence HEC_PADDING; a longer one stays. On
+ * failure none has changed. */
+HEC_API HEC_MUST_USE hec_status hec_encoding_pad(hec_encoding *encodings, size_t n,
+                                                 const hec_pad_options *options /* or NULL */);
+
+/* Sets what "truncation", or "padding", of tokenizer.json says; false: it says nothing, and the options
+ * stay as they are. */
+HEC_API bool hec_tokenizer_truncation(const hec_tokenizer *tokenizer, hec_encode_options *options);
+HEC_API bool hec_tokenizer_padding(const hec_tokenizer *tokenizer, hec_pad_options *options);
 
 /* The text of ids, for the caller to free(); a zero byte that is not counted in *bytes follows it.
  * An id that is not in the vocabulary is HEC_ERR_ARGUMENT. Bytes that are no UTF-8 come as U+FFFD. */

@@ -17,6 +17,8 @@
 typedef struct settings {
 	const char *model;
 	bool json, lossy, no_special, decode;
+	bool truncate_left, as_file; /* lengths: those of the options, or tokenizer.json's */
+	int64_t max_length, stride, pad;
 	hec_tokenizer *tokenizer;
 	hec_encoding encoding;
 	terminal term;
@@ -73,14 +75,46 @@ static int print_table(const settings *s, const char *line, size_t bytes)
 	return EXIT_DONE;
 }
 
+/* Fills one window up where that was asked for. */
+static hec_status pad_one(settings *s)
+{
+	hec_pad_options o = HEC_PAD_OPTIONS_INIT;
+	int32_t id = hec_tokenizer_role(s->tokenizer, "pad");
+	bool wanted = s->as_file && hec_tokenizer_padding(s->tokenizer, &o);
+	if (s->pad > 0) {
+		if (!wanted)
+			o.id = id < 0 ? 0 : id;
+		o.length = s->pad;
+		wanted = true;
+	}
+	return wanted ? hec_encoding_pad(&s->encoding, 1, &o) : HEC_OK;
+}
+
+/* A text is one window, or several where it has more tokens than --max-length. */
 static int encode_one(const command *self, settings *s, const char *line, size_t bytes)
 {
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	int code = EXIT_DONE;
+	bool more = true;
 	o.lossy = s->lossy;
 	o.no_special = s->no_special;
+	if (s->as_file)
+		(void)hec_tokenizer_truncation(s->tokenizer, &o);
+	if (s->max_length) {
+		o.max_length = s->max_length;
+		o.stride = s->stride;
+		o.truncate_left = s->truncate_left;
+	}
 	if (hec_tokenizer_encode(s->tokenizer, line, bytes, &o, &s->encoding) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
-	return s->json ? print_json(s) : print_table(s, line, bytes);
+	while (more && code == EXIT_DONE) {
+		if (pad_one(s) != HEC_OK)
+			return command_failed(self, "%s", hec_error_message());
+		code = s->json ? print_json(s) : print_table(s, line, bytes);
+		if (hec_tokenizer_next_window(s->tokenizer, &s->encoding, &more) != HEC_OK)
+			return command_failed(self, "%s", hec_error_message());
+	}
+	return code;
 }
 
 /* ---- ids to text ---- */
@@ -192,6 +226,15 @@ static int run(const command *self, int argc, char **argv)
 	         0},
 		{OPTION_FLAG, "--no-special", NULL, "add no special tokens; decoding: skip them",
 	         &s.no_special, 0, 0},
+		{OPTION_WHOLE, "--max-length", "N", "windows of at most so many tokens",
+	         &s.max_length, 1, INT32_MAX},
+		{OPTION_WHOLE, "--stride", "N", "tokens that a window shares with the one before",
+	         &s.stride, 0, INT32_MAX},
+		{OPTION_FLAG, "--from-end", NULL, "the first window is the end of the text",
+	         &s.truncate_left, 0, 0},
+		{OPTION_WHOLE, "--pad", "N", "fill up to so many tokens", &s.pad, 1, 1 << 24},
+		{OPTION_FLAG, "--as-file", NULL, "lengths as tokenizer.json says", &s.as_file, 0,
+	         0},
 		{OPTION_FLAG, "--decode", NULL, "ids in, text out", &s.decode, 0, 0},
 		{OPTION_LIST, "--train", "FILE…", "learn a vocabulary from these files", &t.files,
 	         0, 0},

@@ -16,4 +16,8 @@ typedef struct tokenize_training {
 
 int tokenize_train(const command *self, const tokenize_training *t);
 
+/* The text of the conversation in the file, for free(); prompt: with what comes before an answer. */
+int tokenize_chat(const command *self, const char *model, const char *file, bool prompt,
+                  char **text, size_t *bytes);
+
 #endif

@@ -139,6 +139,15 @@ static hec_status encode_text(const hec_tokenizer *t, const char *text, size_t b
 	return HEC_OK;
 }
 
+static hec_status show_window(const hec_tokenizer *t, hec_encoding *out)
+{
+	const windows *w = &out->work->windows;
+	encoded text = windows_view(w, out->work->part, 0), pair = {0};
+	if (w->pair)
+		pair = windows_view(w, out->work->part, 1);
+	return post_run(&t->post, &text, w->pair ? &pair : NULL, w->special, out);
+}
+
 hec_status hec_tokenizer_encode(const hec_tokenizer *t, const char *text, size_t bytes,
                                 const hec_encode_options *options, hec_encoding *out)
 {
@@ -156,8 +165,27 @@ hec_status hec_tokenizer_encode(const hec_tokenizer *t, const char *text, size_t
 			return fail(HEC_ERR_MEMORY, "no memory to encode with");
 	}
 	encoded *part = out->work->part;
+	windows *w = &out->work->windows;
+	*w = (windows){.moving = -1};
 	HEC_TRY(encode_text(t, text ? text : "", bytes, o.lossy, out->work, &part[0]));
 	if (o.pair)
 		HEC_TRY(encode_text(t, o.pair, o.pair_bytes, o.lossy, out->work, &part[1]));
-	return post_run(&t->post, &part[0], o.pair ? &part[1] : NULL, !o.no_special, out);
+	HEC_TRY(windows_begin(&o, post_added(&t->post, false), post_added(&t->post, o.pair), part,
+	                      o.pair, w));
+	return show_window(t, out);
+}
+
+hec_status hec_tokenizer_next_window(const hec_tokenizer *t, hec_encoding *out, bool *more)
+{
+	if (!t || !out || !more)
+		return fail(HEC_ERR_ARGUMENT, "hec_tokenizer_next_window: %s is NULL",
+		            !t    ? "tokenizer"
+		            : out ? "more"
+		                  : "out");
+	*more = out->work && windows_more(&out->work->windows, out->work->part);
+	if (!*more)
+		return HEC_OK;
+	out->work->windows.index++;
+	out->n = 0;
+	return show_window(t, out);
 }

@@ -211,7 +211,7 @@ hec_status post_load(const json_scope *root, const hec_tokenizer *t, post *p)
 
 /* ---- running ---- */
 
-static hec_status make_room(hec_encoding *out, size_t n)
+hec_status post_room(hec_encoding *out, size_t n)
 {
 	if (n <= out->capacity)
 		return HEC_OK;
@@ -222,6 +222,12 @@ static hec_status make_room(hec_encoding *out, size_t n)
 	HEC_TRY(GROW(&out->sequence, &c[3], n));
 	out->capacity = c[0];
 	return HEC_OK;
+}
+
+size_t post_added(const post *p, bool pair)
+{
+	const post_template *list = pair ? &p->pair : &p->single;
+	return p->has_template ? list->n - list->texts : 0;
 }
 
 static void add_text(const encoded *e, int sequence, int32_t type_id, hec_encoding *out)
@@ -243,7 +249,7 @@ hec_status post_run(const post *p, const encoded *text, const encoded *pair, boo
 	const encoded *parts[2] = {text, pair};
 	const post_template *list = pair ? &p->pair : &p->single;
 	if (!p->has_template || (!special && p->plain_without_special)) {
-		HEC_TRY(make_room(out, text->n + (pair ? pair->n : 0)));
+		HEC_TRY(post_room(out, text->n + (pair ? pair->n : 0)));
 		for (int i = 0; i < 2 && parts[i]; i++)
 			add_text(parts[i], i, i, out);
 		return HEC_OK;
@@ -255,7 +261,7 @@ hec_status post_run(const post *p, const encoded *text, const encoded *pair, boo
 			total += special;
 		else if (parts[list->at[i].sequence])
 			total += parts[list->at[i].sequence]->n;
-	HEC_TRY(make_room(out, total));
+	HEC_TRY(post_room(out, total));
 	for (size_t i = 0; i < list->n; i++) {
 		const post_item *item = &list->at[i];
 		if (item->id < 0 && parts[item->sequence]) {

@@ -41,6 +41,10 @@ void post_free(post *p);
 /* Puts the parts together into out. pair NULL: one text. */
 hec_status post_run(const post *p, const encoded *text, const encoded *pair, bool special,
                     hec_encoding *out);
+/* How many special tokens it puts around. */
+size_t post_added(const post *p, bool pair);
+/* Room for n tokens. */
+hec_status post_room(hec_encoding *out, size_t n);
 /* Takes the spaces off the offsets of the tokens where the file asks for it. */
 void post_trim(const post *p, const struct hec_tokenizer *t, const char *text, encoded *e);
 

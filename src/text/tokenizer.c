@@ -47,6 +47,7 @@ static hec_status load_parts(hec_tokenizer *t, const json_scope *root)
 	HEC_TRY(stages_load(root, STAGE_PRE_TOKENIZER, &t->pre_tokenizers));
 	HEC_TRY(stages_load(root, STAGE_DECODER, &t->decoders));
 	HEC_TRY(post_load(root, t, &t->post));
+	HEC_TRY(limits_load(root, &t->limits));
 	HEC_TRY(join_byte_level(t));
 	return added_prepare(&t->added, &t->normalizers);
 }

@@ -8,6 +8,7 @@
 #include "text/model.h"
 #include "text/post.h"
 #include "text/stage.h"
+#include "text/truncate.h"
 
 #define TOKENIZER_ROLES 7
 extern const char *const tokenizer_roles[TOKENIZER_ROLES]; /* "pad", "eos", … */
@@ -20,6 +21,7 @@ struct hec_tokenizer {
 	model model;
 	post post;
 	stages decoders;
+	limits limits;
 	int32_t role[TOKENIZER_ROLES]; /* or VOCAB_NONE */
 	char *json, *config;           /* the files, as they were */
 	size_t json_bytes, config_bytes;
@@ -32,6 +34,7 @@ struct hec_encoding_work {
 	model_work model;
 	tokens tokens;
 	encoded part[2]; /* of the text and of the pair, before the post-processor */
+	windows windows; /* of them */
 	char *mended;    /* the text with U+FFFD in place of what is no UTF-8, and where it was */
 	uint32_t *mended_from;
 	size_t mended_capacity, mended_from_capacity;

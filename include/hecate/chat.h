@@ -1,0 +1,51 @@
+/* chat.h — the text of a conversation as a model was trained to see it, by its chat template.
+ *
+ * Templates are written in Jinja, of which the part is known here that chat templates use: for, if, set,
+ * the usual operators, filters and tests. Anything else is
+ * HEC_ERR_UNSUPPORTED with its name and line when the template is read. A template is foreign: it runs
+ * under limits of work, depth and output. It is immutable once made and may be shared by threads. */
+#ifndef HECATE_CHAT_H
+#define HECATE_CHAT_H
+
+#include <hecate/status.h>
+
+HEC_BEGIN
+
+typedef struct hec_chat_template hec_chat_template;
+
+/* Reads chat_template.jinja of a folder, or else 'chat_template' of its tokenizer_config.json (of several
+ * the one that is called "default"); or a file of either kind. The special tokens that
+ * tokenizer_config.json names are variables of the template. */
+HEC_API HEC_MUST_USE hec_status hec_chat_template_load(const char *path, hec_chat_template **out);
+/* The same from memory; no special tokens. */
+HEC_API HEC_MUST_USE hec_status hec_chat_template_parse(const char *text, size_t bytes,
+                                                        hec_chat_template **out);
+HEC_API void hec_chat_template_destroy(hec_chat_template *chat); /* takes NULL */
+
+typedef struct hec_chat_message {
+	const char *role;    /* "system", "user", "assistant", … */
+	const char *content; /* UTF-8 */
+} hec_chat_message;
+
+typedef struct hec_chat_options {
+	size_t size;            /* sizeof(hec_chat_options) */
+	bool generation_prompt; /* end with what comes before an answer */
+	const char *variables;  /* an object of JSON whose members are variables of the template, */
+	size_t variables_bytes; /* before all others: tools, documents, other messages; NULL: none */
+	int64_t work;           /* steps and bytes it may take; 0: 64 Mi */
+} hec_chat_options;
+
+/* clang-format off */
+#define HEC_CHAT_OPTIONS_INIT {sizeof(hec_chat_options), false, NULL, 0, 0}
+/* clang-format on */
+
+/* The text, for the caller to free(); a zero byte that is not counted in *bytes follows it. What the
+ * template itself raises is HEC_ERR_ARGUMENT with its words. */
+HEC_API HEC_MUST_USE hec_status hec_chat_apply(const hec_chat_template *chat,
+                                               const hec_chat_message *messages, size_t n,
+                                               const hec_chat_options *options, /* or NULL */
+                                               char **text, size_t *bytes /* or NULL */);
+
+HEC_END
+
+#endif

@@ -1,0 +1,232 @@
+/* chat_value.c — what the values of a chat template have in common: truth, equality, printing. Each step
+ * and each byte that is made is charged, so that a hostile template ends in a message. */
+#include "text/chat_value.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/grow.h"
+
+#define NESTED_MOST 64
+
+void chat_value_free(chat_value *v)
+{
+	json_decref(v->json);
+	*v = (chat_value){VALUE_UNDEFINED, NULL, NULL};
+}
+
+hec_status chat_charge(chat_run *r, size_t units)
+{
+	if (units > (size_t)r->work) {
+		r->work = 0;
+		return fail(HEC_ERR_ARGUMENT,
+		            "chat template, line %zu: takes more steps and memory than it may",
+		            r->line);
+	}
+	r->work -= (int64_t)units;
+	return HEC_OK;
+}
+
+hec_status chat_wrong(const chat_run *r, const char *format, ...)
+{
+	char what[256];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(what, sizeof what, format, list);
+	va_end(list);
+	return fail(HEC_ERR_ARGUMENT, "chat template, line %zu: %s", r->line, what);
+}
+
+const char *chat_kind_name(const chat_value *v)
+{
+	switch (v->kind) {
+	case VALUE_UNDEFINED:
+		return "undefined";
+	case VALUE_SPACE:
+		return "a namespace";
+	case VALUE_FUNCTION:
+	case VALUE_METHOD:
+		return "a function";
+	case VALUE_JSON:
+		break;
+	}
+	switch (json_typeof(v->json)) {
+	case JSON_STRING:
+		return "a text";
+	case JSON_ARRAY:
+		return "a list";
+	case JSON_OBJECT:
+		return "a dict";
+	case JSON_NULL:
+		return "none";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "a truth value";
+	default:
+		return "a number";
+	}
+}
+
+bool chat_truth(const chat_value *v)
+{
+	if (v->kind != VALUE_JSON)
+		return v->kind != VALUE_UNDEFINED;
+	switch (json_typeof(v->json)) {
+	case JSON_STRING:
+		return json_string_length(v->json) > 0;
+	case JSON_ARRAY:
+		return json_array_size(v->json) > 0;
+	case JSON_OBJECT:
+		return json_object_size(v->json) > 0;
+	case JSON_INTEGER:
+		return json_integer_value(v->json) != 0;
+	case JSON_REAL:
+		return json_real_value(v->json) != 0;
+	default:
+		return json_is_true(v->json);
+	}
+}
+
+static bool as_number(const json_t *v, double *out)
+{
+	*out = json_is_true(v) ? 1 : json_is_false(v) ? 0 : json_number_value(v);
+	return json_is_number(v) || json_is_boolean(v);
+}
+
+static hec_status equal_lists(chat_run *r, const json_t *a, const json_t *b, bool *equal)
+{
+	size_t n = json_array_size(a);
+	*equal = n == json_array_size(b);
+	for (size_t i = 0; i < n && *equal; i++)
+		HEC_TRY(chat_equal(r, json_array_get(a, i), json_array_get(b, i), equal));
+	return HEC_OK;
+}
+
+hec_status chat_equal(chat_run *r, const json_t *a, const json_t *b, bool *equal)
+{
+	double x, y;
+	HEC_TRY(chat_charge(r, 1));
+	if (as_number(a, &x) && as_number(b, &y)) {
+		*equal = json_is_integer(a) && json_is_integer(b)
+		                 ? json_integer_value(a) == json_integer_value(b)
+		                 : x == y;
+		return HEC_OK;
+	}
+	*equal = json_typeof(a) == json_typeof(b);
+	if (!*equal)
+		return HEC_OK;
+	if (json_is_array(a))
+		return equal_lists(r, a, b, equal);
+	if (json_is_string(a)) {
+		size_t n = json_string_length(a);
+		*equal = n == json_string_length(b) &&
+		         memcmp(json_string_value(a), json_string_value(b), n) == 0;
+		return chat_charge(r, *equal ? n / 16 : 0);
+	}
+	if (!json_is_object(a))
+		return HEC_OK;
+	const char *key;
+	json_t *value;
+	*equal = json_object_size(a) == json_object_size(b);
+	json_object_foreach((json_t *)a, key, value)
+	{
+		const json_t *other = json_object_get(b, key);
+		if (!*equal)
+			break;
+		*equal = other != NULL;
+		if (other)
+			HEC_TRY(chat_equal(r, value, other, equal));
+	}
+	return HEC_OK;
+}
+
+/* Lists in lists come to an end: freeing them goes as deep as they are. */
+static hec_status check_depth(chat_run *r, const json_t *v, int depth)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+	HEC_TRY(chat_charge(r, 1));
+	if (depth > NESTED_MOST)
+		return chat_wrong(r, "lists and dicts are more than %d deep", NESTED_MOST);
+	if (json_is_array(v))
+		json_array_foreach(v, i, value) HEC_TRY(check_depth(r, value, depth + 1));
+	if (json_is_object(v))
+		json_object_foreach((json_t *)v, key, value)
+			HEC_TRY(check_depth(r, value, depth + 1));
+	return HEC_OK;
+}
+
+hec_status chat_json(chat_run *r, json_t *json, chat_value *out)
+{
+	*out = (chat_value){VALUE_JSON, json, NULL};
+	if (!json) {
+		*out = (chat_value){VALUE_UNDEFINED, NULL, NULL};
+		return fail(HEC_ERR_MEMORY, "no memory for a value of a chat template");
+	}
+	hec_status status = chat_charge(r, 1);
+	if (status == HEC_OK && (json_is_array(json) || json_is_object(json)))
+		status = check_depth(r, json, 0);
+	if (status != HEC_OK)
+		chat_value_free(out);
+	return status;
+}
+
+hec_status chat_string(chat_run *r, const char *text, size_t n, chat_value *out)
+{
+	HEC_TRY(chat_charge(r, n));
+	return chat_json(r, json_stringn(text, n), out);
+}
+
+hec_status chat_put(chat_run *r, const char *bytes, size_t n, char **text, size_t *used,
+                    size_t *capacity)
+{
+	HEC_TRY(chat_charge(r, n));
+	HEC_TRY(GROW(text, capacity, *used + n + 1));
+	if (n > 0)
+		memcpy(*text + *used, bytes, n);
+	*used += n;
+	(*text)[*used] = '\0';
+	return HEC_OK;
+}
+
+hec_status chat_print(chat_run *r, const chat_value *v, char **text, size_t *n, size_t *capacity)
+{
+	char digits[32];
+	if (v->kind == VALUE_UNDEFINED)
+		return HEC_OK;
+	if (v->kind != VALUE_JSON || json_is_array(v->json) || json_is_object(v->json))
+		return chat_wrong(r, "%s cannot be printed as text; there is the filter tojson",
+		                  chat_kind_name(v));
+	if (json_is_string(v->json))
+		return chat_put(r, json_string_value(v->json), json_string_length(v->json), text, n,
+		                capacity);
+	if (json_is_real(v->json)) {
+		char *made;
+		size_t bytes;
+		HEC_TRY(json_text_make(v->json, false, &made, &bytes));
+		hec_status status = chat_put(r, made, bytes, text, n, capacity);
+		free(made);
+		return status;
+	}
+	const char *word = json_is_true(v->json)    ? "True"
+	                   : json_is_false(v->json) ? "False"
+	                   : json_is_null(v->json)  ? "None"
+	                                            : digits;
+	snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(v->json));
+	return chat_put(r, word, strlen(word), text, n, capacity);
+}
+
+const json_t *chat_argument(const chat_arguments *a, int place, const char *name)
+{
+	int seen = 0;
+	for (int i = 0; i < a->n; i++) {
+		bool here = a->name[i] ? strcmp(a->name[i], name) == 0 : seen == place;
+		seen += !a->name[i];
+		if (here)
+			return a->at[i].kind == VALUE_JSON ? a->at[i].json : NULL;
+	}
+	return NULL;
+}
