@@ -128,10 +128,48 @@ static void the_table_names_each_token(void **state)
 	free(out);
 }
 
+static void windows_and_padding(void **state)
+{
+	(void)state;
+	result r =
+		run_in("tokenize -m %s/model --json --no-special --max-length 3 --stride 1 --pad 4 "
+	               "'the cat sat on the mat the dog'");
+	assert_int_equal(r.code, 0);
+	int lines = 0;
+	for (const char *c = r.out; *c; c++)
+		lines += *c == '\n';
+	assert_true(lines >= 2);
+	json_t *line = json_loads(r.out, JSON_DISABLE_EOF_CHECK, NULL);
+	assert_int_equal(json_array_size(json_object_get(line, "ids")), 4);
+	json_decref(line);
+	done(&r);
+	r = run_in("tokenize -m %s/model --stride 1 x");
+	assert_int_equal(r.code, 2);
+	done(&r);
+}
+
+static void a_conversation_by_its_template(void **state)
+{
+	(void)state;
+	write_file("model/chat_template.jinja",
+	           "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+	           "{{ '<assistant>' if add_generation_prompt }}\n");
+	write_file("chat.json", "[{\"role\": \"user\", \"content\": \"the cat\"}]");
+	result r = run_in("tokenize -m %s/model --chat %s/chat.json --prompt");
+	assert_int_equal(r.code, 0);
+	assert_string_equal(r.out, "<user>the cat<assistant>");
+	done(&r);
+	r = run_in("tokenize -m %s/model --prompt x");
+	assert_int_equal(r.code, 2);
+	done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_of_json_for_each_text),
+		cmocka_unit_test(windows_and_padding),
+		cmocka_unit_test(a_conversation_by_its_template),
 		cmocka_unit_test(ids_become_text_again),
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 		cmocka_unit_test(the_table_names_each_token),

@@ -19,6 +19,8 @@ typedef struct settings {
 	bool json, lossy, no_special, decode;
 	bool truncate_left, as_file; /* lengths: those of the options, or tokenizer.json's */
 	int64_t max_length, stride, pad;
+	const char *chat; /* a file with a conversation */
+	bool prompt;
 	hec_tokenizer *tokenizer;
 	hec_encoding encoding;
 	terminal term;
@@ -195,6 +197,22 @@ static int lines_in(const command *self, settings *s)
 	return code;
 }
 
+/* The text itself; with --json its tokens, to which nothing is added. */
+static int chat_one(const command *self, settings *s, const char *model)
+{
+	char *made = NULL;
+	size_t bytes = 0;
+	int code = tokenize_chat(self, model, s->chat, s->prompt, &made, &bytes);
+	if (code == EXIT_DONE && s->json) {
+		s->no_special = true;
+		code = encode_one(self, s, made, bytes);
+	} else if (code == EXIT_DONE) {
+		fwrite(made, 1, bytes, stdout);
+	}
+	free(made);
+	return code;
+}
+
 static int run_with(const command *self, settings *s, int count, char **texts)
 {
 	char path[MODEL_PATH_MOST];
@@ -204,7 +222,7 @@ static int run_with(const command *self, settings *s, int count, char **texts)
 	s->term = terminal_open(stdout);
 	if (hec_tokenizer_load(path, &s->tokenizer) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
-	code = count ? EXIT_DONE : lines_in(self, s);
+	code = s->chat ? chat_one(self, s, path) : count ? EXIT_DONE : lines_in(self, s);
 	for (int i = 0; i < count && code == EXIT_DONE; i++)
 		code = one(self, s, texts[i], strlen(texts[i]));
 	hec_encoding_free(&s->encoding);
@@ -235,6 +253,10 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--pad", "N", "fill up to so many tokens", &s.pad, 1, 1 << 24},
 		{OPTION_FLAG, "--as-file", NULL, "lengths as tokenizer.json says", &s.as_file, 0,
 	         0},
+		{OPTION_TEXT, "--chat", "FILE", "messages (JSON) by the model's chat template",
+	         &s.chat, 0, 0},
+		{OPTION_FLAG, "--prompt", NULL, "--chat: with what comes before an answer",
+	         &s.prompt, 0, 0},
 		{OPTION_FLAG, "--decode", NULL, "ids in, text out", &s.decode, 0, 0},
 		{OPTION_LIST, "--train", "FILE…", "learn a vocabulary from these files", &t.files,
 	         0, 0},
@@ -253,6 +275,10 @@ static int run(const command *self, int argc, char **argv)
 	int code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
+	if (s.stride && !s.max_length)
+		return command_usage(self, "--stride goes with --max-length");
+	if (s.prompt && !s.chat)
+		return command_usage(self, "--prompt goes with --chat");
 	if (t.files.count > 0) {
 		if (!t.out)
 			return command_usage(self, "--train wants --out DIR too");
@@ -275,6 +301,8 @@ const command command_tokenize = {
 	"Examples:\n"
 	"  hecate tokenize --train words.en words.de --vocab 8000 --out DIR\n"
 	"  hecate tokenize -m DIR \"Who looks at whom?\"\n"
-	"  hecate tokenize -m DIR --json < text.txt\n",
+	"  hecate tokenize -m DIR --json < text.txt\n"
+	"  hecate tokenize -m DIR --max-length 384 --stride 128 --json < text.txt\n"
+	"  hecate tokenize -m DIR --chat messages.json --prompt\n",
 	run,
 };

@@ -14,11 +14,6 @@ static bool is_text(const chat_value *v)
 	return v->kind == VALUE_JSON && json_is_string(v->json);
 }
 
-static hec_status need_text(const chat_run *r, const chat_value *v, const char *name)
-{
-	return is_text(v) ? HEC_OK : chat_wrong(r, "%s of what is %s", name, chat_kind_name(v));
-}
-
 static bool is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
