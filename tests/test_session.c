@@ -3,8 +3,10 @@
 #include "support/models.h"
 #include "support/sanitized.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define MOST 512
 
@@ -513,6 +515,47 @@ static void what_a_session_cannot_do_is_said(void **state)
 	kit_close(&k);
 }
 
+static double resident_bytes(void)
+{
+	long pages = 0, resident = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%ld %ld", &pages, &resident), 2);
+	fclose(f);
+	return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* There is room for long texts in every row; short ones do not pay for it. */
+static void a_cache_takes_memory_as_it_is_filled(void **state)
+{
+	(void)state;
+	kit k = kit_open(6590);
+	hec_model_config config = model_variant(FORM_DECODER, 1, HEC_HEAD_LM, 0);
+	config.width *= 8;
+	config.decoder.position.max = 4096;
+	hec_model *m = model_open(&k, &config, HEC_F32);
+	story one;
+	draw_story(&k, m, 0, 8, &one);
+	const story *rows[64];
+	int32_t count[64];
+	for (int i = 0; i < 64; i++) {
+		rows[i] = &one;
+		count[i] = 2;
+	}
+	hec_session *s = open_session(&k, m, 64, 1, 1, 4096, false);
+	double bytes = (double)hec_session_bytes(s), before = resident_bytes();
+	assert_true(bytes > 64e6);
+	OK(&k, hec_session_start(s, 64, NULL, NULL));
+	(void)feed(&k, s, rows, 64, count);
+	(void)feed(&k, s, rows, 64, count);
+	double taken = resident_bytes() - before;
+	CHECK(&k, taken < bytes / 4 || SANITIZED, "%.0f of %.0f bytes for 4 of 4096 tokens", taken,
+	      bytes);
+	hec_session_destroy(s);
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +565,7 @@ int main(void)
 		cmocka_unit_test(rows_and_sources_move_without_a_trace),
 		cmocka_unit_test(the_largest_call_finds_room),
 		cmocka_unit_test(to_be_measured_takes_no_memory),
+		cmocka_unit_test(a_cache_takes_memory_as_it_is_filled),
 		cmocka_unit_test(weights_are_those_of_the_whole_model),
 		cmocka_unit_test(what_a_session_cannot_do_is_said),
 	};

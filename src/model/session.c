@@ -12,6 +12,8 @@
 #include "tensor/arena.h"
 #include "tensor/check.h"
 
+#define SPARSE_BYTES (64 << 10) /* of a row in a layer: from here on most of it may stay empty */
+
 /* ---- rows and sources exchanged ---- */
 
 hec_status hec_session_reorder(hec_session *s, const int32_t *from)
@@ -111,7 +113,11 @@ static hec_status lay_out(hec_session *s)
 	const hec_model *m = s->model;
 	const hec_session_options *o = &s->options;
 	const int64_t rows = o->sources * o->beams, tokens = group_tokens(o);
+	const size_t mark = hec_arena_used(s->arena);
 	HEC_TRY(cache_make(s->arena, m, o, &s->cache));
+	/* Rows have room for the longest text, and hold short ones: the rest shall take no memory. */
+	if (s->cache.k.stride[0] * (int64_t)hec_dtype_size(m->dtype) >= SPARSE_BYTES)
+		arena_small_pages(s->arena, mark);
 	HEC_TRY(hec_arena_tensor(s->arena, m->dtype, 2, (int64_t[]){rows, m->config.width},
 	                         &s->last));
 	HEC_TRY(make_numbers(s->arena, tokens, &s->ids));

@@ -161,6 +161,14 @@ void arena_release(hec_arena *arena)
 		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
+void arena_small_pages(hec_arena *arena, size_t mark)
+{
+	uintptr_t begin = ((uintptr_t)arena->base + mark + PAGE - 1) / PAGE * PAGE;
+	uintptr_t end = ((uintptr_t)arena->base + arena->used) / PAGE * PAGE;
+	if (begin < end)
+		(void)madvise((void *)begin, end - begin, MADV_NOHUGEPAGE);
+}
+
 size_t hec_arena_used(const hec_arena *arena)
 {
 	return arena->used;
