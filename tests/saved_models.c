@@ -239,6 +239,116 @@ static void save_berts(kit *k, const char *folder, const hec_tokenizer *t)
 	}
 }
 
+/* Encoders that are BERT but for a detail each. */
+static void save_near_berts(kit *k, const char *folder, const hec_tokenizer *t)
+{
+	static const hec_head heads[] = {HEC_HEAD_MASKED, HEC_HEAD_CLASSIFY, HEC_HEAD_TOKENS,
+	                                 HEC_HEAD_ANSWER};
+	for (int i = 0; i < 8; i++) {
+		int64_t h = draw_in(k, 1, 4);
+		const bool roberta = i >= 4;
+		hec_model_config c = base(t, h * draw_in(k, 2, 17));
+		c.encoder = stack(k, draw_in(k, 1, 2), h);
+		c.encoder.embedding_norm = true;
+		c.encoder.feed_forward.act = c.head_act = HEC_ACT_GELU;
+		c.head = heads[i % 4];
+		c.output_bias = i % 4 == 0;
+		c.labels = i % 4 == 1 || i % 4 == 2 ? draw_in(k, 2, 6) : 0;
+		if (roberta) {
+			c.types = 1;
+			c.encoder.position.offset = c.pad_id + 1;
+			c.encoder.position.skip_padding = true;
+		} else {
+			c.encoder.norm_eps = 1e-12;
+			c.pool_act = i % 4 == 1 ? HEC_ACT_RELU : HEC_ACT_NONE;
+		}
+		char name[32];
+		snprintf(name, sizeof name, "%s-%d", roberta ? "roberta" : "distilbert", i % 4);
+		save(k, folder, name, c, HEC_F32, t);
+	}
+}
+
+static void save_llamas(kit *k, const char *folder, const hec_tokenizer *t)
+{
+	static const char *const names[] = {"llama-0", "llama-1", "mistral-0", "qwen2-0"};
+	for (int i = 0; i < 4; i++) {
+		int64_t groups = draw_in(k, 1, 2), heads = groups * draw_in(k, 1, 3);
+		hec_model_config c = base(t, heads * 2 * draw_in(k, 1, 8));
+		hec_stack_config *s = &c.decoder;
+		*s = stack(k, draw_in(k, 2, 3), heads);
+		s->norm = HEC_NORM_RMS;
+		s->norm_first = s->final_norm = true;
+		s->attention.kv_heads = groups;
+		s->attention.no_bias = i == 0 || i == 2;
+		s->attention.no_out_bias = i != 1;
+		s->feed_forward.gated = true;
+		s->feed_forward.no_bias = i != 1;
+		s->feed_forward.act = HEC_ACT_SILU;
+		s->position.kind = HEC_POSITION_ROTARY;
+		s->position.pairs = HEC_ROTARY_HALVES;
+		s->position.base = i == 1 ? 500 : 10000;
+		if (i == 1)
+			s->position.scaling = (hec_rotary_scaling){.kind = HEC_ROTARY_LLAMA3,
+			                                           .factor = 4,
+			                                           .original = 20,
+			                                           .low = 1,
+			                                           .high = 3};
+		s->window = i >= 2 ? 4 : 0;
+		s->window_from = i == 3;
+		c.separate_output = i % 2 == 0;
+		save(k, folder, names[i], c, i == 1 ? HEC_BF16 : HEC_F32, t);
+	}
+}
+
+static void save_barts(kit *k, const char *folder, const hec_tokenizer *t)
+{
+	for (int i = 0; i < 2; i++) {
+		int64_t heads = draw_in(k, 1, 4), width = heads * 2 * draw_in(k, 1, 8);
+		hec_model_config c = base(t, width);
+		for (int side = 0; side < 2; side++) {
+			hec_stack_config *s = side ? &c.decoder : &c.encoder;
+			*s = stack(k, draw_in(k, 1, 2), heads);
+			s->feed_forward.act = HEC_ACT_GELU;
+			s->embedding_norm = true;
+			s->norm_first = s->final_norm = i == 1;
+			s->position.offset = 2;
+			s->embedding_scale = i == 1 ? sqrt((double)width) : 1;
+		}
+		c.output_bias = i == 0;
+		c.start_id = c.eos_id;
+		save(k, folder, i ? "mbart-0" : "bart-0", c, HEC_F32, t);
+	}
+}
+
+static void save_t5s(kit *k, const char *folder, const hec_tokenizer *t)
+{
+	for (int i = 0; i < 2; i++) {
+		int64_t heads = draw_in(k, 1, 4), hidden = draw_in(k, 3, 70),
+			d_k = draw_in(k, 3, 12);
+		hec_model_config c = base(t, draw_in(k, 5, 40));
+		for (int side = 0; side < 2; side++) {
+			hec_stack_config *s = side ? &c.decoder : &c.encoder;
+			*s = stack(k, draw_in(k, 1, 2), heads);
+			s->norm = HEC_NORM_RMS;
+			s->norm_first = s->final_norm = true;
+			s->attention.d_k = d_k;
+			s->attention.scale = 1;
+			s->attention.no_bias = s->attention.no_out_bias = true;
+			s->feed_forward.no_bias = true;
+			s->feed_forward.hidden = hidden;
+			s->feed_forward.gated = i == 1;
+			s->feed_forward.act = i ? HEC_ACT_GELU_TANH : HEC_ACT_RELU;
+			s->position.kind = HEC_POSITION_RELATIVE;
+			s->position.buckets = 8;
+			s->position.max_distance = 12;
+		}
+		c.separate_output = i == 1;
+		c.output_scale = i == 1 ? 1 : 1 / sqrt((double)c.width);
+		c.start_id = c.pad_id;
+		save(k, folder, i ? "t5-1" : "t5-0", c, HEC_F32, t);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -249,6 +359,10 @@ int main(int argc, char **argv)
 	save_marians(&k, argv[1], t);
 	save_gpt2s(&k, argv[1], t);
 	save_berts(&k, argv[1], t);
+	save_near_berts(&k, argv[1], t);
+	save_llamas(&k, argv[1], t);
+	save_barts(&k, argv[1], t);
+	save_t5s(&k, argv[1], t);
 	hec_tokenizer_destroy(t);
 	kit_close(&k);
 	return 0;

@@ -32,8 +32,10 @@ def load(path):
     return model.eval(), config
 
 
-def check_tokenizer(path):
-    tokenizer = AutoTokenizer.from_pretrained(path)
+def check_tokenizer(path, model_type):
+    # For Qwen2 AutoTokenizer has parts of its own and passes over those of tokenizer.json.
+    kind = transformers.PreTrainedTokenizerFast if model_type == "qwen2" else AutoTokenizer
+    tokenizer = kind.from_pretrained(path)
     with open(os.path.join(path, "texts.json")) as f:
         texts = json.load(f)
     for t in texts:
@@ -141,7 +143,7 @@ def check_search(model, path):
 def check(path):
     with open(os.path.join(path, "config.json")) as f:
         model_type = json.load(f)["model_type"]
-    tokenizer, texts = check_tokenizer(path)
+    tokenizer, texts = check_tokenizer(path, model_type)
     if model_type == "hecate":
         try:
             transformers.AutoConfig.from_pretrained(path)
@@ -149,6 +151,8 @@ def check(path):
             return "refused by Transformers, as it should be"
         raise AssertionError("Transformers loads what it cannot know")
     model, config = load(path)
+    name = os.path.basename(os.path.normpath(path))
+    assert name.rpartition("-")[0] in ("", model_type), f"saved as {model_type}"
     off = check_logits(model, path)
     said = f"{config['architectures'][0]}, logits off by {off:.1e} of the largest"
     if model_type in ("marian", "gpt2"):
