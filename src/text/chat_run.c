@@ -656,6 +656,7 @@ static hec_status bind_loop(chat_run *r, const json_t *list, size_t i)
 {
 	size_t n = json_array_size(list);
 	chat_value v;
+	HEC_TRY(chat_charge(r, 8));
 	json_t *loop = json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "index", (json_int_t)i + 1,
 	                         "index0", (json_int_t)i, "length", (json_int_t)n, "revindex",
 	                         (json_int_t)(n - i), "revindex0", (json_int_t)(n - i - 1), "first",
@@ -671,7 +672,6 @@ static hec_status bind_loop(chat_run *r, const json_t *list, size_t i)
 	}
 	if (!loop)
 		return fail(HEC_ERR_MEMORY, "no memory for a loop");
-	HEC_TRY(chat_charge(r, 8));
 	v = (chat_value){VALUE_JSON, loop, NULL};
 	return set_variable(r, "loop", &v);
 }
