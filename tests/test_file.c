@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,48 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct folder {
-	char path[128];
-	char file[192]; /* a name in it */
-} folder;
+#include "support/scratch.h"
 
 static int make_folder(void **state)
 {
-	folder *f = calloc(1, sizeof *f);
-	const char *base = getenv("TMPDIR");
-	snprintf(f->path, sizeof f->path, "%s/hecate-file-XXXXXX", base && *base ? base : "/tmp");
-	if (!mkdtemp(f->path))
-		return -1;
-	snprintf(f->file, sizeof f->file, "%s/data", f->path);
-	*state = f;
-	return 0;
-}
-
-static int entries(const char *path, bool remove_them)
-{
-	DIR *dir = opendir(path);
-	assert_non_null(dir);
-	int n = 0;
-	for (struct dirent *e; (e = readdir(dir));) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		n++;
-		char name[512];
-		snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-		if (remove_them && unlink(name) != 0)
-			rmdir(name);
-	}
-	closedir(dir);
-	return n;
-}
-
-static int remove_folder(void **state)
-{
-	folder *f = *state;
-	entries(f->path, true);
-	rmdir(f->path);
-	free(f);
-	return 0;
+	return scratch_make(state, "data");
 }
 
 static void expect_contents(const char *path, const char *want, size_t n)
@@ -96,18 +58,18 @@ static void expect_unread(const char *path, size_t limit, hec_status want, const
 
 static void what_is_written_is_read_back(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	const char bytes[] = "one\0two\nthree";
 	assert_int_equal(file_replace(f->file, bytes, sizeof bytes), HEC_OK);
 	expect_contents(f->file, bytes, sizeof bytes);
 	assert_int_equal(file_replace(f->file, "", 0), HEC_OK);
 	expect_contents(f->file, "", 0);
-	assert_int_equal(entries(f->path, false), 1);
+	assert_int_equal(scratch_entries(f->path), 1);
 }
 
 static void a_plain_name_is_replaced_in_the_current_folder(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	char *old = getcwd(NULL, 0);
 	assert_int_equal(chdir(f->path), 0);
 	assert_int_equal(file_replace("data", "here", 4), HEC_OK);
@@ -119,7 +81,7 @@ static void a_plain_name_is_replaced_in_the_current_folder(void **state)
 
 static void the_limit_is_the_largest_size_that_is_read(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	assert_int_equal(file_replace(f->file, "12345678", 8), HEC_OK);
 	char *data;
 	size_t size;
@@ -130,7 +92,7 @@ static void the_limit_is_the_largest_size_that_is_read(void **state)
 
 static void what_is_not_a_regular_file_is_refused(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	expect_unread(f->path, 100, HEC_ERR_IO, "is a folder");
 	assert_int_equal(mkfifo(f->file, 0600), 0);
 	expect_unread(f->file, 100, HEC_ERR_IO, "is a pipe"); /* and does not hang */
@@ -139,7 +101,7 @@ static void what_is_not_a_regular_file_is_refused(void **state)
 
 static void a_file_that_cannot_be_opened_says_why(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	expect_unread(f->file, 100, HEC_ERR_IO, strerror(ENOENT));
 	assert_int_equal(file_replace(f->file, "x", 1), HEC_OK);
 	if (geteuid() != 0) { /* root may read everything */
@@ -178,7 +140,7 @@ static void *change_length(void *arg)
 /* Whatever the moment, a read gives one of the two lengths or a message. */
 static void a_file_that_shrinks_meanwhile_is_an_error_not_a_crash(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	assert_int_equal(file_replace(f->file, "x", 1), HEC_OK);
 	assert_int_equal(truncate(f->file, LONG), 0);
 	changer c = {.path = f->file};
@@ -206,7 +168,7 @@ static void a_file_that_shrinks_meanwhile_is_an_error_not_a_crash(void **state)
 
 static void the_permissions_of_the_old_file_are_kept(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	assert_int_equal(file_replace(f->file, "a", 1), HEC_OK);
 	assert_int_equal(chmod(f->file, 0640), 0);
 	assert_int_equal(file_replace(f->file, "b", 1), HEC_OK);
@@ -217,28 +179,28 @@ static void the_permissions_of_the_old_file_are_kept(void **state)
 
 static void a_missing_folder_is_an_error_that_names_the_path(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	char path[256];
 	snprintf(path, sizeof path, "%s/nowhere/data", f->path);
 	assert_int_equal(file_replace(path, "x", 1), HEC_ERR_IO);
 	expect_message(path, strerror(ENOENT));
-	assert_int_equal(entries(f->path, false), 0);
+	assert_int_equal(scratch_entries(f->path), 0);
 }
 
 static void a_folder_is_not_replaced(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	assert_int_equal(mkdir(f->file, 0700), 0);
 	assert_int_equal(file_replace(f->file, "x", 1), HEC_ERR_IO);
 	expect_message(f->file, "a folder");
-	assert_int_equal(entries(f->path, false), 1); /* nothing is left beside it */
+	assert_int_equal(scratch_entries(f->path), 1); /* nothing is left beside it */
 }
 
 /* The system refuses to write beyond a limit: as on a full disk. */
 /* As root a rename over a device succeeds, and the device is gone. */
 static void what_is_no_file_is_not_replaced(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	char pipe[256], link[256];
 	struct stat info;
 	snprintf(pipe, sizeof pipe, "%s/pipe", f->path);
@@ -251,12 +213,12 @@ static void what_is_no_file_is_not_replaced(void **state)
 	assert_int_equal(file_replace(link, "x", 1), HEC_ERR_IO);
 	expect_message(link, "link");
 	assert_true(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
-	assert_int_equal(entries(f->path, false), 2);
+	assert_int_equal(scratch_entries(f->path), 2);
 }
 
 static void a_failed_write_keeps_the_old_file_and_leaves_nothing_beside(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	assert_int_equal(file_replace(f->file, "old", 3), HEC_OK);
 	struct rlimit before, small;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -272,7 +234,7 @@ static void a_failed_write_keeps_the_old_file_and_leaves_nothing_beside(void **s
 	assert_int_equal(status, HEC_ERR_IO);
 	expect_message(f->file, strerror(EFBIG));
 	expect_contents(f->file, "old", 3);
-	assert_int_equal(entries(f->path, false), 1);
+	assert_int_equal(scratch_entries(f->path), 1);
 }
 
 typedef struct writer {
@@ -295,7 +257,7 @@ static void *write_often(void *arg)
 
 static void a_reader_sees_one_whole_file_while_two_writers_replace_it(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	writer w[2] = {{f->file, 'a', HEC_OK}, {f->file, 'b', HEC_OK}};
 	pthread_t threads[2];
 	char first[PIECE];
@@ -316,10 +278,10 @@ static void a_reader_sees_one_whole_file_while_two_writers_replace_it(void **sta
 		pthread_join(threads[i], NULL);
 		assert_int_equal(w[i].status, HEC_OK);
 	}
-	assert_int_equal(entries(f->path, false), 1);
+	assert_int_equal(scratch_entries(f->path), 1);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, scratch_remove)
 
 int main(void)
 {

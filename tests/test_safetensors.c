@@ -1,8 +1,8 @@
 /* test_safetensors.c — a file that follows the rules is read to the bit; one that breaks any is
  * refused with its name and the tensor's. */
+#include "support/scratch.h"
 #include "support/test.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,49 +18,12 @@
 
 static kit bare; /* for messages where no context is needed */
 
-typedef struct folder {
-	char path[64];
-	char file[128]; /* model.safetensors in it */
-} folder;
-
 static int make_folder(void **state)
 {
-	folder *f = calloc(1, sizeof *f);
-	snprintf(f->path, sizeof f->path, "/tmp/hecate-safetensors-XXXXXX");
-	if (!mkdtemp(f->path))
-		return -1;
-	snprintf(f->file, sizeof f->file, "%s/model.safetensors", f->path);
-	*state = f;
-	return 0;
+	return scratch_make(state, "model.safetensors");
 }
 
-static int entries(const char *path, bool remove_them)
-{
-	DIR *dir = opendir(path);
-	int n = 0;
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		char name[512];
-		snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-		if (e->d_name[0] == '.' && strncmp(e->d_name, ".hecate", 7) != 0)
-			continue;
-		n++;
-		if (remove_them)
-			unlink(name);
-	}
-	closedir(dir);
-	return n;
-}
-
-static int remove_folder(void **state)
-{
-	folder *f = *state;
-	entries(f->path, true);
-	rmdir(f->path);
-	free(f);
-	return 0;
-}
-
-static const char *in_folder(const folder *f, const char *name)
+static const char *in_folder(const scratch *f, const char *name)
 {
 	static char path[256];
 	snprintf(path, sizeof path, "%s/%s", f->path, name);
@@ -79,7 +42,7 @@ static void write_raw(const char *path, const char *header, size_t length, uint6
 	free(bytes);
 }
 
-static hec_status open_header(const folder *f, const char *header, size_t data)
+static hec_status open_header(const scratch *f, const char *header, size_t data)
 {
 	safetensors *s = NULL;
 	write_raw(f->file, header, strlen(header), strlen(header), data);
@@ -117,10 +80,10 @@ static hec_status write_sample(const char *path)
 
 static void what_is_written_is_read_back(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	safetensors *s;
 	OK(&bare, write_sample(f->file));
-	assert_int_equal(entries(f->path, false), 1);
+	assert_int_equal(scratch_entries(f->path), 1);
 	OK(&bare, safetensors_open(f->file, &s));
 	assert_int_equal(safetensors_count(s), 5);
 	for (size_t i = 1; i < 5; i++)
@@ -161,7 +124,7 @@ static hec_status gives_too_few(void *arg, size_t item, safetensors_sink *sink)
 
 static void a_failed_write_keeps_the_old_file(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	OK(&bare, write_sample(f->file));
 	safetensors_item item = {"x", ST_F32, 1, {3}, NULL};
 	size_t n = 11;
@@ -176,7 +139,7 @@ static void a_failed_write_keeps_the_old_file(void **state)
 	item = (safetensors_item){"x", ST_F32, 2, {INT64_MAX, 3}, NULL};
 	FAILS(&bare, HEC_ERR_ARGUMENT, safetensors_write(f->file, &item, 1, NULL, NULL, NULL),
 	      "'x' is too large");
-	assert_int_equal(entries(f->path, false), 1);
+	assert_int_equal(scratch_entries(f->path), 1);
 	safetensors *s;
 	OK(&bare, safetensors_open(f->file, &s));
 	safetensors_close(s);
@@ -186,7 +149,7 @@ static void a_failed_write_keeps_the_old_file(void **state)
 
 static void a_file_cut_at_any_byte_is_refused(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	OK(&bare, write_sample(f->file));
 	char *bytes;
 	size_t size;
@@ -211,7 +174,7 @@ static void a_file_cut_at_any_byte_is_refused(void **state)
 
 static void every_number_of_the_header_is_checked(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	static const char *const numbers[] = {"0",
 	                                      "-1",
 	                                      "2147483648",
@@ -252,7 +215,7 @@ static void every_number_of_the_header_is_checked(void **state)
 
 static void the_length_of_the_header_is_checked(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	static const uint64_t lengths[] = {
 		0,          1,     3,         1ull << 31, (1ull << 31) - 1, 1ull << 32,
 		1ull << 63, ~0ull, 100000000, 100000001,  ~0ull - 7};
@@ -276,7 +239,7 @@ static void the_length_of_the_header_is_checked(void **state)
 
 static void rules_between_tensors_are_checked(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	OK(&bare, open_header(f,
 	                      "{" TENSOR("b", "U8", "4", "4", "8") "," TENSOR(
 				      "a", "F32", "1", "0", "4") "," TENSOR("none", "F64", "0", "4",
@@ -329,7 +292,7 @@ static void rules_between_tensors_are_checked(void **state)
 
 static void what_describes_no_tensor_is_refused(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	static const char *const wrong[] = {
 		"{\"a\":1}",
 		"{\"a\":null}",
@@ -357,7 +320,7 @@ static void what_describes_no_tensor_is_refused(void **state)
 /* Memory stays a small multiple of the file, whatever is in it. */
 static void a_long_list_in_a_description_is_not_read(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	size_t n = 1 << 20;
 	char *header = malloc(n + 1);
 	memset(header, '[', n);
@@ -371,7 +334,7 @@ static void a_long_list_in_a_description_is_not_read(void **state)
 
 static void a_file_that_shrinks_is_an_error(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	safetensors *s;
 	OK(&bare, write_sample(f->file));
 	OK(&bare, safetensors_open(f->file, &s));
@@ -384,14 +347,14 @@ static void a_file_that_shrinks_is_an_error(void **state)
 
 /* ---- folders ---- */
 
-static void write_text(const folder *f, const char *name, const char *text)
+static void write_text(const scratch *f, const char *name, const char *text)
 {
 	OK(&bare, file_replace(in_folder(f, name), text, strlen(text)));
 }
 
 static void shards_are_read_through_their_index(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	const safetensors_item one = {"a", ST_F32, 1, {2}, weights},
 			       two[] = {{"b", ST_F32, 1, {3}, weights + 2},
 	                                {"c", ST_F32, 1, {1}, weights}};
@@ -438,7 +401,7 @@ static void shards_are_read_through_their_index(void **state)
 
 static void pickle_is_refused_with_the_way_to_convert_it(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	safetensors *s;
 	FAILS(&bare, HEC_ERR_IO, safetensors_open_folder(f->path, &s), f->path,
 	      "neither model.safetensors nor");
@@ -452,7 +415,7 @@ static void pickle_is_refused_with_the_way_to_convert_it(void **state)
 
 /* ---- memory ---- */
 
-static hec_status write_and_read(const folder *f)
+static hec_status write_and_read(const scratch *f)
 {
 	HEC_TRY(write_sample(in_folder(f, "m-1.safetensors")));
 	safetensors *s;
@@ -463,7 +426,7 @@ static hec_status write_and_read(const folder *f)
 
 static void every_refused_allocation_is_an_error(void **state)
 {
-	folder *f = *state;
+	scratch *f = *state;
 	json_set_alloc_funcs(malloc, free); /* through refuse.c, like ours */
 	json_object_seed(1);
 	write_text(f, "model.safetensors.index.json",
@@ -485,13 +448,13 @@ static void every_refused_allocation_is_an_error(void **state)
 		CHECK(&bare, status != HEC_OK && status != HEC_ERR_INTERNAL,
 		      "request %ld refused: %s, %s", n, hec_status_name(status),
 		      hec_error_message());
-		assert_true(entries(f->path, false) <= 2);
+		assert_true(scratch_entries(f->path) <= 2);
 	}
 }
 
 int main(void)
 {
-#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, scratch_remove)
 	const struct CMUnitTest tests[] = {
 		IN_FOLDER(what_is_written_is_read_back),
 		IN_FOLDER(a_failed_write_keeps_the_old_file),

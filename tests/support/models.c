@@ -1,6 +1,8 @@
 /* models.c — configurations, parameters and batches of small models. */
 #include "support/models.h"
 
+#include <stdio.h>
+
 static hec_stack_config stack_variant(int n, double dropout, bool encoder)
 {
 	static const hec_activation acts[] = {HEC_ACT_GELU, HEC_ACT_SILU, HEC_ACT_GELU_TANH};
@@ -152,4 +154,10 @@ hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *in
 		break;
 	}
 	return make(k, dtype, SHAPE(B, T, c->labels));
+}
+
+const char *golden_model(const char *name, char path[512])
+{
+	snprintf(path, 512, "%s/golden/models/%s", TESTS_DIR, name);
+	return path;
 }

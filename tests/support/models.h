@@ -22,6 +22,9 @@ typedef struct model_batch {
 void batch_open(model_batch *batch, kit *k, const hec_model *model, int64_t B, int64_t S, int64_t T,
                 bool ragged);
 
+/* The folder of a committed model of Transformers. */
+const char *golden_model(const char *name, char path[512]);
+
 /* A tensor for the logits of a batch, poisoned. */
 hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *input);
 
