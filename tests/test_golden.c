@@ -428,7 +428,7 @@ static void embedding_case(kit *k, const golden *g)
 {
 	for (int d = 0; d < 2; d++) {
 		hec_dtype dtype = d ? HEC_F32 : HEC_F64;
-		hec_embedding e = {golden_as(g, "table", dtype), 0, 1};
+		hec_embedding e = {.table = golden_as(g, "table", dtype), .padding_id = 1};
 		e.scale = sqrt((double)e.table.shape[1]);
 		hec_tensor dy = golden_as(g, "dy", dtype), y = make_copy(k, &dy),
 			   dtable = make_copy(k, &e.table);

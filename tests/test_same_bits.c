@@ -155,7 +155,8 @@ static void small_operations_have_the_same_bits_at_any_number_of_threads(void **
 		   dy = make_random(&k, HEC_F32, SHAPE(N, C));
 	hec_norm norm = {HEC_NORM_LAYER, 1e-5, make_random(&k, HEC_F32, SHAPE(C)),
 	                 make_random(&k, HEC_F32, SHAPE(C))};
-	hec_embedding embedding = {make_random(&k, HEC_F32, SHAPE(V, C)), 2, 3};
+	hec_embedding embedding = {
+		.table = make_random(&k, HEC_F32, SHAPE(V, C)), .scale = 2, .padding_id = 3};
 	hec_tensor ids = make(&k, HEC_I32, SHAPE(N));
 	for (int64_t i = 0; i < N; i++)
 		put(&ids, i, (double)draw_in(&k, 0, C - 1));

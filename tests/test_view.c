@@ -11,13 +11,6 @@
 #include <hecate/width.h>
 #include <jansson.h>
 
-#define WRONG(...)                                                                                 \
-	do {                                                                                       \
-		print_error(__VA_ARGS__);                                                          \
-		print_error("\n");                                                                 \
-		assert_true(false);                                                                \
-	} while (0)
-
 /* ---- drawing into memory ---- */
 
 typedef struct drawn {
@@ -41,7 +34,7 @@ static drawn draw_view(const hec_view *v, hec_view_format format, const hec_view
 	drawn d = {0};
 	hec_status status = hec_view_draw(v, format, o, keep, &d);
 	if (status != HEC_OK)
-		WRONG("%s: %s", hec_status_name(status), hec_error_message());
+		fail_msg("%s: %s", hec_status_name(status), hec_error_message());
 	assert_non_null(d.text);
 	assert_int_equal(strlen(d.text), d.length); /* no zero byte inside */
 	return d;
@@ -208,11 +201,11 @@ static void no_line_is_wider_than_the_terminal(void **state)
 				for (char *at = d.text; *at; line++) {
 					size_t n = strcspn(at, "\n");
 					if (n > 0 && at[n - 1] == ' ')
-						WRONG("line %d ends with a space", line);
+						fail_msg("line %d ends with a space", line);
 					if (hec_display_width(at, n) > most)
-						WRONG("%d columns, mode %d: line %d is %d: %.*s",
-						      most, mode, line, hec_display_width(at, n),
-						      (int)n, at);
+						fail_msg("%d columns, mode %d: line %d is %d: %.*s",
+						         most, mode, line, hec_display_width(at, n),
+						         (int)n, at);
 					at += n + 1;
 				}
 				free(d.text);
@@ -337,7 +330,7 @@ static void a_token_cannot_steer_the_terminal(void **state)
 	drawn d = draw_view(&v, HEC_VIEW_TEXT, &o);
 	for (size_t i = 0; i < d.length; i++)
 		if ((unsigned char)d.text[i] < 0x20 && d.text[i] != '\n')
-			WRONG("byte %zu is a control: %d", i, d.text[i]);
+			fail_msg("byte %zu is a control: %d", i, d.text[i]);
 	assert_null(strstr(d.text, nasty[3]));
 	assert_null(strchr(d.text, '\xFF'));
 	free(d.text);
@@ -354,13 +347,13 @@ static void check_markup(const char *text)
 		size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz");
 		assert_non_null(close);
 		if (length == 0 || length >= sizeof open[0])
-			WRONG("this is no tag: %.40s", at);
+			fail_msg("this is no tag: %.40s", at);
 		assert_null(memchr(at + 1, '<', (size_t)(close - at - 1)));
 		if (end) {
 			assert_true(depth > 0);
 			depth--;
 			if (strlen(open[depth]) != length || memcmp(open[depth], name, length) != 0)
-				WRONG("%s is closed by %.30s", open[depth], at);
+				fail_msg("%s is closed by %.30s", open[depth], at);
 		} else if (close[-1] != '/') {
 			assert_true(depth < 64);
 			snprintf(open[depth++], sizeof open[0], "%.*s", (int)length, name);
@@ -421,7 +414,7 @@ static void the_page_holds_its_data_safely(void **state)
 	json_error_t error;
 	json_t *root = json_loadb(from, (size_t)(to - from), JSON_REJECT_DUPLICATES, &error);
 	if (!root)
-		WRONG("the data of the page: %s", error.text);
+		fail_msg("the data of the page: %s", error.text);
 	check_tokens(json_object_get(root, "query"));
 	check_tokens(json_object_get(root, "key"));
 	assert_string_equal(json_string_value(json_object_get(root, "title")), nasty[0]);
@@ -452,7 +445,7 @@ static void json_parses_back_to_the_weights(void **state)
 		json_error_t error;
 		json_t *root = json_loadb(d.text, d.length, JSON_REJECT_DUPLICATES, &error), *w;
 		if (!root)
-			WRONG("line %d: %s", error.line, error.text);
+			fail_msg("line %d: %s", error.line, error.text);
 		assert_int_equal(json_object_size(root), 6);
 		assert_string_equal(json_string_value(json_object_get(root, "kind")), "self");
 		assert_int_equal(json_integer_value(json_object_get(root, "layers")), 2 - chosen);

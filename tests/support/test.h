@@ -12,7 +12,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#undef fail /* the library has a function of this name */
+#undef fail /* the library has a function of this name, and cmocka's fail_msg would call it */
+#undef fail_msg
+#define fail_msg(...)                                                                              \
+	do {                                                                                       \
+		print_error(__VA_ARGS__);                                                          \
+		print_error("\n");                                                                 \
+		_fail(__FILE__, __LINE__);                                                         \
+	} while (0)
 
 #include <hecate/hecate.h>
 
