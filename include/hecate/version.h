@@ -17,6 +17,9 @@ HEC_API const char *hec_version(void);
 /* The compiler that built the library, e.g. "gcc 12.2.0". */
 HEC_API const char *hec_version_compiler(void);
 
+/* The libraries that it was built with, e.g. "jansson 2.14, pcre2 10.42, …". */
+HEC_API const char *hec_version_libraries(void);
+
 HEC_END
 
 #endif

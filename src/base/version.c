@@ -1,6 +1,12 @@
 /* version.c — what this library is and who compiled it. */
 #include <hecate/version.h>
 
+#include <jansson.h>
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <utf8proc.h>
+#include <zlib.h>
+
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
@@ -19,4 +25,12 @@ const char *hec_version_compiler(void)
 #else
 	return "unknown";
 #endif
+}
+
+const char *hec_version_libraries(void)
+{
+#define PCRE2_TEXT STRING(PCRE2_MAJOR) "." STRING(PCRE2_MINOR)
+#define UTF8PROC_TEXT STRING(UTF8PROC_VERSION_MAJOR) "." STRING(UTF8PROC_VERSION_MINOR)
+	return "jansson " JANSSON_VERSION ", pcre2 " PCRE2_TEXT ", utf8proc " UTF8PROC_TEXT
+	       ", zlib " ZLIB_VERSION;
 }

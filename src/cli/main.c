@@ -12,7 +12,6 @@
 #include <hecate/context.h>
 #include <hecate/version.h>
 #include <hecate/width.h>
-#include <jansson.h>
 
 static const command *const commands[] = {
 	&command_explain, &command_translate, &command_attend, &command_train, &command_tokenize,
@@ -126,7 +125,7 @@ static int print_version(void)
 {
 	printf("hecate %s\n", hec_version());
 	printf("compiler  %s\n", hec_version_compiler());
-	printf("parts     cpu, json (jansson %s)\n", JANSSON_VERSION);
+	printf("parts     cpu, %s\n", hec_version_libraries());
 	printf("levels   ");
 	for (int i = 0; hec_isa_name(i); i++)
 		printf("%s %s (%s)", i ? "," : "", hec_isa_name(i),
