@@ -2,6 +2,7 @@
  * tools/goldens/chat_make.py), what is refused, and templates that would run for ages. */
 #include <hecate/chat.h>
 
+#include "alloc/refuse.h"
 #include "base/file.h"
 #include "format/json.h"
 
@@ -116,6 +117,11 @@ static void what_is_not_known_is_named_with_its_line(void **state)
 		{"{{ (1 }}", "missing"},
 		{"{{ 'a\\q' }}", "escape"},
 		{"{% for a in b recursive %}{% endfor %}", "recursive"},
+		{"{{ 1 < 2 < 3 }}", "chain of comparisons"},
+		{"{{ 'a' 'b' }}", "goes on where it should end"},
+		{"{% break %}", "outside of a loop"},
+		{"{% for a in b %}{% else %}{% continue %}{% endfor %}", "outside of a loop"},
+		{"{{ 3 / 2 }}", "'/'"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		hec_status status;
@@ -140,13 +146,34 @@ static void what_goes_wrong_while_it_runs_is_said(void **state)
 		{"{{ 9223372036854775 * 9223372036854775 }}", "64 bits"},
 		{"{{ [1] }}", "tojson"},
 		{"{{ messages }}", "tojson"},
-		{"{{ 'x'.format(1) }}", "'format'"},
+		{"{{ 'x'.format(1) }}", "a text has no 'format'"},
+		{"{{ [].append(1) }}", "a list has no 'append'"},
+		/* an argument is never ignored */
+		{"{{ 'a b c'.split(' ', 1) }}", "'split' with 2 arguments"},
+		{"{{ 'aa'.replace('a', 'b', 1) }}", "'replace' with 3 arguments"},
+		{"{{ 'aa' | replace('a', 'b', count=1) }}", "'replace' with 'count'"},
+		{"{{ 1 | tojson(sort_keys=true) }}", "'tojson' with 'sort_keys'"},
+		{"{{ messages | map('upper') }}", "'map' with 1 arguments"},
+		{"{{ messages | selectattr('role', 'odd') }}", "the test 'odd'"},
+		{"{{ 1 is defined(2) }}", "'defined' with 1 arguments"},
+		{"{{ 'É' | lower }}", "ASCII"},
+		{"{{ '99999999999999999999' | int }}", "64 bits"},
+		{"{{ -(-999999999999999999 * 9 - 223372036854775817) // 1 }}", "64 bits"},
+		{"{{ (-999999999999999999 * 9 - 223372036854775817) // -1 }}", "64 bits"},
+		{"{{ 1 % 0 }}", "division by 0"},
+		{"{{ range(1, 2, 0) }}", "a step of 0"},
+		{"{{ 'abc'[::2] }}", "with a step"},
+		{"{{ [1][::0] }}", "a step of 0"},
+		{"{{ [1][missing:] }}", "a slice by undefined"},
+		/* the line of what went wrong, not of what was looked at last */
+		{"a\n{{ 'a' +\n\n 1 }}\n", "line "},
 		{"{{ messages() }}", "a call of"},
 		{"{% set ns = namespace() %}{% set ns.x = ns %}", "namespace"},
 		{"{% set x.y = 1 %}", "no namespace"},
 		{"{% for a, b in [1] %}{% endfor %}", "2 values"},
 		{"{{ raise_exception('no such\x1b[1m') }}", "it refuses: no such?[1m"},
 		{"{{ range(10000000) | length }}", "more than 100000"},
+		{"{{ range(-999999999999999999 * 9, 999999999999999999 * 9) }}", "100000"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		hec_status status;
@@ -156,6 +183,38 @@ static void what_goes_wrong_while_it_runs_is_said(void **state)
 		if (!strstr(hec_error_message(), cases[i].says))
 			fail_msg("case %zu: \"%s\" does not say \"%s\"", i, hec_error_message(),
 			         cases[i].says);
+	}
+}
+
+#define LONG_TEXT                                                                                  \
+	"{% set ns = namespace(x='        ') %}{% for i in range(18) %}"                           \
+	"{% set ns.x = ns.x + ns.x %}{% endfor %}{% for i in range(99999) %}"
+#define LONG_END "{% endfor %}"
+
+/* Numbers at the end of what 64 bits hold. */
+static void ranges_and_slices_go_to_the_ends_of_the_numbers(void **state)
+{
+	(void)state;
+	static const char most[] = "999999999999999999 * 9 + 223372036854775816";
+	static const char *const cases[][2] = {
+		{"{{ range(m - 1, m, 2) | length }}", "1"},
+		{"{{ range(m - 1, m, m) | length }}", "1"},
+		{"{{ range(-m - 1, m, m) | length }}", "3"},
+		{"{{ range(m, -m - 1, -m - 1) | length }}", "2"},
+		{"{{ range(m, m) | length }}", "0"},
+		{"{{ (-m - 1) % -1 }}", "0"},
+		{"{{ [1, 2][-m - 1:m] | length }}{{ [1, 2][m:-m] | length }}", "20"},
+		{"{{ 'äb'[-m - 1:m] }}{{ 'äb'[m] }}{{ 'äb'[-m - 1] }}", "äb"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char template[256];
+		hec_status status;
+		snprintf(template, sizeof template, "{%% set m = %s %%}%s", most, cases[i][0]);
+		char *text = apply(template, &status);
+		if (status != HEC_OK)
+			fail_msg("case %zu: %s", i, hec_error_message());
+		assert_string_equal(text, cases[i][1]);
+		free(text);
 	}
 }
 
@@ -177,6 +236,18 @@ static void hostile_templates_end_in_a_message(void **state)
 		"{% set ns = namespace(x=[1]) %}{% for i in range(9999) %}"
 		"{% set ns.x = [ns.x] %}{% endfor %}",
 		"{% for i in range(99999) %}{{ messages | tojson(indent=60) }}{% endfor %}",
+		/* lists that stay: memory for each number */
+		"{% set ns = namespace(x=[]) %}{% for i in range(99999) %}"
+		"{% set ns.x = ns.x + [range(99999)] %}{% endfor %}",
+		/* a long text that is looked at again and again */
+		LONG_TEXT "{{ ns.x | length }}" LONG_END,
+		LONG_TEXT "{{ ns.x | trim | length }}" LONG_END,
+		LONG_TEXT "{{ ns.x.startswith(ns.x) }}" LONG_END,
+		LONG_TEXT "{{ ns.x <= ns.x }}" LONG_END,
+		LONG_TEXT "{{ ns.x[-9999999] }}" LONG_END,
+		LONG_TEXT "{{ messages[0][ns.x] }}" LONG_END,
+		LONG_TEXT "{{ ns.x | int }}" LONG_END,
+		LONG_TEXT "{{ ns.x.strip(ns.x) }}" LONG_END,
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		hec_status status;
@@ -203,22 +274,44 @@ static void hostile_templates_end_in_a_message(void **state)
 	free(deep);
 }
 
-/* A chain of operators is as deep as it is long. */
-static void a_long_chain_is_no_crash(void **state)
+/* Parts that are as many as a template is long: in linear time, and no deeper than a stack. */
+static void many_parts_are_no_crash_and_no_hang(void **state)
 {
 	(void)state;
-	char *text = malloc(100001);
-	hec_status status;
+	static const struct {
+		const char *first, *part, *last;
+		bool numbered;
+	} cases[] = {
+		{"{{ 1", "+1", " }}", false},
+		{"{{ 1", " is eq 1", " }}", false},
+		{"{{ 'a'", "'a'", " }}", false},
+		{"{{ a", ".a", " }}", false},
+		{"{{ a", "|trim", " }}", false},
+		{"{{ 'x' ", "if 1 else 1 ", " }}", false},
+		{"", "{% set a_%06zu = 1 %}", "", true},
+		{"", "{% generation %}{% endgeneration %}", "", false},
+		{"{% if 0 %}", "{% elif 0 %}", "{% endif %}", false},
+	};
+	enum { MOST = 2000000 };
+	char *text = malloc(MOST + 100);
 	assert_non_null(text);
-	strcpy(text, "{{ 1");
-	size_t at = 4;
-	for (; at < 90000; at += 2)
-		memcpy(text + at, "+1", 2);
-	strcpy(text + at, " }}");
-	char *made = apply(text, &status);
-	if (status != HEC_OK)
-		assert_non_null(strstr(hec_error_message(), "levels"));
-	free(made);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		hec_status status;
+		size_t at = strlen(cases[i].first), n = strlen(cases[i].part), number = 0;
+		strcpy(text, cases[i].first);
+		while (at < MOST)
+			if (cases[i].numbered) {
+				at += (size_t)sprintf(text + at, "{%% set a_%06zu = 1 %%}",
+				                      number++);
+			} else {
+				memcpy(text + at, cases[i].part, n);
+				at += n;
+			}
+		strcpy(text + at, cases[i].last);
+		free(apply(text, &status));
+		if (status != HEC_OK)
+			assert_non_null(strstr(hec_error_message(), "line "));
+	}
 	free(text);
 }
 
@@ -249,6 +342,61 @@ static void a_template_cut_anywhere_is_no_crash(void **state)
 	}
 }
 
+static void texts_that_are_not_utf8_are_named(void **state)
+{
+	(void)state;
+	hec_chat_template *t = NULL;
+	char *text = NULL;
+	assert_int_equal(hec_chat_template_parse("ab\xff", 3, &t), HEC_ERR_FORMAT);
+	assert_non_null(strstr(hec_error_message(), "byte 2"));
+	assert_int_equal(hec_chat_template_parse("a\0b", 3, &t), HEC_ERR_FORMAT);
+	assert_non_null(strstr(hec_error_message(), "byte 1"));
+	assert_null(t);
+	assert_int_equal(hec_chat_template_parse("x", 1, &t), HEC_OK);
+	hec_chat_message m = {"user", "abc\xc3"};
+	assert_int_equal(hec_chat_apply(t, &m, 1, NULL, &text, NULL), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "message 0: byte 3"));
+	assert_null(text);
+	hec_chat_template_destroy(t);
+}
+
+static void every_refused_allocation_is_an_error_and_nothing_leaks(void **state)
+{
+	(void)state;
+	json_set_alloc_funcs(malloc, free); /* through refuse.c, like ours */
+	static const char *const names[] = {"language.jinja", "mistral.jinja"};
+	static const char variables[] =
+		"{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"bos_token\":\"<s>\"}";
+	hec_chat_options o = HEC_CHAT_OPTIONS_INIT;
+	o.variables = variables;
+	o.variables_bytes = sizeof variables - 1;
+	for (size_t k = 0; k < 2; k++) {
+		char path[512];
+		snprintf(path, sizeof path, "%s/%s", GOLDEN, names[k]);
+		long n = 1;
+		for (bool fired = true; fired; n++) {
+			hec_chat_template *t = NULL;
+			char *text = NULL;
+			long before = refuse_live();
+			refuse_request(n, false);
+			hec_status status = hec_chat_template_load(path, &t);
+			if (status == HEC_OK)
+				status = hec_chat_apply(t, NULL, 0, &o, &text, NULL);
+			fired = refuse_fired();
+			refuse_request(0, false);
+			/* FORMAT: Jansson takes a string without memory for a wrong one. */
+			if (fired && status != HEC_OK && status != HEC_ERR_MEMORY &&
+			    !(status == HEC_ERR_FORMAT && strstr(hec_error_message(), "variables")))
+				fail_msg("%s, request %ld: %s", names[k], n, hec_error_message());
+			assert_true((status == HEC_OK) == (text != NULL));
+			free(text);
+			hec_chat_template_destroy(t);
+			assert_int_equal(refuse_live(), before);
+		}
+		assert_true(n > 100);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,8 +405,11 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_named_with_its_line),
 		cmocka_unit_test(what_goes_wrong_while_it_runs_is_said),
 		cmocka_unit_test(hostile_templates_end_in_a_message),
-		cmocka_unit_test(a_long_chain_is_no_crash),
+		cmocka_unit_test(ranges_and_slices_go_to_the_ends_of_the_numbers),
+		cmocka_unit_test(many_parts_are_no_crash_and_no_hang),
 		cmocka_unit_test(a_template_cut_anywhere_is_no_crash),
+		cmocka_unit_test(texts_that_are_not_utf8_are_named),
+		cmocka_unit_test(every_refused_allocation_is_an_error_and_nothing_leaks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

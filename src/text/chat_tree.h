@@ -12,36 +12,33 @@ typedef enum chat_kind {
 	CHAT_PRINT, /* a */
 	CHAT_IF,    /* a: condition, b: statements, c: else */
 	CHAT_FOR,   /* value: names, a: of what, d: where, b: statements, c: else */
-	CHAT_SET, /* value: names; a: what; or b: statements; d: the namespace's name where op is 1 */
+	CHAT_SET, /* value: names; a: what, or −1 and b: statements; d: a namespace's member, or −1 */
 	CHAT_BREAK,
 	CHAT_CONTINUE,
 	/* expressions; `next` is the next argument or item */
-	CHAT_CONST,   /* value */
-	CHAT_NAME,    /* value */
-	CHAT_ATTR,    /* a, value */
-	CHAT_ITEM,    /* a, b */
-	CHAT_SLICE,   /* a; b, c, d: from, to, step, or −1 */
-	CHAT_CALL,    /* a, b: arguments */
-	CHAT_FILTER,  /* a, value, b: arguments */
-	CHAT_TEST,    /* a, value, b: arguments; op 1: not */
-	CHAT_AND,     /* a, b */
-	CHAT_OR,      /* a, b */
-	CHAT_NOT,     /* a */
-	CHAT_MINUS,   /* a */
-	CHAT_BINARY,  /* a, b, op */
-	CHAT_COMPARE, /* a; b: a list of CHAT_OPERAND */
-	CHAT_OPERAND, /* a, op */
-	CHAT_CHOICE,  /* a: condition, b, c: or −1 */
-	CHAT_LIST,    /* b: items */
-	CHAT_DICT,    /* b: key, value, key, value … */
-	CHAT_NAMED,   /* value, a: an argument with a name */
+	CHAT_CONST,  /* value */
+	CHAT_NAME,   /* value */
+	CHAT_ATTR,   /* a, value */
+	CHAT_ITEM,   /* a, b */
+	CHAT_SLICE,  /* a; b, c, d: from, to, step, or −1 */
+	CHAT_CALL,   /* a, b: arguments */
+	CHAT_FILTER, /* a, value, b: arguments */
+	CHAT_TEST,   /* a, value, b: arguments; op 1: not */
+	CHAT_AND,    /* a, b */
+	CHAT_OR,     /* a, b */
+	CHAT_NOT,    /* a */
+	CHAT_MINUS,  /* a */
+	CHAT_BINARY, /* a, b, op */
+	CHAT_CHOICE, /* a: condition, b, c: or −1 */
+	CHAT_LIST,   /* b: items */
+	CHAT_DICT,   /* b: key, value, key, value … */
+	CHAT_NAMED,  /* value, a: an argument with a name */
 } chat_kind;
 
 typedef enum chat_op {
 	OP_ADD = '+',
 	OP_SUB = '-',
 	OP_MUL = '*',
-	OP_DIV = '/',
 	OP_MOD = '%',
 	OP_JOIN = '~',
 	OP_LESS = '<',
@@ -71,5 +68,9 @@ struct hec_chat_template {
 };
 
 hec_status chat_parse(const char *text, size_t bytes, hec_chat_template *t);
+
+/* Whether there is such a filter or test (chat_filter.c). */
+bool chat_knows_filter(const char *name);
+bool chat_knows_test(const char *name);
 
 #endif

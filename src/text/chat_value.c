@@ -10,11 +10,17 @@
 #include "text/grow.h"
 
 #define NESTED_MOST 64
+#define ELEMENT 32 /* what an element of a list is charged: about its bytes */
 
 void chat_value_free(chat_value *v)
 {
 	json_decref(v->json);
-	*v = (chat_value){VALUE_UNDEFINED, NULL, NULL};
+	*v = CHAT_UNDEFINED;
+}
+
+chat_value chat_shared(const json_t *json)
+{
+	return json ? (chat_value){VALUE_JSON, json_incref((json_t *)json), NULL} : CHAT_UNDEFINED;
 }
 
 hec_status chat_charge(chat_run *r, size_t units)
@@ -161,16 +167,16 @@ static hec_status check_depth(chat_run *r, const json_t *v, int depth)
 
 hec_status chat_json(chat_run *r, json_t *json, chat_value *out)
 {
-	*out = (chat_value){VALUE_JSON, json, NULL};
-	if (!json) {
-		*out = (chat_value){VALUE_UNDEFINED, NULL, NULL};
+	*out = CHAT_UNDEFINED;
+	if (!json)
 		return fail(HEC_ERR_MEMORY, "no memory for a value of a chat template");
-	}
 	hec_status status = chat_charge(r, 1);
 	if (status == HEC_OK && (json_is_array(json) || json_is_object(json)))
 		status = check_depth(r, json, 0);
-	if (status != HEC_OK)
-		chat_value_free(out);
+	if (status == HEC_OK)
+		*out = (chat_value){VALUE_JSON, json, NULL};
+	else
+		json_decref(json);
 	return status;
 }
 
@@ -180,19 +186,45 @@ hec_status chat_string(chat_run *r, const char *text, size_t n, chat_value *out)
 	return chat_json(r, json_stringn(text, n), out);
 }
 
-hec_status chat_put(chat_run *r, const char *bytes, size_t n, char **text, size_t *used,
-                    size_t *capacity)
+hec_status chat_append(chat_run *r, json_t *list, json_t *value)
+{
+	size_t cost = ELEMENT + (json_is_string(value) ? json_string_length(value) : 0);
+	hec_status status = chat_charge(r, cost);
+	if (status != HEC_OK)
+		json_decref(value);
+	else if (json_array_append_new(list, value) != 0)
+		status = fail(HEC_ERR_MEMORY, "no memory for a list of a chat template");
+	return status;
+}
+
+hec_status chat_list_end(chat_run *r, hec_status status, json_t *list, chat_value *out)
+{
+	if (status == HEC_OK)
+		return chat_json(r, list, out);
+	json_decref(list);
+	return status;
+}
+
+hec_status chat_put(chat_run *r, chat_buffer *b, const char *bytes, size_t n)
 {
 	HEC_TRY(chat_charge(r, n));
-	HEC_TRY(GROW(text, capacity, *used + n + 1));
+	HEC_TRY(GROW(&b->text, &b->capacity, b->n + n + 1));
 	if (n > 0)
-		memcpy(*text + *used, bytes, n);
-	*used += n;
-	(*text)[*used] = '\0';
+		memcpy(b->text + b->n, bytes, n);
+	b->n += n;
+	b->text[b->n] = '\0';
 	return HEC_OK;
 }
 
-hec_status chat_print(chat_run *r, const chat_value *v, char **text, size_t *n, size_t *capacity)
+hec_status chat_buffer_end(chat_run *r, hec_status status, chat_buffer *b, chat_value *out)
+{
+	if (status == HEC_OK)
+		status = chat_string(r, b->text ? b->text : "", b->n, out);
+	free(b->text);
+	return status;
+}
+
+hec_status chat_print(chat_run *r, chat_buffer *b, const chat_value *v)
 {
 	char digits[32];
 	if (v->kind == VALUE_UNDEFINED)
@@ -201,13 +233,12 @@ hec_status chat_print(chat_run *r, const chat_value *v, char **text, size_t *n, 
 		return chat_wrong(r, "%s cannot be printed as text; there is the filter tojson",
 		                  chat_kind_name(v));
 	if (json_is_string(v->json))
-		return chat_put(r, json_string_value(v->json), json_string_length(v->json), text, n,
-		                capacity);
+		return chat_put(r, b, json_string_value(v->json), json_string_length(v->json));
 	if (json_is_real(v->json)) {
 		char *made;
 		size_t bytes;
 		HEC_TRY(json_text_make(v->json, false, &made, &bytes));
-		hec_status status = chat_put(r, made, bytes, text, n, capacity);
+		hec_status status = chat_put(r, b, made, bytes);
 		free(made);
 		return status;
 	}
@@ -216,17 +247,5 @@ hec_status chat_print(chat_run *r, const chat_value *v, char **text, size_t *n, 
 	                   : json_is_null(v->json)  ? "None"
 	                                            : digits;
 	snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(v->json));
-	return chat_put(r, word, strlen(word), text, n, capacity);
-}
-
-const json_t *chat_argument(const chat_arguments *a, int place, const char *name)
-{
-	int seen = 0;
-	for (int i = 0; i < a->n; i++) {
-		bool here = a->name[i] ? strcmp(a->name[i], name) == 0 : seen == place;
-		seen += !a->name[i];
-		if (here)
-			return a->at[i].kind == VALUE_JSON ? a->at[i].json : NULL;
-	}
-	return NULL;
+	return chat_put(r, b, word, strlen(word));
 }

@@ -20,6 +20,11 @@ typedef struct chat_value {
 	const char *name; /* the template's */
 } chat_value;
 
+typedef struct chat_buffer { /* a text that grows */
+	char *text;
+	size_t n, capacity;
+} chat_buffer;
+
 typedef struct chat_variable {
 	const char *name; /* the template's, or of the given variables */
 	chat_value value;
@@ -33,8 +38,7 @@ typedef struct chat_run {
 	size_t n, capacity;
 	int frame, depth;
 	int64_t work; /* left */
-	char *out;
-	size_t bytes, out_capacity;
+	chat_buffer out;
 	size_t line;
 	enum { RUN_ON, RUN_BREAK, RUN_CONTINUE } signal;
 } chat_run;
@@ -47,6 +51,30 @@ typedef struct chat_arguments {
 	int n;
 } chat_arguments;
 
+#define CHAT_UNDEFINED ((chat_value){VALUE_UNDEFINED, NULL, NULL})
+
+static inline bool chat_is_text(const chat_value *v)
+{
+	return v->kind == VALUE_JSON && json_is_string(v->json);
+}
+
+static inline bool chat_is_list(const chat_value *v)
+{
+	return v->kind == VALUE_JSON && json_is_array(v->json);
+}
+
+static inline bool chat_is_dict(const chat_value *v)
+{
+	return v->kind == VALUE_JSON && json_is_object(v->json);
+}
+
+static inline bool chat_is_whole(const chat_value *v)
+{
+	return v->kind == VALUE_JSON && json_is_integer(v->json);
+}
+
+/* One more that holds it; undefined for NULL. */
+chat_value chat_shared(const json_t *json);
 void chat_value_free(chat_value *v);
 hec_status chat_charge(chat_run *r, size_t units);
 hec_status chat_wrong(const chat_run *r, const char *format, ...)
@@ -54,26 +82,41 @@ hec_status chat_wrong(const chat_run *r, const char *format, ...)
 const char *chat_kind_name(const chat_value *v);
 bool chat_truth(const chat_value *v);
 hec_status chat_equal(chat_run *r, const json_t *a, const json_t *b, bool *equal);
+
 /* Takes json over; NULL: no memory. */
 hec_status chat_json(chat_run *r, json_t *json, chat_value *out);
 hec_status chat_string(chat_run *r, const char *text, size_t n, chat_value *out);
-/* As it is printed. */
-hec_status chat_print(chat_run *r, const chat_value *v, char **text, size_t *n, size_t *capacity);
-/* Bytes at the end of a growing text. */
-hec_status chat_put(chat_run *r, const char *bytes, size_t n, char **text, size_t *used,
-                    size_t *capacity);
-const json_t *chat_argument(const chat_arguments *a, int place, const char *name);
+/* Puts a value, which it takes over, behind a list; either may be NULL: no memory. */
+hec_status chat_append(chat_run *r, json_t *list, json_t *value);
+/* The list is the value where all went well, and gone where not. */
+hec_status chat_list_end(chat_run *r, hec_status status, json_t *list, chat_value *out);
+hec_status chat_put(chat_run *r, chat_buffer *b, const char *bytes, size_t n);
+/* A value as it is printed. */
+hec_status chat_print(chat_run *r, chat_buffer *b, const chat_value *v);
+/* The text is the value where all went well; the buffer is gone. */
+hec_status chat_buffer_end(chat_run *r, hec_status status, chat_buffer *b, chat_value *out);
 
+/* What stands between operands (chat_operator.c). */
+hec_status chat_binary(chat_run *r, int op, const chat_value *a, const chat_value *b,
+                       chat_value *out);
+hec_status chat_item(chat_run *r, const chat_value *on, const chat_value *key, chat_value *out);
+/* bounds: from, to, step; none where it is not given. */
+hec_status chat_slice(chat_run *r, const chat_value *on, const chat_value bounds[3],
+                      chat_value *out);
+
+/* The value of an expression (chat_evaluate.c). */
+hec_status chat_evaluate(chat_run *r, int32_t node, chat_value *out);
+hec_status chat_get(chat_run *r, const char *name, chat_value *out);
+
+/* What has a name (chat_filter.c). */
 hec_status chat_filter(chat_run *r, const char *name, const chat_value *on, const chat_arguments *a,
                        chat_value *out);
 hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const chat_arguments *a,
                      bool *out);
-hec_status chat_method(chat_run *r, const json_t *on, const char *name, const chat_arguments *a,
-                       chat_value *out);
-bool chat_has_method(const json_t *on, const char *name);
-hec_status chat_function(chat_run *r, const char *name, const chat_arguments *a, chat_value *out);
-bool chat_has_function(const char *name);
-/* x.name or x[name]; undefined where there is none. */
+hec_status chat_call(chat_run *r, const chat_value *callee, const chat_arguments *a,
+                     chat_value *out);
+bool chat_knows_function(const char *name);
+/* x.name; undefined where there is none. */
 hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, chat_value *out);
 
 #endif

@@ -1,0 +1,394 @@
+/* chat_expression.c — an expression of a chat template to its tree, by descent: a function for each level
+ * of precedence, from the tightest to the loosest. */
+#include <string.h>
+
+#include "text/chat_parser.h"
+#include "text/grow.h"
+
+#define DEPTH_MOST 100
+#define NODES_MOST ((size_t)1 << 20)
+
+hec_status chat_deeper(chat_parser *p)
+{
+	return ++p->depth <= DEPTH_MOST ? HEC_OK
+	                                : chat_refuse(p, "more than 100 levels in one another");
+}
+
+hec_status chat_add(chat_parser *p, chat_kind kind, json_t *value, int32_t *out)
+{
+	hec_chat_template *t = p->t;
+	hec_status status = t->n < NODES_MOST ? GROW(&t->nodes, &t->capacity, t->n + 1)
+	                                      : chat_refuse(p, "too many parts");
+	if (status != HEC_OK) {
+		json_decref(value);
+		return status;
+	}
+	*out = (int32_t)t->n;
+	t->nodes[t->n++] = (chat_node){kind, 0, -1, -1, -1, -1, -1, value, p->line};
+	return HEC_OK;
+}
+
+hec_status chat_add_text(chat_parser *p, chat_kind kind, const char *text, size_t n, int32_t *out)
+{
+	json_t *value = json_stringn(text, n);
+	return value ? chat_add(p, kind, value, out)
+	             : fail(HEC_ERR_MEMORY, "no memory for a chat template");
+}
+
+/* Items up to the closing sign, separated by commas. */
+static hec_status items(chat_parser *p, int closes, bool dict, bool named, int32_t *first)
+{
+	int32_t last = -1, one;
+	*first = -1;
+	for (bool key = true; !chat_is_op(p, closes); key = !key) {
+		const char *word = p->word.text;
+		size_t bytes = p->word.kind == WORD_NAME ? p->word.bytes : 0;
+		HEC_TRY(chat_expression(p, &one));
+		if (named && bytes && chat_is_op(p, '=') && chat_at(p, one)->kind == CHAT_NAME) {
+			int32_t what;
+			HEC_TRY(chat_next(p));
+			HEC_TRY(chat_expression(p, &what));
+			HEC_TRY(chat_add_text(p, CHAT_NAMED, word, bytes, &one));
+			chat_at(p, one)->a = what;
+		}
+		if (last < 0)
+			*first = one;
+		else
+			chat_at(p, last)->next = one;
+		last = one;
+		if (dict && key) {
+			HEC_TRY(chat_expect_op(p, ':'));
+			continue;
+		}
+		if (!chat_is_op(p, ','))
+			break;
+		HEC_TRY(chat_next(p));
+	}
+	return chat_expect_op(p, closes);
+}
+
+static hec_status literal(chat_parser *p, json_t *value, int32_t *out)
+{
+	HEC_TRY(chat_add(p, CHAT_CONST, value, out));
+	return chat_next(p);
+}
+
+static hec_status parenthesis(chat_parser *p, int32_t *out)
+{
+	int32_t list;
+	HEC_TRY(chat_next(p));
+	if (chat_is_op(p, ')')) {
+		HEC_TRY(chat_add(p, CHAT_LIST, NULL, out));
+		return chat_next(p);
+	}
+	HEC_TRY(chat_expression(p, out));
+	if (!chat_is_op(p, ','))
+		return chat_expect_op(p, ')');
+	HEC_TRY(chat_next(p));
+	int32_t rest, first = *out;
+	HEC_TRY(items(p, ')', false, false, &rest));
+	chat_at(p, first)->next = rest;
+	HEC_TRY(chat_add(p, CHAT_LIST, NULL, &list));
+	chat_at(p, list)->b = first;
+	*out = list;
+	return HEC_OK;
+}
+
+static hec_status primary(chat_parser *p, int32_t *out)
+{
+	static const struct {
+		const char *name;
+		json_type type;
+	} constants[] = {{"true", JSON_TRUE},   {"True", JSON_TRUE}, {"false", JSON_FALSE},
+	                 {"False", JSON_FALSE}, {"none", JSON_NULL}, {"None", JSON_NULL}};
+	int32_t list;
+	if (p->word.kind == WORD_CONST) {
+		p->word.kind = WORD_END; /* the value is the node's now */
+		return literal(p, p->word.value, out);
+	}
+	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+		if (chat_is_name(p, constants[i].name))
+			return literal(p,
+			               constants[i].type == JSON_NULL
+			                       ? json_null()
+			                       : json_boolean(constants[i].type == JSON_TRUE),
+			               out);
+	if (p->word.kind == WORD_NAME) {
+		json_t *name;
+		HEC_TRY(chat_take_name(p, &name));
+		return chat_add(p, CHAT_NAME, name, out);
+	}
+	if (chat_is_op(p, '('))
+		return parenthesis(p, out);
+	if (chat_is_op(p, '[') || chat_is_op(p, '{')) {
+		bool dict = chat_is_op(p, '{');
+		HEC_TRY(chat_next(p));
+		HEC_TRY(items(p, dict ? '}' : ']', dict, false, &list));
+		HEC_TRY(chat_add(p, dict ? CHAT_DICT : CHAT_LIST, NULL, out));
+		chat_at(p, *out)->b = list;
+		return HEC_OK;
+	}
+	return chat_refuse(p, "an expression is missing");
+}
+
+/* x[i], x[a:b:c] */
+static hec_status subscript(chat_parser *p, int32_t *out)
+{
+	int32_t part[3] = {-1, -1, -1}, made;
+	int n = 0;
+	HEC_TRY(chat_next(p));
+	while (!chat_is_op(p, ']')) {
+		if (chat_is_op(p, ':')) {
+			if (++n > 2)
+				return chat_refuse(p, "a slice of more than three parts");
+			HEC_TRY(chat_next(p));
+			continue;
+		}
+		if (part[n] >= 0)
+			return chat_refuse(p, "a ']' is missing");
+		HEC_TRY(chat_expression(p, &part[n]));
+	}
+	HEC_TRY(chat_next(p));
+	if (n == 0 && part[0] < 0)
+		return chat_refuse(p, "an index is missing");
+	HEC_TRY(chat_add(p, n ? CHAT_SLICE : CHAT_ITEM, NULL, &made));
+	*chat_at(p, made) = (chat_node){
+		n ? CHAT_SLICE : CHAT_ITEM, 0, *out, part[0], part[1], part[2], -1, NULL, p->line};
+	*out = made;
+	return HEC_OK;
+}
+
+static hec_status arguments(chat_parser *p, int32_t *first)
+{
+	*first = -1;
+	if (!chat_is_op(p, '('))
+		return HEC_OK;
+	HEC_TRY(chat_next(p));
+	return items(p, ')', false, true, first);
+}
+
+static hec_status postfix(chat_parser *p, int32_t *out)
+{
+	HEC_TRY(primary(p, out));
+	for (;;) {
+		int32_t made, args;
+		if (chat_is_op(p, '.')) {
+			json_t *name;
+			HEC_TRY(chat_next(p));
+			HEC_TRY(chat_take_name(p, &name));
+			HEC_TRY(chat_add(p, CHAT_ATTR, name, &made));
+			chat_at(p, made)->a = *out;
+			*out = made;
+		} else if (chat_is_op(p, '[')) {
+			HEC_TRY(subscript(p, out));
+		} else if (chat_is_op(p, '(')) {
+			HEC_TRY(arguments(p, &args));
+			HEC_TRY(chat_add(p, CHAT_CALL, NULL, &made));
+			chat_at(p, made)->a = *out;
+			chat_at(p, made)->b = args;
+			*out = made;
+		} else {
+			return HEC_OK;
+		}
+	}
+}
+
+/* The name of a filter or test that is at hand. */
+static hec_status known_name(chat_parser *p, const char *what, bool knows(const char *),
+                             json_t **out)
+{
+	HEC_TRY(chat_take_name(p, out));
+	if (knows(json_string_value(*out)))
+		return HEC_OK;
+	hec_status status =
+		chat_refuse_named(p, what, json_string_value(*out), json_string_length(*out));
+	json_decref(*out);
+	return status;
+}
+
+static hec_status filter(chat_parser *p, int32_t *out)
+{
+	json_t *name;
+	int32_t made, args;
+	HEC_TRY(chat_next(p));
+	HEC_TRY(known_name(p, "the filter", chat_knows_filter, &name));
+	HEC_TRY(chat_add(p, CHAT_FILTER, name, &made));
+	HEC_TRY(arguments(p, &args));
+	chat_at(p, made)->a = *out;
+	chat_at(p, made)->b = args;
+	*out = made;
+	return HEC_OK;
+}
+
+/* x is y, x is not y; an argument may stand without parentheses. */
+static hec_status test(chat_parser *p, int32_t *out)
+{
+	json_t *name;
+	int32_t made, args = -1;
+	HEC_TRY(chat_next(p));
+	bool negated = chat_is_name(p, "not");
+	if (negated)
+		HEC_TRY(chat_next(p));
+	HEC_TRY(known_name(p, "the test", chat_knows_test, &name));
+	HEC_TRY(chat_add(p, CHAT_TEST, name, &made));
+	HEC_TRY(p->word.kind == WORD_CONST || chat_is_op(p, '[') ? postfix(p, &args)
+	                                                         : arguments(p, &args));
+	chat_at(p, made)->a = *out;
+	chat_at(p, made)->b = args;
+	chat_at(p, made)->op = negated;
+	*out = made;
+	return HEC_OK;
+}
+
+static hec_status minus(chat_parser *p, int32_t *out)
+{
+	int32_t what;
+	if (!chat_is_op(p, '-'))
+		return postfix(p, out);
+	HEC_TRY(chat_next(p));
+	HEC_TRY(chat_deeper(p));
+	HEC_TRY(minus(p, &what));
+	p->depth--;
+	HEC_TRY(chat_add(p, CHAT_MINUS, NULL, out));
+	chat_at(p, *out)->a = what;
+	return HEC_OK;
+}
+
+static hec_status filtered(chat_parser *p, int32_t *out)
+{
+	HEC_TRY(minus(p, out));
+	for (;;) {
+		if (chat_is_op(p, '|'))
+			HEC_TRY(filter(p, out));
+		else if (chat_is_name(p, "is"))
+			HEC_TRY(test(p, out));
+		else
+			return HEC_OK;
+	}
+}
+
+static hec_status add_two(chat_parser *p, chat_kind kind, int op, int32_t right, int32_t *out)
+{
+	int32_t made;
+	HEC_TRY(chat_add(p, kind, NULL, &made));
+	chat_at(p, made)->op = op;
+	chat_at(p, made)->a = *out;
+	chat_at(p, made)->b = right;
+	*out = made;
+	return HEC_OK;
+}
+
+/* From the loosest to the tightest: + and −, ~, * // %. */
+static hec_status binary(chat_parser *p, int level, int32_t *out)
+{
+	static const char *const signs[] = {"+-", "~", "*%"};
+	if (level == 3)
+		return filtered(p, out);
+	HEC_TRY(binary(p, level + 1, out));
+	while (p->word.kind == WORD_OP && ((p->word.op < 128 && strchr(signs[level], p->word.op)) ||
+	                                   (level == 2 && p->word.op == OP_FLOOR))) {
+		int op = p->word.op;
+		int32_t right;
+		HEC_TRY(chat_next(p));
+		HEC_TRY(binary(p, level + 1, &right));
+		HEC_TRY(add_two(p, CHAT_BINARY, op, right, out));
+	}
+	return HEC_OK;
+}
+
+/* The comparison at hand, passed; 0: none. */
+static hec_status comparison(chat_parser *p, int *op)
+{
+	*op = 0;
+	if (p->word.kind == WORD_OP && (p->word.op == '<' || p->word.op == '>' ||
+	                                (p->word.op >= OP_EQ && p->word.op <= OP_GE))) {
+		*op = p->word.op;
+		return chat_next(p);
+	}
+	if (chat_is_name(p, "in")) {
+		*op = OP_IN;
+		return chat_next(p);
+	}
+	if (chat_is_name(p, "not")) {
+		HEC_TRY(chat_next(p));
+		if (!chat_is_name(p, "in"))
+			return chat_refuse(p, "'not' stands where an operator is needed");
+		*op = OP_NOT_IN;
+		return chat_next(p);
+	}
+	return HEC_OK;
+}
+
+static hec_status compare(chat_parser *p, int32_t *out)
+{
+	int op;
+	int32_t right;
+	HEC_TRY(binary(p, 0, out));
+	HEC_TRY(comparison(p, &op));
+	if (!op)
+		return HEC_OK;
+	HEC_TRY(binary(p, 0, &right));
+	HEC_TRY(add_two(p, CHAT_BINARY, op, right, out));
+	HEC_TRY(comparison(p, &op));
+	return op ? chat_refuse(p, "a chain of comparisons is not known here") : HEC_OK;
+}
+
+static hec_status negation(chat_parser *p, int32_t *out)
+{
+	if (!chat_is_name(p, "not"))
+		return compare(p, out);
+	int32_t what;
+	HEC_TRY(chat_next(p));
+	HEC_TRY(chat_deeper(p));
+	HEC_TRY(negation(p, &what));
+	p->depth--;
+	HEC_TRY(chat_add(p, CHAT_NOT, NULL, out));
+	chat_at(p, *out)->a = what;
+	return HEC_OK;
+}
+
+static hec_status conjunction(chat_parser *p, int32_t *out)
+{
+	int32_t right;
+	HEC_TRY(negation(p, out));
+	while (chat_is_name(p, "and")) {
+		HEC_TRY(chat_next(p));
+		HEC_TRY(negation(p, &right));
+		HEC_TRY(add_two(p, CHAT_AND, 0, right, out));
+	}
+	return HEC_OK;
+}
+
+hec_status chat_condition(chat_parser *p, int32_t *out)
+{
+	int32_t right;
+	HEC_TRY(conjunction(p, out));
+	while (chat_is_name(p, "or")) {
+		HEC_TRY(chat_next(p));
+		HEC_TRY(conjunction(p, &right));
+		HEC_TRY(add_two(p, CHAT_OR, 0, right, out));
+	}
+	return HEC_OK;
+}
+
+hec_status chat_expression(chat_parser *p, int32_t *out)
+{
+	HEC_TRY(chat_deeper(p));
+	HEC_TRY(chat_condition(p, out));
+	while (chat_is_name(p, "if")) {
+		int32_t condition, other = -1, made;
+		HEC_TRY(chat_next(p));
+		HEC_TRY(chat_condition(p, &condition));
+		if (chat_is_name(p, "else")) {
+			HEC_TRY(chat_next(p));
+			HEC_TRY(chat_expression(p, &other));
+		}
+		HEC_TRY(chat_add(p, CHAT_CHOICE, NULL, &made));
+		chat_at(p, made)->a = condition;
+		chat_at(p, made)->b = *out;
+		chat_at(p, made)->c = other;
+		*out = made;
+	}
+	p->depth--;
+	return HEC_OK;
+}

@@ -1,0 +1,211 @@
+/* chat_list.c — what chat templates do with lists and dicts. */
+#include <string.h>
+
+#include "text/chat_call.h"
+#include "text/utf8.h"
+
+#define RANGE_MOST 100000
+
+static hec_status characters(chat_run *r, const json_t *text, json_t *list)
+{
+	const char *s = json_string_value(text);
+	for (; *s; s += utf8_length(*s))
+		HEC_TRY(chat_append(r, list, json_stringn(s, utf8_length(*s))));
+	return HEC_OK;
+}
+
+typedef enum member { MEMBER_KEY, MEMBER_VALUE, MEMBER_BOTH } member;
+
+static hec_status members(chat_run *r, const json_t *dict, member what, json_t *list)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)dict, key, value)
+	{
+		HEC_TRY(chat_append(r, list,
+		                    what == MEMBER_KEY     ? json_string(key)
+		                    : what == MEMBER_VALUE ? json_incref(value)
+		                                           : json_pack("[s, O]", key, value)));
+	}
+	return HEC_OK;
+}
+
+hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
+{
+	if (chat_is_list(on)) {
+		*out = chat_shared(on->json);
+		return HEC_OK;
+	}
+	if (on->kind != VALUE_UNDEFINED && !chat_is_text(on) && !chat_is_dict(on))
+		return chat_wrong(r, "%s is no list", chat_kind_name(on));
+	json_t *list = json_array();
+	hec_status status = chat_is_text(on)   ? characters(r, on->json, list)
+	                    : chat_is_dict(on) ? members(r, on->json, MEMBER_KEY, list)
+	                                       : HEC_OK;
+	return chat_list_end(r, status, list, out);
+}
+
+static hec_status members_of(chat_run *r, const chat_call_of *c, member what, chat_value *out)
+{
+	if (!chat_is_dict(c->on))
+		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(c->on));
+	json_t *list = json_array();
+	return chat_list_end(r, members(r, c->on->json, what, list), list, out);
+}
+
+hec_status chat_keys(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	return members_of(r, c, MEMBER_KEY, out);
+}
+
+hec_status chat_values(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	return members_of(r, c, MEMBER_VALUE, out);
+}
+
+hec_status chat_items(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	return members_of(r, c, MEMBER_BOTH, out);
+}
+
+hec_status chat_first(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	(void)r;
+	*out = chat_shared(json_array_get(c->on->json, 0));
+	return HEC_OK;
+}
+
+hec_status chat_last(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	(void)r;
+	*out = chat_shared(json_array_get(c->on->json, json_array_size(c->on->json) - 1));
+	return HEC_OK;
+}
+
+static hec_status join(chat_run *r, const json_t *list, const chat_value *by, chat_value *out)
+{
+	chat_buffer b = {0};
+	hec_status status = HEC_OK;
+	for (size_t i = 0; i < json_array_size(list) && status == HEC_OK; i++) {
+		chat_value one = {VALUE_JSON, json_array_get(list, i), NULL};
+		if (i > 0)
+			status = chat_print(r, &b, by);
+		if (status == HEC_OK)
+			status = chat_charge(r, 1);
+		if (status == HEC_OK)
+			status = chat_print(r, &b, &one);
+	}
+	return chat_buffer_end(r, status, &b, out);
+}
+
+hec_status chat_join(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	return join(r, c->on->json, &c->at[0], out);
+}
+
+hec_status chat_join_method(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	if (!chat_is_list(&c->at[0]))
+		return chat_wrong(r, "'join' of %s", chat_kind_name(&c->at[0]));
+	return join(r, c->at[0].json, c->on, out);
+}
+
+hec_status chat_reverse(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	json_t *list = json_array();
+	hec_status status = HEC_OK;
+	for (size_t i = json_array_size(c->on->json); i-- > 0 && status == HEC_OK;)
+		status = chat_append(r, list, json_incref(json_array_get(c->on->json, i)));
+	return chat_list_end(r, status, list, out);
+}
+
+/* The attribute that a call names, of an item. */
+static hec_status attribute_of(chat_run *r, const chat_call_of *c, json_t *item, chat_value *out)
+{
+	chat_value on = {VALUE_JSON, item, NULL};
+	if (!chat_is_text(&c->at[0]))
+		return chat_wrong(r, "'%s' without the name of an attribute", c->name);
+	HEC_TRY(chat_charge(r, 1));
+	HEC_TRY(chat_attribute(r, &on, json_string_value(c->at[0].json), out));
+	if (out->kind != VALUE_METHOD)
+		return HEC_OK;
+	chat_value_free(out);
+	return chat_wrong(r, "'%s' of a method", c->name);
+}
+
+hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	json_t *list = json_array(), *item;
+	hec_status status = HEC_OK;
+	size_t i;
+	json_array_foreach(c->on->json, i, item)
+	{
+		chat_value v = CHAT_UNDEFINED;
+		status = attribute_of(r, c, item, &v);
+		if (status == HEC_OK) /* an item without it prints as nothing does */
+			status = chat_append(r, list, v.json ? v.json : json_string(""));
+		if (status != HEC_OK)
+			break;
+	}
+	return chat_list_end(r, status, list, out);
+}
+
+/* selectattr("role", "equalto", "user") */
+static hec_status choose(chat_run *r, const chat_call_of *c, bool want, chat_value *out)
+{
+	json_t *list = json_array(), *item;
+	hec_status status = HEC_OK;
+	size_t i;
+	chat_arguments rest = {.at = {c->at[2]}, .n = c->at[2].kind != VALUE_UNDEFINED};
+	json_array_foreach(c->on->json, i, item)
+	{
+		chat_value v = CHAT_UNDEFINED;
+		status = attribute_of(r, c, item, &v);
+		bool holds = chat_truth(&v);
+		if (status == HEC_OK && chat_is_text(&c->at[1]))
+			status = chat_test(r, json_string_value(c->at[1].json), &v, &rest, &holds);
+		if (status == HEC_OK && holds == want)
+			status = chat_append(r, list, json_incref(item));
+		chat_value_free(&v);
+		if (status != HEC_OK)
+			break;
+	}
+	return chat_list_end(r, status, list, out);
+}
+
+hec_status chat_selectattr(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	return choose(r, c, true, out);
+}
+
+hec_status chat_rejectattr(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	return choose(r, c, false, out);
+}
+
+/* range(to), range(from, to), range(from, to, step) */
+hec_status chat_range(chat_run *r, const chat_call_of *c, chat_value *out)
+{
+	int64_t part[3] = {0, 0, 1};
+	int n = c->all->n;
+	for (int i = 0; i < n; i++) {
+		if (!chat_is_whole(&c->at[i]))
+			return chat_wrong(r, "'range' of %s", chat_kind_name(&c->at[i]));
+		part[n == 1 ? 1 : i] = json_integer_value(c->at[i].json);
+	}
+	if (n == 0 || part[2] == 0)
+		return chat_wrong(r, n ? "'range' with a step of 0" : "'range' of nothing");
+	/* Unsigned: the way from one end of the whole numbers to the other has no int64_t. */
+	bool up = part[2] > 0;
+	uint64_t from = (uint64_t)part[0], to = (uint64_t)part[1], step = (uint64_t)part[2];
+	uint64_t way = up ? to - from : from - to, count = 0;
+	if (up ? part[0] < part[1] : part[0] > part[1])
+		count = (way - 1) / (up ? step : 0 - step) + 1;
+	if (count > RANGE_MOST)
+		return chat_wrong(r, "'range' of more than %d numbers", RANGE_MOST);
+	json_t *list = json_array();
+	hec_status status = HEC_OK;
+	for (uint64_t i = 0; i < count && status == HEC_OK; i++)
+		status = chat_append(r, list, json_integer((json_int_t)(from + i * step)));
+	return chat_list_end(r, status, list, out);
+}
