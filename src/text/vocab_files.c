@@ -3,6 +3,7 @@
 #include "text/vocab_files.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,22 +25,21 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && strcmp(text + n - k, end) == 0;
 }
 
-static char *path_of(const char *path, bool folder, const char *name)
+/* False: longer than the system opens. */
+static bool path_of(const char *path, bool folder, const char *name, char out[PATH_MAX])
 {
 	size_t n = folder ? strlen(path) : (size_t)(name_of(path) - path);
-	char *out = malloc(n + strlen(name) + 2);
-	if (out)
-		sprintf(out, "%.*s%s%s", (int)n, path, folder ? "/" : "", name);
-	return out;
+	if (n + strlen(name) + 2 > PATH_MAX)
+		return false;
+	sprintf(out, "%.*s%s%s", (int)n, path, folder ? "/" : "", name);
+	return true;
 }
 
 static bool is_there(const char *path, bool folder, const char *name)
 {
 	struct stat info;
-	char *full = path_of(path, folder, name);
-	bool there = full && stat(full, &info) == 0;
-	free(full);
-	return there;
+	char full[PATH_MAX];
+	return path_of(path, folder, name, full) && stat(full, &info) == 0;
 }
 
 bool vocab_file_is_there(const vocab_files *v, const char *name)
@@ -78,15 +78,12 @@ hec_status vocab_file_need(vocab_files *v, const char *name, size_t most, const 
 			*out = &v->kept[i];
 			return HEC_OK;
 		}
-	char *full = path_of(v->path, v->folder, name);
-	if (!full || v->n == VOCAB_FILES) {
-		free(full);
-		return fail(HEC_ERR_MEMORY, "%s: no memory for its path", name);
-	}
+	char full[PATH_MAX];
+	if (!path_of(v->path, v->folder, name, full) || v->n == VOCAB_FILES)
+		return fail(HEC_ERR_FORMAT, "%s: its path is too long, or there are too many files",
+		            name);
 	vocab_file *f = &v->kept[v->n];
-	hec_status status = file_read(full, most, &f->data, &f->bytes);
-	free(full);
-	HEC_TRY(status);
+	HEC_TRY(file_read(full, most, &f->data, &f->bytes));
 	f->name = malloc(strlen(name) + 1);
 	if (!f->name) {
 		free(f->data);
