@@ -2,6 +2,7 @@
  * tools/goldens/limits_make.py), and what tokenizer.json says about them. */
 #include <hecate/tokenizer.h>
 
+#include "alloc/refuse.h"
 #include "format/json.h"
 
 #include <setjmp.h>
@@ -146,7 +147,7 @@ static void batches_are_filled_up_as_tokenizers_fills_them(void **state)
 
 static hec_status parse(const char *parts, hec_tokenizer **t)
 {
-	char json[512];
+	char json[1024];
 	snprintf(json, sizeof json, "{%s," MODEL "}", parts);
 	*t = NULL;
 	return hec_tokenizer_parse(json, strlen(json), NULL, 0, t);
@@ -209,6 +210,74 @@ static void what_cannot_be_kept_is_said(void **state)
 	hec_encoding_free(&e);
 }
 
+/* One text with a pair, its windows, each filled up. */
+static hec_status windows_of_a_text(hec_encoding *e)
+{
+	static const char text[] = "the cat sat on the mat and looked at the dog";
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	hec_pad_options p = HEC_PAD_OPTIONS_INIT;
+	bool more = true;
+	o.pair = text;
+	o.pair_bytes = 7;
+	o.truncate = HEC_TRUNCATE_FIRST;
+	o.max_length = 16;
+	o.stride = 2;
+	p.length = 60;
+	hec_status status = hec_tokenizer_encode(tokenizer, text, sizeof text - 1, &o, e);
+	while (status == HEC_OK && more) {
+		status = hec_tokenizer_next_window(tokenizer, e, &more);
+		if (status == HEC_OK)
+			status = hec_encoding_pad(e, 1, &p);
+	}
+	return status;
+}
+
+static void every_refused_allocation_is_an_error_and_nothing_leaks(void **state)
+{
+	(void)state;
+	hec_encoding e = HEC_ENCODING_INIT;
+	if (windows_of_a_text(&e) != HEC_OK)
+		fail_msg("%s", hec_error_message());
+	hec_encoding_free(&e);
+	long n = 1;
+	for (bool fired = true; fired; n++) {
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status status = windows_of_a_text(&e);
+		fired = refuse_fired();
+		refuse_request(0, false);
+		assert_int_equal(status, fired ? HEC_ERR_MEMORY : HEC_OK);
+		hec_encoding_free(&e);
+		assert_int_equal(refuse_live(), before);
+	}
+	assert_true(n > 3);
+}
+
+static void a_pair_may_have_less_around_it_than_one_text(void **state)
+{
+	(void)state;
+	hec_tokenizer *t = NULL;
+	hec_encoding e = HEC_ENCODING_INIT;
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	assert_int_equal(
+		parse("\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":["
+	              "{\"SpecialToken\":{\"id\":\"b\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\","
+	              "\"type_id\":0}},{\"SpecialToken\":{\"id\":\"b\",\"type_id\":0}}],\"pair\":["
+	              "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"Sequence\":{\"id\":\"B\","
+	              "\"type_id\":1}}],\"special_tokens\":{\"b\":{\"id\":\"b\",\"ids\":[1],"
+	              "\"tokens\":[\"b\"]}}}",
+	              &t),
+		HEC_OK);
+	o.pair = "a";
+	o.pair_bytes = 1;
+	o.max_length = 1;
+	o.stride = 5;
+	assert_int_equal(hec_tokenizer_encode(t, "a", 1, &o, &e), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "room for 0 tokens"));
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +285,8 @@ int main(void)
 		cmocka_unit_test(batches_are_filled_up_as_tokenizers_fills_them),
 		cmocka_unit_test(what_tokenizer_json_says_can_be_asked_for),
 		cmocka_unit_test(what_cannot_be_kept_is_said),
+		cmocka_unit_test(a_pair_may_have_less_around_it_than_one_text),
+		cmocka_unit_test(every_refused_allocation_is_an_error_and_nothing_leaks),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -87,10 +87,12 @@ hec_status windows_begin(const hec_encode_options *o, size_t single, size_t adde
 		return fail(HEC_ERR_ARGUMENT,
 		            "max_length is %zu, but %zu special tokens are put around a text", most,
 		            added);
-	if ((size_t)o->stride > most - (o->no_special ? 0 : single))
+	/* A template may put more around one text than around two. */
+	size_t around = o->no_special ? 0 : single, room = most > around ? most - around : 0;
+	if ((size_t)o->stride > room)
 		return fail(HEC_ERR_ARGUMENT,
 		            "stride is %lld, but max_length leaves room for %zu tokens of a text",
-		            (long long)o->stride, most - single);
+		            (long long)o->stride, room);
 	HEC_TRY(keep(o, most - added, pair, w->keep));
 	bool cut[2] = {w->keep[0] < n[0], w->keep[1] < n[1]};
 	for (int i = 0; i < 2; i++)

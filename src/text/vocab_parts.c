@@ -9,7 +9,8 @@
 
 #define TEXT_MOST ((size_t)64 << 20) /* bytes of vocab.txt, vocab.json, merges.txt */
 #define EXTRA_MOST 10000
-#define MARK "\xe2\x96\x81" /* ▁ */
+#define LINES_MOST ((size_t)1 << 22) /* of vocab.txt, merges.txt: as values they take more memory */
+#define MARK "\xe2\x96\x81"          /* ▁ */
 
 static json_scope config_of(const vocab_files *v)
 {
@@ -22,9 +23,16 @@ static hec_status check_text(const vocab_file *f)
 	if (good != f->bytes)
 		return fail(HEC_ERR_FORMAT, "%s: byte %zu is not UTF-8", f->name, good);
 	const char *zero = memchr(f->data, 0, f->bytes);
-	return zero ? fail(HEC_ERR_FORMAT, "%s: byte %zu is zero", f->name,
-	                   (size_t)(zero - f->data))
-	            : HEC_OK;
+	if (zero)
+		return fail(HEC_ERR_FORMAT, "%s: byte %zu is zero", f->name,
+		            (size_t)(zero - f->data));
+	size_t lines = 0;
+	for (size_t i = 0; i < f->bytes; i++)
+		lines += f->data[i] == '\n';
+	return lines <= LINES_MOST
+	               ? HEC_OK
+	               : fail(HEC_ERR_FORMAT, "%s: has %zu lines; at most %zu are taken", f->name,
+	                      lines, LINES_MOST);
 }
 
 /* The next line without its end; false: there is none. */
@@ -135,17 +143,12 @@ static hec_status load_bytes(vocab_files *v, bool with_pattern)
 {
 	json_scope config = config_of(v);
 	bool space = false;
-	json_t *words, *merges = json_array();
+	json_t *words, *model;
 	HEC_TRY(json_want_bool(&config, "add_prefix_space", &space));
-	hec_status status = read_words(v, &words);
-	if (status != HEC_OK) {
-		json_decref(merges);
-		return status;
-	}
-	HEC_TRY(json_put(
-		v->root, "model",
-		json_pack("{s:s, s:o, s:o}", "type", "BPE", "vocab", words, "merges", merges)));
-	HEC_TRY(read_merges(v, merges));
+	HEC_TRY(read_words(v, &words));
+	model = json_pack("{s:s, s:o, s:[]}", "type", "BPE", "vocab", words, "merges");
+	HEC_TRY(json_put(v->root, "model", model));
+	HEC_TRY(read_merges(v, json_object_get(model, "merges")));
 	HEC_TRY(json_put(v->root, "pre_tokenizer",
 	                 json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space",
 	                           space, "trim_offsets", 1, "use_regex", with_pattern)));
@@ -288,6 +291,9 @@ hec_status vocab_load_t5(vocab_files *v, const char *chosen)
 	for (int64_t i = 0; i < n; i++)
 		snprintf(v->extra[i], sizeof *v->extra, "<extra_id_%d>", (int)(n - 1 - i));
 	HEC_TRY(widen(&v->pieces, 0, NULL, 0, extra_name, v->extra, (size_t)n));
+	if (v->pieces.n < 3)
+		return fail(HEC_ERR_FORMAT, "%s: of its %zu pieces none is number 2, the unknown",
+		            v->piece_file, v->pieces.n);
 	v->pieces.byte_fallback = false;
 	v->pieces.unk = 2;
 	return put_metaspace(v, "always");
