@@ -1,49 +1,72 @@
 /* fuzz_vocab.c — vocabularies without tokenizer.json. The first byte says what the rest is: a
  * SentencePiece model alone, the same with the class of a family, vocab.txt, or vocab.json and
  * merges.txt with a zero byte between them. What loads encodes a text; ids and offsets are in range. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <hecate/tokenizer.h>
 
 #include "stop.h"
 
-static char folder[64];
+#define KINDS 7
 
-static void remove_folder(void)
+/* A folder for each kind, whose files are only written over: what a run costs is reading them. */
+static char folders[64];
+
+static const char *const classes[KINDS] = {
+	NULL, "T5Tokenizer", "XLMRobertaTokenizer", "LlamaTokenizer",
+	NULL, NULL,          "RobertaTokenizer"};
+
+static void path_of(int kind, const char *name, char out[128])
 {
-	static const char *const names[] = {"x.model",    "spiece.model", "vocab.txt",
-	                                    "vocab.json", "merges.txt",   "tokenizer_config.json"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		char path[128];
-		snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-		unlink(path);
-	}
+	snprintf(out, 128, "%s/%d/%s", folders, kind, name);
 }
 
 static void last(void)
 {
-	remove_folder();
-	rmdir(folder);
+	static const char *const names[] = {
+		"x.model",    "spiece.model",          "vocab.txt", "vocab.json",
+		"merges.txt", "tokenizer_config.json", ""};
+	char path[128];
+	for (int kind = 0; kind < KINDS; kind++)
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+			path_of(kind, names[i], path);
+			*names[i] ? unlink(path) : rmdir(path);
+		}
+	rmdir(folders);
 }
 
-static void put(const char *name, const void *data, size_t bytes)
+static void put(int kind, const char *name, const void *data, size_t bytes)
 {
 	char path[128];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
+	path_of(kind, name, path);
 	FILE *f = fopen(path, "wb");
 	if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0)
 		stop("the temporary folder cannot be written");
 }
 
-static void put_class(const char *name)
+static void first(void)
 {
-	char config[96];
-	snprintf(config, sizeof config, "{\"tokenizer_class\": \"%s\"}", name);
-	put("tokenizer_config.json", config, strlen(config));
+	bool memory = access("/dev/shm", W_OK) == 0;
+	snprintf(folders, sizeof folders, "%s/hecate-fuzz-XXXXXX", memory ? "/dev/shm" : "/tmp");
+	if (!mkdtemp(folders))
+		stop("no temporary folder");
+	atexit(last);
+	for (int kind = 0; kind < KINDS; kind++) {
+		char path[128], config[96];
+		path_of(kind, "", path);
+		if (mkdir(path, 0700) != 0)
+			stop("no temporary folder");
+		snprintf(config, sizeof config, "{\"tokenizer_class\": \"%s\"}",
+		         classes[kind] ? classes[kind] : "");
+		if (classes[kind])
+			put(kind, "tokenizer_config.json", config, strlen(config));
+	}
 }
 
 static void use(const hec_tokenizer *t)
@@ -73,37 +96,26 @@ static void use(const hec_tokenizer *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const classes[] = {"T5Tokenizer", "XLMRobertaTokenizer",
-	                                      "LlamaTokenizer", "WhisperTokenizer"};
-	if (!*folder) {
-		strcpy(folder, "/tmp/hecate-fuzz-XXXXXX");
-		if (!mkdtemp(folder))
-			stop("no temporary folder");
-		atexit(last);
-	}
+	if (!*folders)
+		first();
 	if (size == 0)
 		return 0;
-	remove_folder();
-	int kind = data[0] % 7;
+	int kind = data[0] % KINDS;
 	const uint8_t *rest = data + 1, *zero = memchr(rest, 0, size - 1);
-	size_t n = size - 1, first = zero ? (size_t)(zero - rest) : n;
-	char path[128];
-	snprintf(path, sizeof path, kind == 0 ? "%s/x.model" : "%s", folder);
+	size_t n = size - 1, before = zero ? (size_t)(zero - rest) : n;
 	if (kind == 0) {
-		put("x.model", rest, n);
+		put(kind, "x.model", rest, n);
 	} else if (kind <= 3) {
-		put("spiece.model", rest, n);
-		put_class(classes[kind - 1]);
+		put(kind, "spiece.model", rest, n);
 	} else if (kind == 4) {
-		put("vocab.txt", rest, n);
+		put(kind, "vocab.txt", rest, n);
 	} else {
-		put("vocab.json", rest, first);
-		put("merges.txt", rest + first, n - first);
-		if (zero)
-			put("merges.txt", zero + 1, n - first - 1);
-		if (kind == 6)
-			put_class("RobertaTokenizer");
+		put(kind, "vocab.json", rest, before);
+		put(kind, "merges.txt", rest + before + (zero != NULL),
+		    n - before - (zero != NULL));
 	}
+	char path[128];
+	path_of(kind, kind == 0 ? "x.model" : "", path);
 	hec_tokenizer *t = NULL;
 	if (hec_tokenizer_load(path, &t) != HEC_OK) {
 		if (t || !*hec_error_message())
