@@ -100,21 +100,19 @@ static int check_choice(const request *r, const char *name, int64_t chosen, int6
 	                     name, chosen, count, count - 1);
 }
 
-static int attend(const request *r, hec_ctx *ctx, const char *dir, const hec_model *model,
-                  const hec_tokenizer *tokenizer)
+static int attend(const request *r, attend_request *asked)
 {
 	char error[ERROR_SIZE] = "";
-	attend_request asked = {ctx, dir, model, tokenizer, r->text, r->target, {0}};
-	if (!attend_choose(model, r->kind, &asked.choice, error, sizeof error))
+	if (!attend_choose(asked->model, r->kind, &asked->choice, error, sizeof error))
 		return command_usage(r->self, "%s", error);
-	int code = check_choice(r, "--layer", r->layer, asked.choice.layers);
+	int code = check_choice(r, "--layer", r->layer, asked->choice.layers);
 	if (code == EXIT_DONE)
-		code = check_choice(r, "--head", r->head, asked.choice.heads);
+		code = check_choice(r, "--head", r->head, asked->choice.heads);
 	if (code != EXIT_DONE)
 		return code;
 	bool usage = false;
 	attended a;
-	if (attend_compute(&asked, &a, &usage, error, sizeof error) != HEC_OK)
+	if (attend_compute(asked, &a, &usage, error, sizeof error) != HEC_OK)
 		return usage ? command_usage(r->self, "%s", error)
 		             : command_failed(r->self, "%s", error);
 	code = show(r, &a);
@@ -122,6 +120,7 @@ static int attend(const request *r, hec_ctx *ctx, const char *dir, const hec_mod
 	return code;
 }
 
+/* A model that writes its own target comes with its translator, any other alone: each is read once. */
 static int attend_folder(const request *r)
 {
 	char dir[MODEL_PATH_MOST];
@@ -131,11 +130,29 @@ static int attend_folder(const request *r)
 	hec_ctx *ctx = NULL;
 	hec_model *model = NULL;
 	hec_tokenizer *tokenizer = NULL;
-	if (hec_ctx_create(NULL, &ctx) != HEC_OK || hec_tokenizer_load(dir, &tokenizer) != HEC_OK ||
-	    hec_model_load(ctx, dir, &model) != HEC_OK)
-		code = command_failed(r->self, "%s", hec_error_message());
-	else
-		code = attend(r, ctx, dir, model, tokenizer);
+	hec_translator *translator = NULL;
+	hec_model_config config;
+	hec_status status = hec_ctx_create(NULL, &ctx);
+	if (status == HEC_OK)
+		status = hec_model_config_read(dir, &config);
+	bool writes = status == HEC_OK && !r->target && (!r->kind || strcmp(r->kind, "self")) &&
+	              config.encoder.layers > 0 && config.decoder.layers > 0;
+	if (status == HEC_OK && writes)
+		status = hec_translator_load(ctx, dir, &translator);
+	if (status == HEC_OK && !writes)
+		status = hec_tokenizer_load(dir, &tokenizer);
+	if (status == HEC_OK && !writes)
+		status = hec_model_load(ctx, dir, &model);
+	attend_request asked = {.ctx = ctx,
+	                        .translator = translator,
+	                        .model = translator ? hec_translator_model(translator) : model,
+	                        .tokenizer = translator ? hec_translator_tokenizer(translator)
+	                                                : tokenizer,
+	                        .text = r->text,
+	                        .target = r->target};
+	code = status == HEC_OK ? attend(r, &asked)
+	                        : command_failed(r->self, "%s", hec_error_message());
+	hec_translator_destroy(translator);
 	hec_tokenizer_destroy(tokenizer);
 	hec_model_destroy(model);
 	hec_ctx_destroy(ctx);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hecate/translate.h>
-
 #include "reserve.h"
 
 #define WEIGHTS_MOST ((size_t)1 << 30) /* numbers */
@@ -113,19 +111,16 @@ static hec_status take_target(work *w)
 /* … or from what the model itself would write, by its folder's own settings of decoding. */
 static hec_status translate(work *w)
 {
-	hec_translator *translator = NULL;
 	hec_translations found = {0};
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.lossy = true;
-	hec_status status = library(w, hec_translator_load(w->r->ctx, w->r->dir, &translator));
-	if (status == HEC_OK)
-		status = library(w, hec_translate(translator, 1, &w->r->text, NULL, &o, &found));
+	hec_status status =
+		library(w, hec_translate(w->r->translator, 1, &w->r->text, NULL, &o, &found));
 	if (status == HEC_OK && found.items[0].n == 0)
 		status = say(w, HEC_ERR_ARGUMENT, "the model writes nothing for this text");
 	if (status == HEC_OK)
 		status = keep_written(w, found.items[0].ids, found.items[0].n);
 	hec_translations_free(&found);
-	hec_translator_destroy(translator);
 	return status;
 }
 

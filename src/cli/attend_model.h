@@ -5,6 +5,7 @@
 
 #include <hecate/model.h>
 #include <hecate/tokenizer.h>
+#include <hecate/translate.h>
 #include <hecate/view.h>
 
 /* The tokens of one axis: as the vocabulary writes them, and as people read them. */
@@ -29,7 +30,7 @@ typedef struct attended {
 
 typedef struct attend_request {
 	hec_ctx *ctx;
-	const char *dir; /* of the model */
+	hec_translator *translator; /* of the model, where it writes its own target; NULL: none */
 	const hec_model *model;
 	const hec_tokenizer *tokenizer;
 	const char *text, *target; /* target NULL: none */
