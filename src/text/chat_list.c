@@ -205,7 +205,7 @@ hec_status chat_range(chat_run *r, const chat_call_of *c, chat_value *out)
 		return chat_wrong(r, "'range' of more than %d numbers", RANGE_MOST);
 	json_t *list = json_array();
 	hec_status status = HEC_OK;
-	for (uint64_t i = 0; i < count && status == HEC_OK; i++)
-		status = chat_append(r, list, json_integer((json_int_t)(from + i * step)));
+	for (uint64_t i = 0; i < count && status == HEC_OK; i++, from += step)
+		status = chat_append(r, list, json_integer((json_int_t)from));
 	return chat_list_end(r, status, list, out);
 }
