@@ -135,8 +135,9 @@ static int attend_folder(const request *r)
 	hec_status status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
 		status = hec_model_config_read(dir, &config);
-	bool writes = status == HEC_OK && !r->target && (!r->kind || strcmp(r->kind, "self")) &&
-	              config.encoder.layers > 0 && config.decoder.layers > 0;
+	bool writes = status == HEC_OK && !r->target &&
+	              (!r->kind || strcmp(r->kind, "self") != 0) && config.encoder.layers > 0 &&
+	              config.decoder.layers > 0;
 	if (status == HEC_OK && writes)
 		status = hec_translator_load(ctx, dir, &translator);
 	if (status == HEC_OK && !writes)
