@@ -9,6 +9,7 @@
 
 typedef struct chat_call_of {
 	const char *name;
+	int how; /* which of several that are much the same */
 	const chat_value *on;
 	chat_value at[CHAT_PARAMETERS]; /* by its parameters; undefined: not given */
 	const chat_arguments *all;
@@ -16,13 +17,19 @@ typedef struct chat_call_of {
 
 typedef hec_status chat_do(chat_run *r, const chat_call_of *c, chat_value *out);
 
-/* Methods' `on` is a text; filters' too: it was printed to one. */
-chat_do chat_strip, chat_upper, chat_lower, chat_capitalize, chat_title_filter, chat_title_method;
-chat_do chat_replace, chat_split, chat_starts, chat_ends, chat_join_method;
-/* `on` is a list: what a for would go over. */
-chat_do chat_first, chat_last, chat_join, chat_reverse, chat_map, chat_selectattr, chat_rejectattr;
-chat_do chat_keys, chat_values, chat_items, chat_range;
-chat_do chat_tojson;
+/* how: */
+enum { STRIP_LEFT = 1, STRIP_RIGHT = 2, STRIP_BOTH = 3 };
+/* Words begin behind spaces and brackets in Jinja's filter, behind what is no letter in Python. */
+enum { CASE_UPPER, CASE_LOWER, CASE_FIRST, CASE_WORDS, CASE_LETTERS };
+enum { AT_START, AT_END };
+enum { MEMBER_KEY, MEMBER_VALUE, MEMBER_BOTH };
+enum { KEEP_NONE, KEEP_THOSE };
+
+/* On a text. */
+chat_do chat_strip, chat_case, chat_replace, chat_split, chat_has_end, chat_join_method;
+/* On a list: what a for would go over. */
+chat_do chat_end, chat_join, chat_reverse, chat_map, chat_choose;
+chat_do chat_members, chat_range, chat_tojson;
 
 /* What a for goes over, as a list: the keys of a dict, the characters of a text, nothing. */
 hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out);

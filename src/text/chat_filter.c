@@ -113,63 +113,64 @@ typedef struct known {
 	const char *name;
 	chat_do *run;
 	const char *parameters; /* in order; '=': by name only; "*": any names */
-	takes on;               /* a filter: what it makes of its value first */
+	int how;
+	takes on; /* a filter: what it makes of its value first */
 } known;
 
 static const known filters[] = {
-	{"trim", chat_strip, "chars", TAKES_TEXT},
-	{"upper", chat_upper, "", TAKES_TEXT},
-	{"lower", chat_lower, "", TAKES_TEXT},
-	{"capitalize", chat_capitalize, "", TAKES_TEXT},
-	{"title", chat_title_filter, "", TAKES_TEXT},
-	{"replace", chat_replace, "old new", TAKES_TEXT},
-	{"string", itself, "", TAKES_TEXT},
-	{"safe", itself, "", TAKES_TEXT},
-	{"list", itself, "", TAKES_LIST},
-	{"first", chat_first, "", TAKES_LIST},
-	{"last", chat_last, "", TAKES_LIST},
-	{"join", chat_join, "d", TAKES_LIST},
-	{"reverse", chat_reverse, "", TAKES_LIST},
-	{"map", chat_map, "=attribute", TAKES_LIST},
-	{"selectattr", chat_selectattr, "attribute test value", TAKES_LIST},
-	{"rejectattr", chat_rejectattr, "attribute test value", TAKES_LIST},
-	{"items", chat_items, "", TAKES_ANY},
-	{"default", use_default, "default_value boolean", TAKES_ANY},
-	{"length", length, "", TAKES_ANY},
-	{"int", to_int, "", TAKES_ANY},
-	{"tojson", chat_tojson, "ensure_ascii indent", TAKES_ANY},
+	{"trim", chat_strip, "chars", STRIP_BOTH, TAKES_TEXT},
+	{"upper", chat_case, "", CASE_UPPER, TAKES_TEXT},
+	{"lower", chat_case, "", CASE_LOWER, TAKES_TEXT},
+	{"capitalize", chat_case, "", CASE_FIRST, TAKES_TEXT},
+	{"title", chat_case, "", CASE_WORDS, TAKES_TEXT},
+	{"replace", chat_replace, "old new", 0, TAKES_TEXT},
+	{"string", itself, "", 0, TAKES_TEXT},
+	{"safe", itself, "", 0, TAKES_TEXT},
+	{"list", itself, "", 0, TAKES_LIST},
+	{"first", chat_end, "", AT_START, TAKES_LIST},
+	{"last", chat_end, "", AT_END, TAKES_LIST},
+	{"join", chat_join, "d", 0, TAKES_LIST},
+	{"reverse", chat_reverse, "", 0, TAKES_LIST},
+	{"map", chat_map, "=attribute", 0, TAKES_LIST},
+	{"selectattr", chat_choose, "attribute test value", KEEP_THOSE, TAKES_LIST},
+	{"rejectattr", chat_choose, "attribute test value", KEEP_NONE, TAKES_LIST},
+	{"items", chat_members, "", MEMBER_BOTH, TAKES_ANY},
+	{"default", use_default, "default_value boolean", 0, TAKES_ANY},
+	{"length", length, "", 0, TAKES_ANY},
+	{"int", to_int, "", 0, TAKES_ANY},
+	{"tojson", chat_tojson, "ensure_ascii indent", 0, TAKES_ANY},
 	{0},
 };
 
 static const known text_methods[] = {
-	{"strip", chat_strip, "chars", 0},
-	{"lstrip", chat_strip, "chars", 0},
-	{"rstrip", chat_strip, "chars", 0},
-	{"split", chat_split, "sep", 0},
-	{"startswith", chat_starts, "prefix", 0},
-	{"endswith", chat_ends, "suffix", 0},
-	{"upper", chat_upper, "", 0},
-	{"lower", chat_lower, "", 0},
-	{"title", chat_title_method, "", 0},
-	{"capitalize", chat_capitalize, "", 0},
-	{"replace", chat_replace, "old new", 0},
-	{"join", chat_join_method, "list", 0},
+	{"strip", chat_strip, "chars", STRIP_BOTH, 0},
+	{"lstrip", chat_strip, "chars", STRIP_LEFT, 0},
+	{"rstrip", chat_strip, "chars", STRIP_RIGHT, 0},
+	{"split", chat_split, "sep", 0, 0},
+	{"startswith", chat_has_end, "prefix", AT_START, 0},
+	{"endswith", chat_has_end, "suffix", AT_END, 0},
+	{"upper", chat_case, "", CASE_UPPER, 0},
+	{"lower", chat_case, "", CASE_LOWER, 0},
+	{"title", chat_case, "", CASE_LETTERS, 0},
+	{"capitalize", chat_case, "", CASE_FIRST, 0},
+	{"replace", chat_replace, "old new", 0, 0},
+	{"join", chat_join_method, "list", 0, 0},
 	{0},
 };
 
 static const known dict_methods[] = {
-	{"items", chat_items, "", 0},
-	{"keys", chat_keys, "", 0},
-	{"values", chat_values, "", 0},
-	{"get", get, "key default", 0},
+	{"items", chat_members, "", MEMBER_BOTH, 0},
+	{"keys", chat_members, "", MEMBER_KEY, 0},
+	{"values", chat_members, "", MEMBER_VALUE, 0},
+	{"get", get, "key default", 0, 0},
 	{0},
 };
 
 static const known functions[] = {
-	{"range", chat_range, "start stop step", 0},
-	{"namespace", space, "*", 0},
-	{"raise_exception", raise, "message", 0},
-	{"strftime_now", now, "format", 0},
+	{"range", chat_range, "start stop step", 0, 0},
+	{"namespace", space, "*", 0, 0},
+	{"raise_exception", raise, "message", 0, 0},
+	{"strftime_now", now, "format", 0, 0},
 	{0},
 };
 
@@ -254,7 +255,7 @@ static hec_status call(chat_run *r, const known *k, const chat_value *on, const 
                        chat_value *out)
 {
 	char text[QUOTE_TEXT];
-	chat_call_of c = {.name = k->name, .on = on, .all = a};
+	chat_call_of c = {.name = k->name, .how = k->how, .on = on, .all = a};
 	for (int i = 0; i < a->n && *k->parameters != '*'; i++) {
 		int place = place_of(k->parameters, a->name[i], i);
 		if (place < 0 && a->name[i])

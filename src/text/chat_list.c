@@ -14,9 +14,7 @@ static hec_status characters(chat_run *r, const json_t *text, json_t *list)
 	return HEC_OK;
 }
 
-typedef enum member { MEMBER_KEY, MEMBER_VALUE, MEMBER_BOTH } member;
-
-static hec_status members(chat_run *r, const json_t *dict, member what, json_t *list)
+static hec_status members(chat_run *r, const json_t *dict, int what, json_t *list)
 {
 	const char *key;
 	json_t *value;
@@ -45,40 +43,19 @@ hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
 	return chat_list_end(r, status, list, out);
 }
 
-static hec_status members_of(chat_run *r, const chat_call_of *c, member what, chat_value *out)
+hec_status chat_members(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	if (!chat_is_dict(c->on))
 		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(c->on));
 	json_t *list = json_array();
-	return chat_list_end(r, members(r, c->on->json, what, list), list, out);
+	return chat_list_end(r, members(r, c->on->json, c->how, list), list, out);
 }
 
-hec_status chat_keys(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return members_of(r, c, MEMBER_KEY, out);
-}
-
-hec_status chat_values(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return members_of(r, c, MEMBER_VALUE, out);
-}
-
-hec_status chat_items(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return members_of(r, c, MEMBER_BOTH, out);
-}
-
-hec_status chat_first(chat_run *r, const chat_call_of *c, chat_value *out)
+hec_status chat_end(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	(void)r;
-	*out = chat_shared(json_array_get(c->on->json, 0));
-	return HEC_OK;
-}
-
-hec_status chat_last(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	(void)r;
-	*out = chat_shared(json_array_get(c->on->json, json_array_size(c->on->json) - 1));
+	size_t n = json_array_size(c->on->json);
+	*out = chat_shared(json_array_get(c->on->json, c->how == AT_START ? 0 : n - 1));
 	return HEC_OK;
 }
 
@@ -151,7 +128,7 @@ hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)
 }
 
 /* selectattr("role", "equalto", "user") */
-static hec_status choose(chat_run *r, const chat_call_of *c, bool want, chat_value *out)
+hec_status chat_choose(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
@@ -164,23 +141,13 @@ static hec_status choose(chat_run *r, const chat_call_of *c, bool want, chat_val
 		bool holds = chat_truth(&v);
 		if (status == HEC_OK && chat_is_text(&c->at[1]))
 			status = chat_test(r, json_string_value(c->at[1].json), &v, &rest, &holds);
-		if (status == HEC_OK && holds == want)
+		if (status == HEC_OK && holds == (c->how == KEEP_THOSE))
 			status = chat_append(r, list, json_incref(item));
 		chat_value_free(&v);
 		if (status != HEC_OK)
 			break;
 	}
 	return chat_list_end(r, status, list, out);
-}
-
-hec_status chat_selectattr(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return choose(r, c, true, out);
-}
-
-hec_status chat_rejectattr(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return choose(r, c, false, out);
 }
 
 /* range(to), range(from, to), range(from, to, step) */

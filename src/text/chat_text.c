@@ -30,19 +30,17 @@ hec_status chat_strip(chat_run *r, const chat_call_of *c, chat_value *out)
 	} else if (chat_truth(&c->at[0])) {
 		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(&c->at[0]));
 	}
-	for (; *c->name != 'r' && begin < end && is_one_of(s + begin, set);
+	for (; c->how & STRIP_LEFT && begin < end && is_one_of(s + begin, set);
 	     begin += utf8_length(s[begin]))
 		HEC_TRY(chat_charge(r, cost));
-	for (; *c->name != 'l' && end > begin && is_one_of(s + utf8_before(s, end), set);
+	for (; c->how & STRIP_RIGHT && end > begin && is_one_of(s + utf8_before(s, end), set);
 	     end = utf8_before(s, end))
 		HEC_TRY(chat_charge(r, cost));
 	return chat_string(r, s + begin, end - begin, out);
 }
 
-typedef enum case_of { CASE_UPPER, CASE_LOWER, CASE_FIRST, CASE_WORDS, CASE_LETTERS } case_of;
-
 /* ASCII only: other letters with a case are refused, never left as they are. */
-static hec_status change_case(chat_run *r, const chat_call_of *c, case_of how, chat_value *out)
+hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	const char *s = json_string_value(c->on->json);
 	size_t n = json_string_length(c->on->json), length;
@@ -58,44 +56,18 @@ static hec_status change_case(chat_run *r, const chat_call_of *c, case_of how, c
 			return chat_wrong(r, "'%s' knows the letters of ASCII only", c->name);
 		}
 		bool letter = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z');
-		bool up = how == CASE_UPPER || (how != CASE_LOWER && start);
+		bool up = c->how == CASE_UPPER || (c->how != CASE_LOWER && start);
 		memcpy(made + i, s + i, length);
 		if (letter)
 			made[i] = (char)(up ? s[i] & ~0x20 : s[i] | 0x20);
-		/* The filter begins words behind spaces and brackets, the method behind no letter. */
-		start = how == CASE_WORDS
+		start = c->how == CASE_WORDS
 		                ? character_is_space(u) || (u < 0x80 && strchr("-({[<", s[i]))
-		        : how == CASE_LETTERS ? !letter
-		                              : false;
+		        : c->how == CASE_LETTERS ? !letter
+		                                 : false;
 	}
 	hec_status status = chat_string(r, made, n, out);
 	free(made);
 	return status;
-}
-
-hec_status chat_upper(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return change_case(r, c, CASE_UPPER, out);
-}
-
-hec_status chat_lower(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return change_case(r, c, CASE_LOWER, out);
-}
-
-hec_status chat_capitalize(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return change_case(r, c, CASE_FIRST, out);
-}
-
-hec_status chat_title_filter(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return change_case(r, c, CASE_WORDS, out);
-}
-
-hec_status chat_title_method(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return change_case(r, c, CASE_LETTERS, out);
 }
 
 hec_status chat_replace(chat_run *r, const chat_call_of *c, chat_value *out)
@@ -152,23 +124,13 @@ hec_status chat_split(chat_run *r, const chat_call_of *c, chat_value *out)
 	                     out);
 }
 
-static hec_status begins_or_ends(chat_run *r, const chat_call_of *c, bool begins, chat_value *out)
+hec_status chat_has_end(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	if (!chat_is_text(&c->at[0]))
 		return chat_wrong(r, "'%s' needs a text, not %s", c->name,
 		                  chat_kind_name(&c->at[0]));
 	size_t n = json_string_length(c->on->json), k = json_string_length(c->at[0].json);
-	const char *s = json_string_value(c->on->json) + (begins || k > n ? 0 : n - k);
+	const char *s = json_string_value(c->on->json) + (c->how == AT_START || k > n ? 0 : n - k);
 	bool holds = k <= n && memcmp(s, json_string_value(c->at[0].json), k) == 0;
 	return chat_json(r, json_boolean(holds), out);
-}
-
-hec_status chat_starts(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return begins_or_ends(r, c, true, out);
-}
-
-hec_status chat_ends(chat_run *r, const chat_call_of *c, chat_value *out)
-{
-	return begins_or_ends(r, c, false, out);
 }
