@@ -194,6 +194,20 @@ hec_status json_scope_root(const char *file, const json_t *root, json_scope *out
 	return HEC_OK;
 }
 
+hec_status json_object_read(const char *file, const char *text, size_t size, size_t most,
+                            json_t **out)
+{
+	json_scope root;
+	json_t *value = NULL;
+	HEC_TRY(json_text_read(file, text, size, most, &value));
+	hec_status status = json_scope_root(file, value, &root);
+	if (status == HEC_OK)
+		*out = value;
+	else
+		json_decref(value);
+	return status;
+}
+
 /* The member, or NULL where it may be left out and is. */
 static const json_t *member(const json_scope *s, const char *key, bool need)
 {

@@ -24,6 +24,9 @@ hec_status json_file_read(const char *path, size_t most, json_t **out);
 /* The same from memory; file is the name in messages. */
 hec_status json_text_read(const char *file, const char *text, size_t size, size_t most,
                           json_t **out);
+/* The same where it must be an object. */
+hec_status json_object_read(const char *file, const char *text, size_t size, size_t most,
+                            json_t **out);
 
 /* ---- typed members of an object ----
  *

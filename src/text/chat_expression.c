@@ -35,6 +35,17 @@ hec_status chat_add_text(chat_parser *p, chat_kind kind, const char *text, size_
 	             : fail(HEC_ERR_MEMORY, "no memory for a chat template");
 }
 
+/* A node around *out, which is its a; takes value over. */
+static hec_status wrap(chat_parser *p, chat_kind kind, json_t *value, int32_t b, int32_t *out)
+{
+	int32_t made;
+	HEC_TRY(chat_add(p, kind, value, &made));
+	chat_at(p, made)->a = *out;
+	chat_at(p, made)->b = b;
+	*out = made;
+	return HEC_OK;
+}
+
 /* Items up to the closing sign, separated by commas. */
 static hec_status items(chat_parser *p, int closes, bool dict, bool named, int32_t *first)
 {
@@ -134,7 +145,7 @@ static hec_status primary(chat_parser *p, int32_t *out)
 /* x[i], x[a:b:c] */
 static hec_status subscript(chat_parser *p, int32_t *out)
 {
-	int32_t part[3] = {-1, -1, -1}, made;
+	int32_t part[3] = {-1, -1, -1};
 	int n = 0;
 	HEC_TRY(chat_next(p));
 	while (!chat_is_op(p, ']')) {
@@ -151,10 +162,9 @@ static hec_status subscript(chat_parser *p, int32_t *out)
 	HEC_TRY(chat_next(p));
 	if (n == 0 && part[0] < 0)
 		return chat_refuse(p, "an index is missing");
-	HEC_TRY(chat_add(p, n ? CHAT_SLICE : CHAT_ITEM, NULL, &made));
-	*chat_at(p, made) = (chat_node){
-		n ? CHAT_SLICE : CHAT_ITEM, 0, *out, part[0], part[1], part[2], -1, NULL, p->line};
-	*out = made;
+	HEC_TRY(wrap(p, n ? CHAT_SLICE : CHAT_ITEM, NULL, part[0], out));
+	chat_at(p, *out)->c = part[1];
+	chat_at(p, *out)->d = part[2];
 	return HEC_OK;
 }
 
@@ -171,87 +181,72 @@ static hec_status postfix(chat_parser *p, int32_t *out)
 {
 	HEC_TRY(primary(p, out));
 	for (;;) {
-		int32_t made, args;
+		int32_t args;
 		if (chat_is_op(p, '.')) {
 			json_t *name;
 			HEC_TRY(chat_next(p));
 			HEC_TRY(chat_take_name(p, &name));
-			HEC_TRY(chat_add(p, CHAT_ATTR, name, &made));
-			chat_at(p, made)->a = *out;
-			*out = made;
+			HEC_TRY(wrap(p, CHAT_ATTR, name, -1, out));
 		} else if (chat_is_op(p, '[')) {
 			HEC_TRY(subscript(p, out));
 		} else if (chat_is_op(p, '(')) {
 			HEC_TRY(arguments(p, &args));
-			HEC_TRY(chat_add(p, CHAT_CALL, NULL, &made));
-			chat_at(p, made)->a = *out;
-			chat_at(p, made)->b = args;
-			*out = made;
+			HEC_TRY(wrap(p, CHAT_CALL, NULL, args, out));
 		} else {
 			return HEC_OK;
 		}
 	}
 }
 
-/* The name of a filter or test that is at hand. */
-static hec_status known_name(chat_parser *p, const char *what, bool knows(const char *),
-                             json_t **out)
+/* A filter or test whose name is at hand, around *out. */
+static hec_status wrap_named(chat_parser *p, chat_kind kind, int32_t *out)
 {
-	HEC_TRY(chat_take_name(p, out));
-	if (knows(json_string_value(*out)))
-		return HEC_OK;
-	hec_status status =
-		chat_refuse_named(p, what, json_string_value(*out), json_string_length(*out));
-	json_decref(*out);
+	json_t *name;
+	HEC_TRY(chat_take_name(p, &name));
+	const char *text = json_string_value(name);
+	if (kind == CHAT_FILTER ? chat_knows_filter(text) : chat_knows_test(text))
+		return wrap(p, kind, name, -1, out);
+	hec_status status = chat_refuse_named(p, kind == CHAT_FILTER ? "the filter" : "the test",
+	                                      text, json_string_length(name));
+	json_decref(name);
 	return status;
 }
 
 static hec_status filter(chat_parser *p, int32_t *out)
 {
-	json_t *name;
-	int32_t made, args;
+	int32_t args;
 	HEC_TRY(chat_next(p));
-	HEC_TRY(known_name(p, "the filter", chat_knows_filter, &name));
-	HEC_TRY(chat_add(p, CHAT_FILTER, name, &made));
+	HEC_TRY(wrap_named(p, CHAT_FILTER, out));
 	HEC_TRY(arguments(p, &args));
-	chat_at(p, made)->a = *out;
-	chat_at(p, made)->b = args;
-	*out = made;
+	chat_at(p, *out)->b = args;
 	return HEC_OK;
 }
 
 /* x is y, x is not y; an argument may stand without parentheses. */
 static hec_status test(chat_parser *p, int32_t *out)
 {
-	json_t *name;
-	int32_t made, args = -1;
+	int32_t args;
 	HEC_TRY(chat_next(p));
 	bool negated = chat_is_name(p, "not");
 	if (negated)
 		HEC_TRY(chat_next(p));
-	HEC_TRY(known_name(p, "the test", chat_knows_test, &name));
-	HEC_TRY(chat_add(p, CHAT_TEST, name, &made));
+	HEC_TRY(wrap_named(p, CHAT_TEST, out));
 	HEC_TRY(p->word.kind == WORD_CONST || chat_is_op(p, '[') ? postfix(p, &args)
 	                                                         : arguments(p, &args));
-	chat_at(p, made)->a = *out;
-	chat_at(p, made)->b = args;
-	chat_at(p, made)->op = negated;
-	*out = made;
+	chat_at(p, *out)->b = args;
+	chat_at(p, *out)->op = negated;
 	return HEC_OK;
 }
 
 static hec_status minus(chat_parser *p, int32_t *out)
 {
-	int32_t what;
 	if (!chat_is_op(p, '-'))
 		return postfix(p, out);
 	HEC_TRY(chat_next(p));
 	HEC_TRY(chat_deeper(p));
-	HEC_TRY(minus(p, &what));
+	HEC_TRY(minus(p, out));
 	p->depth--;
-	HEC_TRY(chat_add(p, CHAT_MINUS, NULL, out));
-	chat_at(p, *out)->a = what;
-	return HEC_OK;
+	return wrap(p, CHAT_MINUS, NULL, -1, out);
 }
 
 static hec_status filtered(chat_parser *p, int32_t *out)
@@ -267,17 +262,6 @@ static hec_status filtered(chat_parser *p, int32_t *out)
 	}
 }
 
-static hec_status add_two(chat_parser *p, chat_kind kind, int op, int32_t right, int32_t *out)
-{
-	int32_t made;
-	HEC_TRY(chat_add(p, kind, NULL, &made));
-	chat_at(p, made)->op = op;
-	chat_at(p, made)->a = *out;
-	chat_at(p, made)->b = right;
-	*out = made;
-	return HEC_OK;
-}
-
 /* From the loosest to the tightest: + and −, ~, * // %. */
 static hec_status binary(chat_parser *p, int level, int32_t *out)
 {
@@ -291,7 +275,8 @@ static hec_status binary(chat_parser *p, int level, int32_t *out)
 		int32_t right;
 		HEC_TRY(chat_next(p));
 		HEC_TRY(binary(p, level + 1, &right));
-		HEC_TRY(add_two(p, CHAT_BINARY, op, right, out));
+		HEC_TRY(wrap(p, CHAT_BINARY, NULL, right, out));
+		chat_at(p, *out)->op = op;
 	}
 	return HEC_OK;
 }
@@ -328,7 +313,8 @@ static hec_status compare(chat_parser *p, int32_t *out)
 	if (!op)
 		return HEC_OK;
 	HEC_TRY(binary(p, 0, &right));
-	HEC_TRY(add_two(p, CHAT_BINARY, op, right, out));
+	HEC_TRY(wrap(p, CHAT_BINARY, NULL, right, out));
+	chat_at(p, *out)->op = op;
 	HEC_TRY(comparison(p, &op));
 	return op ? chat_refuse(p, "a chain of comparisons is not known here") : HEC_OK;
 }
@@ -337,14 +323,11 @@ static hec_status negation(chat_parser *p, int32_t *out)
 {
 	if (!chat_is_name(p, "not"))
 		return compare(p, out);
-	int32_t what;
 	HEC_TRY(chat_next(p));
 	HEC_TRY(chat_deeper(p));
-	HEC_TRY(negation(p, &what));
+	HEC_TRY(negation(p, out));
 	p->depth--;
-	HEC_TRY(chat_add(p, CHAT_NOT, NULL, out));
-	chat_at(p, *out)->a = what;
-	return HEC_OK;
+	return wrap(p, CHAT_NOT, NULL, -1, out);
 }
 
 static hec_status conjunction(chat_parser *p, int32_t *out)
@@ -354,7 +337,7 @@ static hec_status conjunction(chat_parser *p, int32_t *out)
 	while (chat_is_name(p, "and")) {
 		HEC_TRY(chat_next(p));
 		HEC_TRY(negation(p, &right));
-		HEC_TRY(add_two(p, CHAT_AND, 0, right, out));
+		HEC_TRY(wrap(p, CHAT_AND, NULL, right, out));
 	}
 	return HEC_OK;
 }
@@ -366,7 +349,7 @@ hec_status chat_condition(chat_parser *p, int32_t *out)
 	while (chat_is_name(p, "or")) {
 		HEC_TRY(chat_next(p));
 		HEC_TRY(conjunction(p, &right));
-		HEC_TRY(add_two(p, CHAT_OR, 0, right, out));
+		HEC_TRY(wrap(p, CHAT_OR, NULL, right, out));
 	}
 	return HEC_OK;
 }

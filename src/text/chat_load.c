@@ -81,18 +81,6 @@ static hec_status make(const char *path, const char *jinja, size_t bytes, const 
 	return status;
 }
 
-static hec_status read_config(const char *text, size_t bytes, json_t **out)
-{
-	json_scope root;
-	HEC_TRY(json_text_read("tokenizer_config.json", text, bytes, JSON_CONFIG_MOST, out));
-	hec_status status = json_scope_root("tokenizer_config.json", *out, &root);
-	if (status != HEC_OK) {
-		json_decref(*out);
-		*out = NULL;
-	}
-	return status;
-}
-
 hec_status hec_chat_template_load(const char *path, hec_chat_template **out)
 {
 	struct stat info;
@@ -116,7 +104,8 @@ hec_status hec_chat_template_load(const char *path, hec_chat_template **out)
 		                   json ? &config_bytes : &bytes);
 	}
 	if (status == HEC_OK && config_text)
-		status = read_config(config_text, config_bytes, &config);
+		status = json_object_read("tokenizer_config.json", config_text, config_bytes,
+		                          JSON_CONFIG_MOST, &config);
 	if (status == HEC_OK)
 		status = make(path, jinja, bytes, config, out);
 	json_decref(config);

@@ -253,9 +253,7 @@ static hec_status give_messages(chat_run *r, const hec_chat_message *messages, s
 static hec_status give(chat_run *r, const hec_chat_message *messages, size_t n,
                        const hec_chat_options *o)
 {
-	json_t *more, *value;
-	const char *key;
-	json_scope scope;
+	json_t *more = NULL;
 	r->given = json_object();
 	HEC_TRY(r->given ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for variables"));
 	HEC_TRY(give_messages(r, messages, n));
@@ -264,14 +262,11 @@ static hec_status give(chat_run *r, const hec_chat_message *messages, size_t n,
 	HEC_TRY(json_put(r->given, "documents", json_null()));
 	if (!o->variables)
 		return HEC_OK;
-	HEC_TRY(json_text_read("variables", o->variables, o->variables_bytes, JSON_CONFIG_MOST,
-	                       &more));
-	hec_status status = json_scope_root("variables", more, &scope);
-	if (status == HEC_OK)
-		json_object_foreach(more, key, value) if (status == HEC_OK) status =
-			json_put(r->given, key, json_incref(value));
+	HEC_TRY(json_object_read("variables", o->variables, o->variables_bytes, JSON_CONFIG_MOST,
+	                         &more));
+	int bad = json_object_update(r->given, more);
 	json_decref(more);
-	return status;
+	return bad ? fail(HEC_ERR_MEMORY, "no memory for variables") : HEC_OK;
 }
 
 hec_status hec_chat_apply(const hec_chat_template *t, const hec_chat_message *messages, size_t n,

@@ -101,18 +101,6 @@ hec_status vocab_file_want(vocab_files *v, const char *name, size_t most, const 
 	return vocab_file_is_there(v, name) ? vocab_file_need(v, name, most, out) : HEC_OK;
 }
 
-static hec_status read_object(const char *name, const char *text, size_t bytes, json_t **out)
-{
-	json_scope s;
-	HEC_TRY(json_text_read(name, text, bytes, JSON_CONFIG_MOST, out));
-	hec_status status = json_scope_root(name, *out, &s);
-	if (status != HEC_OK) {
-		json_decref(*out);
-		*out = NULL;
-	}
-	return status;
-}
-
 hec_status vocab_json_want(vocab_files *v, const char *name, bool keep, json_t **out)
 {
 	const vocab_file *f;
@@ -120,7 +108,7 @@ hec_status vocab_json_want(vocab_files *v, const char *name, bool keep, json_t *
 	HEC_TRY(vocab_file_want(v, name, JSON_CONFIG_MOST, &f));
 	if (!f)
 		return HEC_OK;
-	hec_status status = read_object(name, f->data, f->bytes, out);
+	hec_status status = json_object_read(name, f->data, f->bytes, JSON_CONFIG_MOST, out);
 	if (!keep) {
 		v->n--;
 		free(v->kept[v->n].name);
@@ -135,7 +123,8 @@ static hec_status read_config(vocab_files *v, const char *config, size_t bytes)
 	json_t *map, *value;
 	const char *key;
 	if (config)
-		HEC_TRY(read_object("tokenizer_config.json", config, bytes, &v->config));
+		HEC_TRY(json_object_read("tokenizer_config.json", config, bytes, JSON_CONFIG_MOST,
+		                         &v->config));
 	else
 		v->config = json_object();
 	HEC_TRY(vocab_json_want(v, "special_tokens_map.json", true, &map));

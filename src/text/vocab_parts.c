@@ -128,22 +128,15 @@ static hec_status read_merges(vocab_files *v, json_t *merges)
 static hec_status read_words(vocab_files *v, json_t **out)
 {
 	const vocab_file *f;
-	json_scope s;
 	HEC_TRY(vocab_file_need(v, "vocab.json", TEXT_MOST, &f));
-	HEC_TRY(json_text_read("vocab.json", f->data, f->bytes, TEXT_MOST, out));
-	hec_status status = json_scope_root("vocab.json", *out, &s);
-	if (status != HEC_OK) {
-		json_decref(*out);
-		*out = NULL;
-	}
-	return status;
+	return json_object_read("vocab.json", f->data, f->bytes, TEXT_MOST, out);
 }
 
 static hec_status load_bytes(vocab_files *v, bool with_pattern)
 {
 	json_scope config = config_of(v);
 	bool space = false;
-	json_t *words, *model;
+	json_t *words = NULL, *model;
 	HEC_TRY(json_want_bool(&config, "add_prefix_space", &space));
 	HEC_TRY(read_words(v, &words));
 	model = json_pack("{s:s, s:o, s:[]}", "type", "BPE", "vocab", words, "merges");
