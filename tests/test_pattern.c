@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/json.h"
+#include "text/dialect.h"
 #include "text/pattern.h"
 #include "text/utf8.h"
 
@@ -146,11 +148,80 @@ static void a_pattern_that_would_take_quadratic_time_is_told(void **state)
 	kit_close(&k);
 }
 
+/* ---- sets of characters ---- */
+
+/* Does a match begin at the character in a, the character, b? */
+static bool begins_at(kit *k, const pattern *p, pattern_work **work, uint32_t c)
+{
+	char text[UTF8_MOST + 2] = "a";
+	size_t n = 1 + utf8_put(c, text + 1);
+	text[n++] = 'b';
+	pattern_walk w = {0};
+	do
+		OK(k, pattern_next(p, work, text, 0, n, &w));
+	while (w.found && w.start < 1);
+	return w.found && w.start == 1;
+}
+
+/* Characters that are newer than PCRE2 among them (tests/golden/patterns.json, by
+ * tools/parity_patterns.py). */
+static void sets_have_the_characters_that_oniguruma_gives_them(void **state)
+{
+	(void)state;
+	kit k = kit_open(8820);
+	json_t *root, *one;
+	size_t i;
+	OK(&k, json_file_read(TESTS_DIR "/golden/patterns.json", 1 << 20, &root));
+	const json_t *characters = json_object_get(root, "characters");
+	const json_t *all = json_object_get(root, "expressions");
+	json_array_foreach(all, i, one)
+	{
+		const char *expression = json_string_value(json_array_get(one, 0));
+		const char *want = json_string_value(json_array_get(one, 1));
+		pattern p;
+		pattern_work *work = NULL;
+		OK(&k, pattern_compile(expression, false, &p));
+		for (size_t c = 0; c < json_array_size(characters); c++) {
+			uint32_t code = (uint32_t)json_integer_value(json_array_get(characters, c));
+			bool is = begins_at(&k, &p, &work, code);
+			CHECK(&k, is == (want[c] == '1'), "%s: U+%04X is %s", expression, code,
+			      is ? "in it" : "not in it");
+		}
+		pattern_work_free(work);
+		pattern_free(&p);
+	}
+	CHECK(&k, i >= 140 && json_array_size(characters) >= 300, "%zu expressions", i);
+	json_decref(root);
+	kit_close(&k);
+}
+
+static void classes_that_are_wrong_are_refused(void **state)
+{
+	(void)state;
+	kit k = kit_open(8830);
+	char deep[2 * 70 + 2], *out;
+	for (int i = 0; i < 70; i++) {
+		deep[i] = '[';
+		deep[71 + i] = ']';
+	}
+	deep[70] = 'a';
+	deep[141] = '\0';
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out), "classes in classes");
+	deep[141 - 30] = '\0';
+	OK(&k, dialect_translate(deep + 30, &out)); /* 40 deep */
+	free(out);
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[a[b]", &out), "without its ]");
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[\\P{L}", &out), "without its ]");
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_give_what_the_whole_text_gives),
 		cmocka_unit_test(a_pattern_that_would_take_quadratic_time_is_told),
+		cmocka_unit_test(sets_have_the_characters_that_oniguruma_gives_them),
+		cmocka_unit_test(classes_that_are_wrong_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,204 +1,159 @@
 /* dialect.c — see dialect.h. */
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/dialect.h"
 
-#include <pcre2.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/quote.h"
-#include "text/classes.h"
 #include "text/grow.h"
-#include "text/utf8.h"
+#include "text/properties.h"
 
 #define WRITTEN_MOST ((size_t)1 << 20) /* bytes of an expression in PCRE2's words */
-#define MORE_MOST 8192
-#define CHARACTERS 0x110000u
+#define DEPTH_MOST 64                  /* classes in classes */
 
-/* \w as Oniguruma has it; PCRE2 10.42 knows no marks as words. Outside of classes, and only there,
- * Oniguruma takes these six numbers for words too. */
-#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
-#define WORD_OUTSIDE WORD "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
-/* \s without U+180E, which was a space once and is one to PCRE2. */
-#define SPACE                                                                                      \
-	"\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}"   \
-	"\\x{3000}"
-#define HEX "0-9a-fA-F"
+typedef struct text {
+	char *bytes; /* '\0' at the end; NULL: empty */
+	size_t n, capacity;
+} text;
 
-/* ---- characters that this PCRE2 does not know yet ---- */
-
-static struct newer {
-	const char *name, *long_name;
-	unsigned class, none; /* of this class, and of none of those */
-	char more[MORE_MOST]; /* ranges, as they are written in a class */
-} newer[] = {{"L", "Letter", CLASS_LETTER, 0, ""},
-             {"N", "Number", CLASS_NUMBER, 0, ""},
-             {"M", "Mark", CLASS_MARK, 0, ""},
-             {"Lu", "Uppercase_Letter", CLASS_UPPER, 0, ""},
-             {"Ll", "Lowercase_Letter", CLASS_LOWER, 0, ""},
-             {"Lt", "Titlecase_Letter", CLASS_TITLE, 0, ""},
-             {"Lm", "Modifier_Letter", CLASS_MODIFIER, 0, ""},
-             {"Lo", "Other_Letter", CLASS_LETTER,
-              CLASS_UPPER | CLASS_LOWER | CLASS_TITLE | CLASS_MODIFIER, ""}};
-#define NEWER (sizeof newer / sizeof newer[0])
-
-/* The next characters that follow one another in text from *at on; false: there are none. */
-static bool next_range(const char *text, size_t end, size_t *at, uint32_t *first, uint32_t *last)
-{
-	size_t length;
-	if (*at == end)
-		return false;
-	*first = *last = utf8_get(text + *at, &length);
-	for (*at += length; *at < end && utf8_get(text + *at, &length) == *last + 1; *at += length)
-		++*last;
-	return true;
-}
-
-/* All characters of the class go past PCRE2; those that it does not match are written down. */
-static hec_status find_newer(struct newer *n, char *text, pcre2_match_data *data)
-{
-	size_t bytes = 0, used = 0;
-	char name[16];
-	for (uint32_t c = 0x80; c < CHARACTERS; c++)
-		if ((class_of(c) & n->class) && !(class_of(c) & n->none) &&
-		    (c < 0xd800 || c > 0xdfff))
-			bytes += utf8_put(c, text + bytes);
-	snprintf(name, sizeof name, "\\P{%s}+", n->name);
-	int error;
-	PCRE2_SIZE place;
-	pcre2_code *code = pcre2_compile((PCRE2_SPTR)name, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &error,
-	                                 &place, NULL);
-	if (!code)
-		return fail(HEC_ERR_MEMORY, "no memory for an expression");
-	for (size_t at = 0; at < bytes;) {
-		int found = pcre2_match(code, (PCRE2_SPTR)text, bytes, at, PCRE2_NO_UTF_CHECK, data,
-		                        NULL);
-		if (found < 0)
-			break;
-		const PCRE2_SIZE *match = pcre2_get_ovector_pointer(data);
-		at = match[0];
-		for (uint32_t a, b; next_range(text, match[1], &at, &a, &b);)
-			if (used + 32 < sizeof n->more)
-				used += (size_t)snprintf(n->more + used, 32, "\\x{%x}-\\x{%x}", a,
-				                         b);
-	}
-	pcre2_code_free(code);
-	return HEC_OK;
-}
-
-static hec_status find_all_newer(void)
-{
-	hec_status status = HEC_OK;
-	char *text = malloc((size_t)CHARACTERS * UTF8_MOST);
-	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
-	if (!text || !data)
-		status = fail(HEC_ERR_MEMORY, "no memory to look at all characters");
-	for (size_t i = 0; i < NEWER && status == HEC_OK; i++)
-		status = find_newer(&newer[i], text, data);
-	pcre2_match_data_free(data);
-	free(text);
-	return status;
-}
-
-/* Once a process; after a failure, again. */
-static hec_status prepare(void)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool done;
-	hec_status status = HEC_OK;
-	classes_prepare();
-	pthread_mutex_lock(&lock);
-	if (!done)
-		status = find_all_newer();
-	done = done || status == HEC_OK;
-	pthread_mutex_unlock(&lock);
-	return status;
-}
-
-/* ---- rewriting ---- */
+/* What is between [ and ], or between one of them and &&. Not all of it can be said in a class of PCRE2:
+ * the rest stands beside it, |…|…, each part matching one character. */
+typedef struct set {
+	text in, beside;
+} set;
 
 typedef struct writing {
 	const char *all, *at; /* at: not read yet */
-	char *to;
-	size_t n, capacity;
-	bool in_class;
+	text to;
+	set *set; /* of the class that is being read; NULL: outside */
+	int depth;
 } writing;
 
-static hec_status put_bytes(writing *w, const char *bytes, size_t n)
+static hec_status add_bytes(text *t, const char *bytes, size_t n)
 {
-	if (w->n + n > WRITTEN_MOST)
+	if (n > WRITTEN_MOST - t->n)
 		return fail(HEC_ERR_FORMAT, "an expression of more than %zu bytes", WRITTEN_MOST);
-	HEC_TRY(GROW(&w->to, &w->capacity, w->n + n + 1));
-	memcpy(w->to + w->n, bytes, n);
-	w->n += n;
-	w->to[w->n] = '\0';
+	HEC_TRY(GROW(&t->bytes, &t->capacity, t->n + n + 1));
+	memcpy(t->bytes + t->n, bytes, n);
+	t->n += n;
+	t->bytes[t->n] = '\0';
 	return HEC_OK;
 }
 
-static hec_status put(writing *w, const char *text)
+static hec_status add(text *t, const char *bytes)
 {
-	return put_bytes(w, text, strlen(text));
+	return add_bytes(t, bytes, strlen(bytes));
+}
+
+static hec_status add_all(text *t, const char *a, const char *b, const char *c, const char *d)
+{
+	HEC_TRY(add(t, a));
+	HEC_TRY(add(t, b));
+	HEC_TRY(add(t, c));
+	return add(t, d);
+}
+
+static hec_status put(writing *w, const char *bytes)
+{
+	return add(w->set ? &w->set->in : &w->to, bytes);
 }
 
 static hec_status keep(writing *w, size_t n)
 {
-	HEC_TRY(put_bytes(w, w->at, n));
+	HEC_TRY(add_bytes(w->set ? &w->set->in : &w->to, w->at, n));
 	w->at += n;
 	return HEC_OK;
 }
 
-static hec_status cannot(const writing *w)
+static void forget(set *s)
 {
-	char name[QUOTE_TEXT];
-	return fail(HEC_ERR_UNSUPPORTED,
-	            "the expression \"%s\" has classes that cannot be run here",
-	            quote(w->all, name));
+	free(s->in.bytes);
+	free(s->beside.bytes);
+	*s = (set){0};
 }
 
-/* A set of characters, or all others; `in` a class it can only be a set. */
-static hec_status put_set(writing *w, bool others, const char *a, const char *b)
+/* ---- sets of characters by name ---- */
+
+/* One character of the set, or of all others. */
+static hec_status add_property(text *t, const property *p, bool others)
 {
-	if (w->in_class && others)
-		return cannot(w);
-	if (!w->in_class)
-		HEC_TRY(put(w, others ? "[^" : "["));
-	HEC_TRY(put(w, a));
-	HEC_TRY(put(w, b));
-	return w->in_class ? HEC_OK : put(w, "]");
+	if (!p->less[0])
+		return add_all(t, others ? "[^" : "[", p->known, p->more, "]");
+	HEC_TRY(add_all(t, others ? "(?:[" : "(?:(?![", p->less, others ? "]|[^" : "])[",
+	                p->known));
+	return add_all(t, p->more, "])", "", "");
 }
 
-/* \p{L} and its like, with what PCRE2 does not know yet. */
-static hec_status put_property(writing *w)
+static hec_status put_property(writing *w, const property *p, bool others)
+{
+	others = others != p->others;
+	if (!w->set)
+		return add_property(&w->to, p, others);
+	if (!others && !p->less[0])
+		return add_all(&w->set->in, p->known, p->more, "", "");
+	HEC_TRY(add(&w->set->beside, "|"));
+	return add_property(&w->set->beside, p, others);
+}
+
+/* \w and its like; in the class [\w], too. */
+static hec_status find_own(const writing *w, const char *name, property *p)
+{
+	bool found;
+	return property_find(name, strlen(name), w->set ? PROPERTY_IN_CLASS : PROPERTY_ALONE, p,
+	                     &found);
+}
+
+/* \p{L}, \P{L}, \p{^L}. */
+static hec_status put_named(writing *w)
 {
 	const char *name = w->at + 3, *end = w->at[2] == '{' ? strchr(name, '}') : NULL;
-	bool others = w->at[1] == 'P';
+	bool others = w->at[1] == 'P', found;
+	property p;
 	if (!end)
 		return keep(w, 2);
 	if (*name == '^') {
 		others = !others;
 		name++;
 	}
-	size_t n = (size_t)(end - name);
-	for (size_t i = 0; i < NEWER; i++) {
-		const struct newer *k = &newer[i];
-		if ((n != strlen(k->name) || strncmp(name, k->name, n) != 0) &&
-		    (n != strlen(k->long_name) || strncmp(name, k->long_name, n) != 0))
-			continue;
-		char known[16];
-		snprintf(known, sizeof known, "\\p{%s}", k->name);
-		if (w->in_class && others) { /* near enough: the newest characters are in */
-			known[1] = 'P';
-			HEC_TRY(put(w, known));
-		} else {
-			HEC_TRY(put_set(w, others, known, k->more));
-		}
-		w->at = end + 1;
-		return HEC_OK;
-	}
-	return keep(w, (size_t)(end + 1 - w->at));
+	HEC_TRY(property_find(name, (size_t)(end - name),
+	                      w->set ? PROPERTY_IN_CLASS : PROPERTY_ALONE, &p, &found));
+	if (!found)
+		return keep(w, (size_t)(end + 1 - w->at));
+	w->at = end + 1;
+	return put_property(w, &p, others);
 }
+
+/* [:alpha:] or [:^alpha:] in a class, up to end. */
+static hec_status put_brackets(writing *w, const char *end)
+{
+	bool others = w->at[2] == '^', found;
+	const char *name = w->at + 2 + others;
+	property p;
+	HEC_TRY(property_find(name, (size_t)(end - 2 - name), PROPERTY_BRACKETS, &p, &found));
+	if (!found)
+		return keep(w, (size_t)(end - w->at));
+	w->at = end;
+	return put_property(w, &p, others);
+}
+
+/* Where words begin and end, and all other places. */
+static hec_status put_border(writing *w, bool others)
+{
+	property p;
+	HEC_TRY(find_own(w, "word", &p));
+	HEC_TRY(put(w, "(?:(?<="));
+	HEC_TRY(put_property(w, &p, false));
+	HEC_TRY(put(w, others ? ")(?=" : ")(?!"));
+	HEC_TRY(put_property(w, &p, false));
+	HEC_TRY(put(w, ")|(?<!"));
+	HEC_TRY(put_property(w, &p, false));
+	HEC_TRY(put(w, others ? ")(?!" : ")(?="));
+	HEC_TRY(put_property(w, &p, false));
+	return put(w, "))");
+}
+
+/* ---- escapes ---- */
 
 static bool is_hex(const char *p, int n)
 {
@@ -210,63 +165,129 @@ static bool is_hex(const char *p, int n)
 
 static hec_status put_escape(writing *w)
 {
+	static const struct {
+		char one, others;
+		const char *name;
+	} own[] = {
+		{'w', 'W', "word"}, {'d', 'D', "digit"}, {'s', 'S', "space"}, {'h', 'H', "xdigit"}};
 	char c = w->at[1], code[16];
 	if (c == 'p' || c == 'P')
-		return put_property(w);
+		return put_named(w);
 	if (c == 'u' && is_hex(w->at + 2, 4)) {
 		snprintf(code, sizeof code, "\\x{%.4s}", w->at + 2);
 		w->at += 6;
 		return put(w, code);
 	}
-	if (!strchr("wWsShHv", c))
+	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+		if (c == own[i].one || c == own[i].others) {
+			property p;
+			w->at += 2;
+			HEC_TRY(find_own(w, own[i].name, &p));
+			return put_property(w, &p, c == own[i].others);
+		}
+	if (c != 'v' && (w->set || (c != 'b' && c != 'B')))
 		return keep(w, 2);
 	w->at += 2;
-	if (c == 'v')
-		return put(w, "\\x{0b}");
-	if (c == 'S' && w->in_class)
-		return put(w, "\\S\\x{180e}");
-	if (c == 's' || c == 'S')
-		return put_set(w, c == 'S', SPACE, "");
-	if (c == 'h' || c == 'H')
-		return put_set(w, c == 'H', HEX, "");
-	return put_set(w, c == 'W', w->in_class ? WORD : WORD_OUTSIDE, "");
+	return c == 'v' ? put(w, "\\x{0b}") : put_border(w, c == 'B');
 }
 
-/* [:alpha:] in a class, up to end. */
-static hec_status put_named(writing *w, const char *end)
+/* ---- classes ---- */
+
+/* One character of the set. */
+static hec_status add_set(text *t, const set *s)
 {
-	static const char *const names[][2] = {{"[:alpha:]", "\\p{Alphabetic}"},
-	                                       {"[:alnum:]", "\\p{Alphabetic}\\p{Nd}"},
-	                                       {"[:word:]", WORD},
-	                                       {"[:space:]", SPACE}};
-	size_t n = (size_t)(end - w->at);
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (n == strlen(names[i][0]) && memcmp(w->at, names[i][0], n) == 0) {
-			w->at = end;
-			return put(w, names[i][1]);
+	const char *in = s->in.n ? s->in.bytes : NULL;
+	if (!s->beside.n)
+		return in ? add_all(t, "[", in, "]", "") : add(t, "(?!)");
+	HEC_TRY(in ? add_all(t, "(?:[", in, "]", "") : add(t, "(?:"));
+	return add_all(t, s->beside.bytes + !in, ")", "", "");
+}
+
+/* The set s, of which the sets before must have the character too; or all others. */
+static hec_status end_class(text *t, const set *s, const text *before, bool others)
+{
+	if (!before->n && !s->beside.n && s->in.n)
+		return add_all(t, others ? "[^" : "[", s->in.bytes, "]", "");
+	HEC_TRY(add_all(t, "(?:", others ? "(?!" : "", before->n ? before->bytes : "", ""));
+	HEC_TRY(add_set(t, s));
+	return add(t, others ? ")\\p{Any})" : ")");
+}
+
+static hec_status put_class(writing *w);
+
+/* Reads up to the ] of a class. */
+static hec_status read_class(writing *w, text *before)
+{
+	const char *first = w->at;
+	bool after_set = false; /* where a - means itself */
+	while (*w->at && (*w->at != ']' || w->at == first)) {
+		const char *p = w->at;
+		bool is_set = false;
+		if (p[0] == '\\' && p[1]) {
+			is_set = strchr("pPwWdDsShH", p[1]) != NULL;
+			HEC_TRY(put_escape(w));
+		} else if (p[0] == '&' && p[1] == '&') {
+			HEC_TRY(add(before, "(?="));
+			HEC_TRY(add_set(before, w->set));
+			HEC_TRY(add(before, ")"));
+			forget(w->set);
+			w->at += 2;
+		} else if (p[0] == '[') {
+			const char *end = p[1] == ':' ? strstr(p + 2, ":]") : NULL;
+			is_set = true;
+			HEC_TRY(end ? put_brackets(w, end + 2) : put_class(w));
+		} else {
+			if (*p == '^' || *p == ']' || (*p == '-' && after_set))
+				HEC_TRY(put(w, "\\"));
+			HEC_TRY(keep(w, 1));
 		}
-	return keep(w, n);
-}
-
-static hec_status put_in_class(writing *w)
-{
-	const char *p = w->at;
-	if (p[0] == '&' && p[1] == '&')
-		return cannot(w); /* an intersection of classes */
-	if (p[0] == '[') {
-		const char *end = p[1] == ':' ? strstr(p + 2, ":]") : NULL;
-		return end ? put_named(w, end + 2) : cannot(w); /* a class in a class */
+		after_set = is_set;
 	}
-	w->in_class = p[0] != ']';
-	return keep(w, 1);
+	return HEC_OK;
 }
 
-static hec_status begin_class(writing *w)
+/* What was read goes where the class stands: out of classes, or into the one around it. */
+static hec_status write_class(writing *w, const set *s, const text *before, bool others)
 {
-	w->in_class = true;
-	size_t n = 1 + (w->at[1] == '^');
-	return keep(w, n + (w->at[n] == ']'));
+	if (!w->set)
+		return end_class(&w->to, s, before, others);
+	if (!before->n && !others) {
+		HEC_TRY(add(&w->set->in, s->in.n ? s->in.bytes : ""));
+		return add(&w->set->beside, s->beside.n ? s->beside.bytes : "");
+	}
+	HEC_TRY(add(&w->set->beside, "|"));
+	return end_class(&w->set->beside, s, before, others);
 }
+
+static hec_status put_class(writing *w)
+{
+	char name[QUOTE_TEXT];
+	set mine = {0}, *around = w->set;
+	text before = {0};
+	bool others = w->at[1] == '^';
+	if (w->depth == DEPTH_MOST)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "the expression \"%s\" has classes in classes, more than %d",
+		            quote(w->all, name), DEPTH_MOST);
+	w->at += 1 + others;
+	w->set = &mine;
+	w->depth++;
+	hec_status status = read_class(w, &before);
+	w->depth--;
+	w->set = around;
+	if (status == HEC_OK && *w->at != ']')
+		status = fail(HEC_ERR_FORMAT, "the expression \"%s\" has a [ without its ]",
+		              quote(w->all, name));
+	if (status == HEC_OK) {
+		w->at++;
+		status = write_class(w, &mine, &before, others);
+	}
+	forget(&mine);
+	free(before.bytes);
+	return status;
+}
+
+/* ---- the rest ---- */
 
 /* (?m:…) lets . match line ends too, which PCRE2 calls s; its m is always on. */
 static hec_status begin_group(writing *w)
@@ -275,7 +296,7 @@ static hec_status begin_group(writing *w)
 	if (n == 2 || (w->at[n] != ':' && w->at[n] != ')'))
 		return keep(w, 1);
 	for (const char *end = w->at + n; w->at < end; w->at++)
-		HEC_TRY(*w->at == 'm' ? put(w, "s") : put_bytes(w, w->at, 1));
+		HEC_TRY(*w->at == 'm' ? put(w, "s") : add_bytes(&w->to, w->at, 1));
 	return HEC_OK;
 }
 
@@ -292,10 +313,8 @@ static hec_status translate(writing *w)
 	while (*w->at) {
 		if (w->at[0] == '\\' && w->at[1]) {
 			HEC_TRY(put_escape(w));
-		} else if (w->in_class) {
-			HEC_TRY(put_in_class(w));
 		} else if (w->at[0] == '[') {
-			HEC_TRY(begin_class(w));
+			HEC_TRY(put_class(w));
 		} else if (w->at[0] == '(' && w->at[1] == '?') {
 			HEC_TRY(begin_group(w));
 		} else if (is_open_range(w->at)) {
@@ -312,12 +331,10 @@ hec_status dialect_translate(const char *expression, char **out)
 {
 	writing w = {.all = expression, .at = expression};
 	*out = NULL;
-	if (strstr(expression, "\\p") || strstr(expression, "\\P"))
-		HEC_TRY(prepare());
 	hec_status status = translate(&w);
 	if (status != HEC_OK)
-		free(w.to);
+		free(w.to.bytes);
 	else
-		*out = w.to;
+		*out = w.to.bytes;
 	return status;
 }

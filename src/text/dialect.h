@@ -1,8 +1,8 @@
 /* dialect.h — expressions of Oniguruma (Ruby's dialect, as `tokenizers` runs them) rewritten for PCRE2.
  *
- * Where the two name a thing differently it gets PCRE2's name: \h, \H, \v, \w, \u0041, (?m:…), {,3}.
- * \p{L}, \p{N}, \p{M} and \s mean what classes.h says: the Unicode of the pinned `tokenizers` is newer
- * than that of most PCRE2s. */
+ * Where the two name a thing differently it gets PCRE2's name: \h, \H, \v, \u0041, (?m:…), {,3}.
+ * Sets of characters that have names (\w, \p{L}, [:punct:]) are those of properties.h, and \b goes by
+ * them. Classes in classes and their intersections, [a-z&&[^aeiou]], are written out. */
 #ifndef TEXT_DIALECT_H
 #define TEXT_DIALECT_H
 

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Sets of characters in patterns: libhecate against the pinned `tokenizers`, for every character there is.
+
+    tools/parity_patterns.py LIBHECATE.so FOLDER
+    tools/parity_patterns.py --golden tests/golden/patterns.json
+
+Each expression is tried on a, the character, b: does a match begin at the character? --golden writes what
+`tokenizers` says for characters that are new since Unicode 14, and some others. The last line counts."""
+import json
+import os
+import random
+import sys
+import unicodedata
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+import tokenizers  # noqa: E402
+from tokenizers import Regex, Tokenizer  # noqa: E402
+from tokenizers.models import WordLevel  # noqa: E402
+from tokenizers.pre_tokenizers import Split  # noqa: E402
+
+NAMES = """L Lu Ll Lt Lm Lo LC M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Co Cn
+Assigned Any Alphabetic Lowercase Uppercase Emoji Emoji_Presentation Ideographic White_Space Alnum Alpha Blank Cntrl
+Digit Graph Lower Print Punct Space Upper XDigit Word ASCII Han Latin Greek Cyrillic Arabic Devanagari Hiragana
+Katakana Hangul Common Inherited Kawi Garay Kannada Myanmar Hani Letter uppercase_letter Other_Punctuation
+Unassigned""".split()
+BRACKETS = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit".split()
+EXPRESSIONS = [r"\p{%s}" % x for x in NAMES] + [r"\P{%s}" % x for x in ("L", "Mn", "Cn", "Han", "Graph")] + [
+    "[[:%s:]]" % x for x in BRACKETS] + [
+    r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", r"\h", r"\H", r"\b(?m:.)", r"\B(?m:.)",
+    r"[\w]", r"[^\w]", r"[\W]", r"[^\W]", r"[\d]", r"[\D]", r"[^\D]", r"[\S]", r"[^\S]", r"[\H]", r"[\P{L}]", r"[^\P{L}]",
+    r"[\P{L}\p{Lu}]", r"[^\P{L}\p{Lu}]", r"[^\P{L}\P{Lu}]", r"[\p{^S}]", r"[\p{Mn}]", r"[^\p{Mn}\p{Nd}]",
+    r"[\p{Cn}\p{Lo}]", r"[^\p{C}\p{L}]", r"[[:^punct:]]", r"[^[:^punct:]]", r"[[:graph:]]", r"[^[:graph:]]",
+    r"[\W\p{Word}]", r"[\p{Word}]", r"[\p{L}&&[^\p{Han}]]", r"[^\p{L}&&[^\p{Han}]]", r"[[\p{P}][\p{S}]]",
+    r"[[^\p{P}\p{S}]\p{Pd}]", r"[\p{L}\p{N}&&\P{Lu}&&[^\p{Lo}]]", r"[^[^\p{L}]]", r"[\p{L}-]", r"[z\P{L}-]", r"[\P{L}^]",
+    r"[^\p{P}\p{S}]", r"[^\s\p{L}\p{N}]", r"[\p{P}\p{S}]", r"(?<=[^\W])[\W]", r"(?<!\P{L})\P{N}"]
+
+
+def theirs(expression, characters):
+    pre = Split(Regex(expression), "removed", invert=True)
+    found = (pre.pre_tokenize_str("a" + chr(c) + "b") for c in characters)
+    return "".join("01"[any(begin == 1 for _, (begin, _) in x)] for x in found)
+
+
+def new_characters():
+    """Those that Unicode 14 does not have or has elsewhere, first and last of each kind; others at random."""
+    names = "Cc Cf Cn Co Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So Zl Zp Zs".split()
+    points = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
+    now = {}
+    for name in names:
+        left = Split(Regex(r"\P{%s}+" % name), "removed").pre_tokenize_str("".join(map(chr, points)))
+        now.update({ord(c): name for part, _ in left for c in part})
+    kind = [(now.get(c), c < 0x110000 and unicodedata.category(chr(c))) for c in range(0x110001)]
+    some = {c for c in points if kind[c][0] != kind[c][1] and (kind[c] != kind[c - 1] or kind[c] != kind[c + 1])}
+    r = random.Random(14)
+    for name in names:
+        every = [c for c in points if now[c] == name]
+        some.update(r.sample(every, min(len(every), 4)))
+    return sorted(some | {0xB2, 0xBE, 0x180E, 0x345, 0x3001, 0x3007, 0x30FC, 0x4E00, 0x2764, 0x1F600} - {0})
+
+
+def golden(path):
+    assert unicodedata.unidata_version == "14.0.0", "this Python knows another Unicode"
+    characters = new_characters()
+    found = [[x, theirs(x, characters)] for x in EXPRESSIONS]
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(json.dumps({"made by": "tokenizers " + tokenizers.__version__, "characters": characters})[:-1])
+        f.write(',\n"expressions": [\n' + ",\n".join(map(json.dumps, found)) + "]}\n")
+    print(len(characters), "characters,", len(found), "expressions")
+    return 0
+
+
+def live(library, folder):
+    """Many characters to a line, a and b around each: where matches begin at one is compared."""
+    from parity_vocabularies import Hecate
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "pattern.json")
+    points = [c for c in range(1, 0x110000) if not 0xD800 <= c <= 0xDFFF]
+    lines, wrong = [], 0
+    for first in range(0, len(points), 8192):
+        part = points[first:first + 8192]
+        text = "".join("a" + chr(c) + "b" for c in part)
+        starts, at = [], 0
+        for c in part:
+            starts.append(at + 1)
+            at += 2 + len(chr(c).encode())
+        lines.append((part, text, text.encode(), starts))
+    for x in EXPRESSIONS:
+        t = Tokenizer(WordLevel({"u": 0}, unk_token="u"))
+        t.pre_tokenizer = Split(Regex(x), "removed", invert=True)
+        t.save(path)
+        ours, different = Hecate(library, path), []
+        for part, text, data, starts in lines:
+            mine = set(ours.encode(data)[1][::2])
+            them = {begin for _, (begin, _) in t.pre_tokenizer.pre_tokenize_str(text)}
+            different += [c for i, c in enumerate(part) if (starts[i] in mine) != (3 * i + 1 in them)]
+        if different:
+            print("  %s: %d characters, first %s" % (x, len(different), ["U+%04X" % c for c in different[:6]]))
+        wrong += len(different)
+    print("tokenizers %s: %d expressions, %d characters, %d differences"
+          % (tokenizers.__version__, len(EXPRESSIONS), len(points), wrong))
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(golden(sys.argv[2]) if sys.argv[1] == "--golden" else live(*sys.argv[1:]))
