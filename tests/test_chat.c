@@ -122,6 +122,7 @@ static void what_is_not_known_is_named_with_its_line(void **state)
 		{"{% break %}", "outside of a loop"},
 		{"{% for a in b %}{% else %}{% continue %}{% endfor %}", "outside of a loop"},
 		{"{{ 3 / 2 }}", "'/'"},
+		{"{% set a, b.c = x %}", "several names"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		hec_status status;
@@ -149,13 +150,14 @@ static void what_goes_wrong_while_it_runs_is_said(void **state)
 		{"{{ 'x'.format(1) }}", "a text has no 'format'"},
 		{"{{ [].append(1) }}", "a list has no 'append'"},
 		/* an argument is never ignored */
-		{"{{ 'a b c'.split(' ', 1) }}", "'split' with 2 arguments"},
+		{"{{ 'a b c'.split(' ', 1, 2) }}", "'split' with 3 arguments"},
 		{"{{ 'aa'.replace('a', 'b', 1) }}", "'replace' with 3 arguments"},
 		{"{{ 'aa' | replace('a', 'b', count=1) }}", "'replace' with 'count'"},
 		{"{{ 1 | tojson(sort_keys=true) }}", "'tojson' with 'sort_keys'"},
 		{"{{ messages | map('upper') }}", "'map' with 1 arguments"},
 		{"{{ messages | selectattr('role', 'odd') }}", "the test 'odd'"},
 		{"{{ 1 is defined(2) }}", "'defined' with 1 arguments"},
+		{"{{ 'a b'.split(none, 1) }}", "white space"},
 		{"{{ 'É' | lower }}", "ASCII"},
 		{"{{ '99999999999999999999' | int }}", "64 bits"},
 		{"{{ -(-999999999999999999 * 9 - 223372036854775817) // 1 }}", "64 bits"},

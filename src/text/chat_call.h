@@ -23,7 +23,7 @@ enum { STRIP_LEFT = 1, STRIP_RIGHT = 2, STRIP_BOTH = 3 };
 enum { CASE_UPPER, CASE_LOWER, CASE_FIRST, CASE_WORDS, CASE_LETTERS };
 enum { AT_START, AT_END };
 enum { MEMBER_KEY, MEMBER_VALUE, MEMBER_BOTH };
-enum { KEEP_NONE, KEEP_THOSE };
+enum { KEEP_THOSE = 1, BY_ATTRIBUTE = 2 };
 
 /* On a text. */
 chat_do chat_strip, chat_case, chat_replace, chat_split, chat_has_end, chat_join_method;

@@ -127,21 +127,25 @@ hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_list_end(r, status, list, out);
 }
 
-/* selectattr("role", "equalto", "user") */
+/* selectattr("role", "equalto", "user"), select("equalto", "user") */
 hec_status chat_choose(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
 	size_t i;
-	chat_arguments rest = {.at = {c->at[2]}, .n = c->at[2].kind != VALUE_UNDEFINED};
+	const chat_value *test = &c->at[c->how & BY_ATTRIBUTE ? 1 : 0], *value = test + 1;
+	chat_arguments rest = {.at = {*value}, .n = value->kind != VALUE_UNDEFINED};
 	json_array_foreach(c->on->json, i, item)
 	{
 		chat_value v = CHAT_UNDEFINED;
-		status = attribute_of(r, c, item, &v);
+		if (c->how & BY_ATTRIBUTE)
+			status = attribute_of(r, c, item, &v);
+		else
+			v = chat_shared(item);
 		bool holds = chat_truth(&v);
-		if (status == HEC_OK && chat_is_text(&c->at[1]))
-			status = chat_test(r, json_string_value(c->at[1].json), &v, &rest, &holds);
-		if (status == HEC_OK && holds == (c->how == KEEP_THOSE))
+		if (status == HEC_OK && chat_is_text(test))
+			status = chat_test(r, json_string_value(test->json), &v, &rest, &holds);
+		if (status == HEC_OK && holds == (c->how & KEEP_THOSE))
 			status = chat_append(r, list, json_incref(item));
 		chat_value_free(&v);
 		if (status != HEC_OK)

@@ -102,6 +102,8 @@ static hec_status parse_set(chat_parser *p, int32_t *out)
 	HEC_TRY(names(p, &list));
 	HEC_TRY(chat_add(p, CHAT_SET, list, out));
 	if (chat_is_op(p, '.')) {
+		if (json_array_size(list) > 1)
+			return chat_refuse(p, "a set of several names, one of a namespace");
 		HEC_TRY(chat_next(p));
 		HEC_TRY(chat_take_name(p, &name));
 		HEC_TRY(chat_add(p, CHAT_NAME, name, &space)); /* the attribute */

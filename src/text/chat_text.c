@@ -89,9 +89,9 @@ hec_status chat_replace(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_buffer_end(r, status, &b, out);
 }
 
-static hec_status split_by(chat_run *r, const char *s, const char *by, json_t *list)
+static hec_status split_by(chat_run *r, const char *s, const char *by, int64_t most, json_t *list)
 {
-	for (const char *found; (found = strstr(s, by)); s = found + strlen(by))
+	for (const char *found; most-- != 0 && (found = strstr(s, by)); s = found + strlen(by))
 		HEC_TRY(chat_append(r, list, json_stringn(s, (size_t)(found - s))));
 	return chat_append(r, list, json_string(s));
 }
@@ -118,10 +118,14 @@ hec_status chat_split(chat_run *r, const chat_call_of *c, chat_value *out)
 	if (by ? !*by : chat_truth(&c->at[0]))
 		return chat_wrong(r, "'split' by %s",
 		                  by ? "an empty text" : chat_kind_name(&c->at[0]));
+	int64_t most = chat_is_whole(&c->at[1]) ? json_integer_value(c->at[1].json) : -1;
+	if (c->all->n > 1 && (!by || most < 0))
+		return chat_wrong(r, "'split' by white space, or %s times, is not known here",
+		                  chat_kind_name(&c->at[1]));
 	HEC_TRY(chat_charge(r, json_string_length(c->on->json)));
 	json_t *list = json_array();
-	return chat_list_end(r, by ? split_by(r, s, by, list) : split_by_space(r, s, list), list,
-	                     out);
+	return chat_list_end(r, by ? split_by(r, s, by, most, list) : split_by_space(r, s, list),
+	                     list, out);
 }
 
 hec_status chat_has_end(chat_run *r, const chat_call_of *c, chat_value *out)
