@@ -3,7 +3,7 @@
  * more at the end of each stack. */
 #include <math.h>
 
-#include "model/family.h"
+#include "model/family/layer_rows.h"
 
 static const family_architecture bart[] = {
 	{"BartForConditionalGeneration", HEC_HEAD_LM},
@@ -54,9 +54,6 @@ static const family_architecture mbart[] = {
 static const family_key bart_keys[] = {KEYS(2), {NULL, KEY_SIZE, 0, 0, NULL}};
 static const family_key mbart_keys[] = {KEYS(-1), {NULL, KEY_SIZE, 0, 0, NULL}};
 
-#define ENCODER "encoder.layers.*."
-#define DECODER "decoder.layers.*."
-
 static const family_tensor tensors[] = {
 	{"embedding", "model.shared.weight", 0},
 	{"embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD},
@@ -66,27 +63,7 @@ static const family_tensor tensors[] = {
 	{"decoder.positions", "model.decoder.embed_positions.weight", 0},
 	NORM("encoder.embedding_norm", "model.encoder.layernorm_embedding"),
 	NORM("decoder.embedding_norm", "model.decoder.layernorm_embedding"),
-	LINEAR(ENCODER "attention.q", "model." ENCODER "self_attn.q_proj"),
-	LINEAR(ENCODER "attention.k", "model." ENCODER "self_attn.k_proj"),
-	LINEAR(ENCODER "attention.v", "model." ENCODER "self_attn.v_proj"),
-	LINEAR(ENCODER "attention.out", "model." ENCODER "self_attn.out_proj"),
-	NORM(ENCODER "norm1", "model." ENCODER "self_attn_layer_norm"),
-	LINEAR(ENCODER "feed_forward.up", "model." ENCODER "fc1"),
-	LINEAR(ENCODER "feed_forward.down", "model." ENCODER "fc2"),
-	NORM(ENCODER "norm2", "model." ENCODER "final_layer_norm"),
-	LINEAR(DECODER "self.q", "model." DECODER "self_attn.q_proj"),
-	LINEAR(DECODER "self.k", "model." DECODER "self_attn.k_proj"),
-	LINEAR(DECODER "self.v", "model." DECODER "self_attn.v_proj"),
-	LINEAR(DECODER "self.out", "model." DECODER "self_attn.out_proj"),
-	NORM(DECODER "norm1", "model." DECODER "self_attn_layer_norm"),
-	LINEAR(DECODER "cross.q", "model." DECODER "encoder_attn.q_proj"),
-	LINEAR(DECODER "cross.k", "model." DECODER "encoder_attn.k_proj"),
-	LINEAR(DECODER "cross.v", "model." DECODER "encoder_attn.v_proj"),
-	LINEAR(DECODER "cross.out", "model." DECODER "encoder_attn.out_proj"),
-	NORM(DECODER "norm2", "model." DECODER "encoder_attn_layer_norm"),
-	LINEAR(DECODER "feed_forward.up", "model." DECODER "fc1"),
-	LINEAR(DECODER "feed_forward.down", "model." DECODER "fc2"),
-	NORM(DECODER "norm3", "model." DECODER "final_layer_norm"),
+	BART_LAYER_ROWS,
 	NORM("encoder.final_norm", "model.encoder.layer_norm"), /* mBART's */
 	NORM("decoder.final_norm", "model.decoder.layer_norm"),
 	{"head.output.w", "lm_head.weight", 0},

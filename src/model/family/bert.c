@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/quote.h"
-#include "model/family.h"
+#include "model/family/layer_rows.h"
 #include "model/labels.h"
 
 static const family_architecture architectures[] = {
@@ -41,22 +41,12 @@ static const family_key keys[] = {
 	{NULL, KEY_SIZE, 0, 0, NULL},
 };
 
-#define OURS "encoder.layers.*."
-#define THEIRS "bert.encoder.layer.*."
-
 static const family_tensor tensors[] = {
 	{"embedding", "bert.embeddings.word_embeddings.weight", 0},
 	{"encoder.types", "bert.embeddings.token_type_embeddings.weight", 0},
 	{"encoder.positions", "bert.embeddings.position_embeddings.weight", 0},
 	NORM("encoder.embedding_norm", "bert.embeddings.LayerNorm"),
-	LINEAR(OURS "attention.q", THEIRS "attention.self.query"),
-	LINEAR(OURS "attention.k", THEIRS "attention.self.key"),
-	LINEAR(OURS "attention.v", THEIRS "attention.self.value"),
-	LINEAR(OURS "attention.out", THEIRS "attention.output.dense"),
-	NORM(OURS "norm1", THEIRS "attention.output.LayerNorm"),
-	LINEAR(OURS "feed_forward.up", THEIRS "intermediate.dense"),
-	LINEAR(OURS "feed_forward.down", THEIRS "output.dense"),
-	NORM(OURS "norm2", THEIRS "output.LayerNorm"),
+	BERT_LAYER_ROWS("bert.encoder.layer.*."),
 	LINEAR_OF(HEC_HEAD_MASKED, "head.dense", "cls.predictions.transform.dense"),
 	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "bert.pooler.dense"),
 	LINEAR_OF(HEC_HEAD_NONE, "head.dense", "bert.pooler.dense"),
@@ -101,13 +91,9 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return labels_count(s, c);
 }
 
-/* Not every file of a BertModel holds its pooler. */
 static hec_status look(const safetensors *files, hec_model_config *c)
 {
-	c->pooler =
-		c->head == HEC_HEAD_NONE && (safetensors_find(files, "pooler.dense.weight") ||
-	                                     safetensors_find(files, "bert.pooler.dense.weight"));
-	return HEC_OK;
+	return family_look_pooler(files, "bert.", c);
 }
 
 static hec_status write(const hec_model_config *c, json_t *config)

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/quote.h"
-#include "model/family.h"
+#include "model/family/layer_rows.h"
 #include "model/model.h"
 
 static const family_architecture architectures[] = {
@@ -50,9 +50,6 @@ static const family_key keys[] = {
 	{NULL, KEY_SIZE, 0, 0, NULL},
 };
 
-#define ENCODER "encoder.layers.*."
-#define DECODER "decoder.layers.*."
-
 static const family_tensor tensors[] = {
 	{"embedding", "model.shared.weight", 0},
 	{"embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD},
@@ -60,27 +57,7 @@ static const family_tensor tensors[] = {
 	{"embedding", "lm_head.weight", TENSOR_INSTEAD},
 	{"encoder.embedding", "model.encoder.embed_tokens.weight", 0},
 	{"decoder.embedding", "model.decoder.embed_tokens.weight", 0},
-	LINEAR(ENCODER "attention.q", "model." ENCODER "self_attn.q_proj"),
-	LINEAR(ENCODER "attention.k", "model." ENCODER "self_attn.k_proj"),
-	LINEAR(ENCODER "attention.v", "model." ENCODER "self_attn.v_proj"),
-	LINEAR(ENCODER "attention.out", "model." ENCODER "self_attn.out_proj"),
-	NORM(ENCODER "norm1", "model." ENCODER "self_attn_layer_norm"),
-	LINEAR(ENCODER "feed_forward.up", "model." ENCODER "fc1"),
-	LINEAR(ENCODER "feed_forward.down", "model." ENCODER "fc2"),
-	NORM(ENCODER "norm2", "model." ENCODER "final_layer_norm"),
-	LINEAR(DECODER "self.q", "model." DECODER "self_attn.q_proj"),
-	LINEAR(DECODER "self.k", "model." DECODER "self_attn.k_proj"),
-	LINEAR(DECODER "self.v", "model." DECODER "self_attn.v_proj"),
-	LINEAR(DECODER "self.out", "model." DECODER "self_attn.out_proj"),
-	NORM(DECODER "norm1", "model." DECODER "self_attn_layer_norm"),
-	LINEAR(DECODER "cross.q", "model." DECODER "encoder_attn.q_proj"),
-	LINEAR(DECODER "cross.k", "model." DECODER "encoder_attn.k_proj"),
-	LINEAR(DECODER "cross.v", "model." DECODER "encoder_attn.v_proj"),
-	LINEAR(DECODER "cross.out", "model." DECODER "encoder_attn.out_proj"),
-	NORM(DECODER "norm2", "model." DECODER "encoder_attn_layer_norm"),
-	LINEAR(DECODER "feed_forward.up", "model." DECODER "fc1"),
-	LINEAR(DECODER "feed_forward.down", "model." DECODER "fc2"),
-	NORM(DECODER "norm3", "model." DECODER "final_layer_norm"),
+	BART_LAYER_ROWS,
 	{"head.output.w", "lm_head.weight", 0},
 	{"head.output.b", "final_logits_bias", TENSOR_ROW | TENSOR_ZERO},
 	{NULL, NULL, 0},

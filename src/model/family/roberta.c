@@ -1,7 +1,7 @@
 /* roberta.c — RoBERTa and XLM-RoBERTa: BERT whose positions begin behind the padding's own row and do not
  * count it, with heads of other names. The two differ in nothing but what they are called. */
 #include "base/quote.h"
-#include "model/family.h"
+#include "model/family/layer_rows.h"
 #include "model/labels.h"
 
 #define ARCHITECTURES(name)                                                                        \
@@ -40,22 +40,12 @@ static const family_key keys[] = {
 	{NULL, KEY_SIZE, 0, 0, NULL},
 };
 
-#define OURS "encoder.layers.*."
-#define THEIRS "roberta.encoder.layer.*."
-
 static const family_tensor tensors[] = {
 	{"embedding", "roberta.embeddings.word_embeddings.weight", 0},
 	{"encoder.types", "roberta.embeddings.token_type_embeddings.weight", 0},
 	{"encoder.positions", "roberta.embeddings.position_embeddings.weight", 0},
 	NORM("encoder.embedding_norm", "roberta.embeddings.LayerNorm"),
-	LINEAR(OURS "attention.q", THEIRS "attention.self.query"),
-	LINEAR(OURS "attention.k", THEIRS "attention.self.key"),
-	LINEAR(OURS "attention.v", THEIRS "attention.self.value"),
-	LINEAR(OURS "attention.out", THEIRS "attention.output.dense"),
-	NORM(OURS "norm1", THEIRS "attention.output.LayerNorm"),
-	LINEAR(OURS "feed_forward.up", THEIRS "intermediate.dense"),
-	LINEAR(OURS "feed_forward.down", THEIRS "output.dense"),
-	NORM(OURS "norm2", THEIRS "output.LayerNorm"),
+	BERT_LAYER_ROWS("roberta.encoder.layer.*."),
 	LINEAR_OF(HEC_HEAD_MASKED, "head.dense", "lm_head.dense"),
 	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "classifier.dense"),
 	LINEAR_OF(HEC_HEAD_NONE, "head.dense", "roberta.pooler.dense"),

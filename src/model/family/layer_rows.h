@@ -1,0 +1,47 @@
+/* layer_rows.h — tensors of the layers where families name them alike: rows of their tables. */
+#ifndef MODEL_FAMILY_LAYER_ROWS_H
+#define MODEL_FAMILY_LAYER_ROWS_H
+
+#include "model/family.h"
+
+/* Each row one line: */
+/* clang-format off */
+
+/* BERT and RoBERTa; theirs: what stands before the names within a layer. */
+#define BERT_LAYER_ROWS(theirs) \
+	LINEAR("encoder.layers.*.attention.q", theirs "attention.self.query"), \
+	LINEAR("encoder.layers.*.attention.k", theirs "attention.self.key"), \
+	LINEAR("encoder.layers.*.attention.v", theirs "attention.self.value"), \
+	LINEAR("encoder.layers.*.attention.out", theirs "attention.output.dense"), \
+	NORM("encoder.layers.*.norm1", theirs "attention.output.LayerNorm"), \
+	LINEAR("encoder.layers.*.feed_forward.up", theirs "intermediate.dense"), \
+	LINEAR("encoder.layers.*.feed_forward.down", theirs "output.dense"), \
+	NORM("encoder.layers.*.norm2", theirs "output.LayerNorm")
+
+/* Marian, BART and mBART. */
+#define BART_LAYER_ROWS \
+	LINEAR("encoder.layers.*.attention.q", "model.encoder.layers.*.self_attn.q_proj"), \
+	LINEAR("encoder.layers.*.attention.k", "model.encoder.layers.*.self_attn.k_proj"), \
+	LINEAR("encoder.layers.*.attention.v", "model.encoder.layers.*.self_attn.v_proj"), \
+	LINEAR("encoder.layers.*.attention.out", "model.encoder.layers.*.self_attn.out_proj"), \
+	NORM("encoder.layers.*.norm1", "model.encoder.layers.*.self_attn_layer_norm"), \
+	LINEAR("encoder.layers.*.feed_forward.up", "model.encoder.layers.*.fc1"), \
+	LINEAR("encoder.layers.*.feed_forward.down", "model.encoder.layers.*.fc2"), \
+	NORM("encoder.layers.*.norm2", "model.encoder.layers.*.final_layer_norm"), \
+	LINEAR("decoder.layers.*.self.q", "model.decoder.layers.*.self_attn.q_proj"), \
+	LINEAR("decoder.layers.*.self.k", "model.decoder.layers.*.self_attn.k_proj"), \
+	LINEAR("decoder.layers.*.self.v", "model.decoder.layers.*.self_attn.v_proj"), \
+	LINEAR("decoder.layers.*.self.out", "model.decoder.layers.*.self_attn.out_proj"), \
+	NORM("decoder.layers.*.norm1", "model.decoder.layers.*.self_attn_layer_norm"), \
+	LINEAR("decoder.layers.*.cross.q", "model.decoder.layers.*.encoder_attn.q_proj"), \
+	LINEAR("decoder.layers.*.cross.k", "model.decoder.layers.*.encoder_attn.k_proj"), \
+	LINEAR("decoder.layers.*.cross.v", "model.decoder.layers.*.encoder_attn.v_proj"), \
+	LINEAR("decoder.layers.*.cross.out", "model.decoder.layers.*.encoder_attn.out_proj"), \
+	NORM("decoder.layers.*.norm2", "model.decoder.layers.*.encoder_attn_layer_norm"), \
+	LINEAR("decoder.layers.*.feed_forward.up", "model.decoder.layers.*.fc1"), \
+	LINEAR("decoder.layers.*.feed_forward.down", "model.decoder.layers.*.fc2"), \
+	NORM("decoder.layers.*.norm3", "model.decoder.layers.*.final_layer_norm")
+
+/* clang-format on */
+
+#endif
