@@ -123,6 +123,9 @@ static void what_is_not_known_is_named_with_its_line(void **state)
 		{"{% for a in b %}{% else %}{% continue %}{% endfor %}", "outside of a loop"},
 		{"{{ 3 / 2 }}", "'/'"},
 		{"{% set a, b.c = x %}", "several names"},
+		{"{{ {'a':} }}", "an expression is missing"},
+		{"{{ {'a': 1, 'b':} }}", "an expression is missing"},
+		{"{{ {'a'} }}", "missing"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		hec_status status;

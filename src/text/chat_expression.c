@@ -51,7 +51,8 @@ static hec_status items(chat_parser *p, int closes, bool dict, bool named, int32
 {
 	int32_t last = -1, one;
 	*first = -1;
-	for (bool key = true; !chat_is_op(p, closes); key = !key) {
+	/* After a key and its colon a value has to come. */
+	for (bool key = true; !key || !chat_is_op(p, closes); key = !dict || !key) {
 		const char *word = p->word.text;
 		size_t bytes = p->word.kind == WORD_NAME ? p->word.bytes : 0;
 		HEC_TRY(chat_expression(p, &one));
