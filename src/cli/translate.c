@@ -1,18 +1,9 @@
 /* translate.c — `hecate translate`: lines in, lines out, in order. */
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <hecate/translate.h>
-#include <hecate/width.h>
-#include <jansson.h>
 
-#include "command.h"
-#include "lines.h"
+#include "line_work.h"
 #include "model_path.h"
 
 #define BATCH 16
@@ -34,47 +25,10 @@ typedef struct translating {
 	hec_translator *translator;
 	hec_decode_options decode;
 	hec_translate_options options;
-	int64_t lines;       /* translated before this call */
-	bool bar, bar_shown; /* on a terminal that shows nothing else */
+	line_work lines;
 } translating;
 
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal)
-{
-	(void)signal;
-	stopped = 1;
-}
-
-/* A second one ends the program at once. */
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
 /* ---- results ---- */
-
-/* One line: a line end within a translation is a space. */
-static void put_text(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
-	fputc('\n', out);
-}
-
-/* What a model writes shall not steer the terminal. */
-static void put_text_clean(const char *text, FILE *out)
-{
-	size_t length = strlen(text), room = 3 * length + 4;
-	char *clean = malloc(room);
-	if (clean)
-		hec_text_clean(text, length < INT_MAX / 2 ? 2 * (int)length : INT_MAX, clean, room);
-	put_text(clean ? clean : "", out);
-	free(clean);
-}
 
 static json_t *tokens_json(const hec_tokenizer *tokenizer, const hec_translation *t)
 {
@@ -86,7 +40,7 @@ static json_t *tokens_json(const hec_tokenizer *tokenizer, const hec_translation
 	return tokens;
 }
 
-static bool put_json(const translating *w, const hec_translation *best, int64_t nbest, FILE *out)
+static bool put_json(const translating *w, const hec_translation *best, int64_t nbest)
 {
 	json_t *line = json_object(), *all = json_array();
 	for (int64_t k = 0; k < nbest; k++) {
@@ -99,105 +53,39 @@ static bool put_json(const translating *w, const hec_translation *best, int64_t 
 	json_object_set_new(line, "score", json_real(best->score));
 	json_object_set_new(line, "tokens",
 	                    tokens_json(hec_translator_tokenizer(w->translator), best));
-	bool complete = json_object_set_new(line, "nbest", all) == 0 && json_object_size(line) == 4;
-	/* Nine digits bring a float back exactly. */
-	if (complete)
-		complete = json_dumpf(line, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
-	fputc('\n', out);
-	json_decref(line);
-	return complete;
+	if (json_object_set_new(line, "nbest", all) != 0 || json_object_size(line) != 4) {
+		json_decref(line);
+		line = NULL;
+	}
+	return put_json_line(line, stdout);
 }
 
 static int put_all(const translating *w, const hec_translations *t)
 {
-	bool screen = isatty(STDOUT_FILENO);
 	for (int64_t i = 0; i < t->texts; i++) {
 		const hec_translation *best = &t->items[i * t->nbest];
-		if (w->s.json) {
-			if (!put_json(w, best, t->nbest, stdout))
-				return command_failed(w->self, "no memory for JSON");
-			continue;
-		}
-		for (int64_t k = 0; k < t->nbest; k++)
-			(screen ? put_text_clean : put_text)(best[k].text, stdout);
+		if (w->s.json && !put_json(w, best, t->nbest))
+			return command_failed(w->self, "no memory for JSON");
+		for (int64_t k = 0; !w->s.json && k < t->nbest; k++)
+			put_line(best[k].text, stdout);
 	}
-	/* Whoever waits for an answer gets it; main.c looks at whether it could be written. */
-	fflush(stdout);
-	return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+	return put_done();
 }
 
 /* ---- work ---- */
 
-static void clear_bar(translating *w)
-{
-	if (w->bar_shown)
-		fputs("\r\033[K", stderr);
-	w->bar_shown = false;
-}
-
-static int on_progress(void *user, int64_t done, int64_t total)
+static int translate(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                     int64_t *failed)
 {
 	translating *w = user;
-	(void)total;
-	if (w->bar) {
-		fprintf(stderr, "\r%" PRId64 " lines", w->lines + done);
-		fflush(stderr);
-		w->bar_shown = true;
-	}
-	return stopped;
-}
-
-/* Texts first … first + n − 1 of all. What comes before a bad one is still written. */
-static int translate(translating *w, int64_t n, const char *const *texts, const size_t *bytes)
-{
 	hec_translations out;
 	hec_status status = hec_translate(w->translator, n, texts, bytes, &w->options, &out);
-	clear_bar(w);
-	if (status == HEC_OK) {
-		int code = put_all(w, &out);
-		hec_translations_free(&out);
-		w->lines += n;
-		return code;
-	}
-	if (status == HEC_ERR_CANCELLED && stopped)
-		return command_failed(w->self, "interrupted after %" PRId64 " lines", w->lines);
-	if (out.failed < 0)
-		return command_failed(w->self, "%s", hec_error_message());
-	char reason[1024];
-	snprintf(reason, sizeof reason, "%s", hec_error_message());
-	int code = out.failed > 0 ? translate(w, out.failed, texts, bytes) : EXIT_DONE;
-	if (code != EXIT_DONE)
-		return code;
-	return command_failed(w->self, "line %" PRId64 ": %s", w->lines + 1, reason);
-}
-
-static int translate_input(translating *w)
-{
-	int64_t most = w->s.batch * CHUNK_BATCHES;
-	if (most < CHUNK_LEAST)
-		most = CHUNK_LEAST;
-	const char **texts = malloc((size_t)most * sizeof *texts);
-	size_t *bytes = malloc((size_t)most * sizeof *bytes);
-	lines in = {.fd = STDIN_FILENO};
-	int code = texts && bytes ? EXIT_DONE : command_failed(w->self, "no memory for lines");
-	while (code == EXIT_DONE) {
-		int64_t n;
-		lines_result r = lines_take(&in, most, texts, bytes, &n);
-		if (r == LINES_END)
-			break;
-		if (r == LINES_STOPPED && !stopped)
-			continue;
-		if (r == LINES_STOPPED)
-			code = command_failed(w->self, "interrupted after %" PRId64 " lines",
-			                      w->lines);
-		else if (r == LINES_FAILED)
-			code = command_failed(w->self, "%s", in.error);
-		else
-			code = translate(w, n, texts, bytes);
-	}
-	lines_close(&in);
-	free(texts);
-	free(bytes);
+	*failed = out.failed;
+	if (status != HEC_OK)
+		return LINE_WORK_REFUSED;
+	line_work_clear(&w->lines);
+	int code = put_all(w, &out);
+	hec_translations_free(&out);
 	return code;
 }
 
@@ -221,14 +109,16 @@ static int set_options(translating *w)
 		w->decode.max_tokens = s->max_tokens;
 	if (s->length_penalty > -100)
 		w->decode.length_penalty = s->length_penalty;
-	w->decode.progress = on_progress;
-	w->decode.user = w;
+	w->decode.progress = line_work_progress;
+	w->decode.user = &w->lines;
 	w->options = (hec_translate_options)HEC_TRANSLATE_OPTIONS_INIT;
 	w->options.decode = &w->decode;
 	w->options.batch = s->batch;
 	w->options.lossy = s->lossy;
 	w->options.truncate = s->truncate;
-	w->bar = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	const int64_t most = s->batch * CHUNK_BATCHES;
+	w->lines = (line_work){.self = w->self, .work = translate, .user = w};
+	w->lines.most = most < CHUNK_LEAST ? CHUNK_LEAST : most;
 	return EXIT_DONE;
 }
 
@@ -243,9 +133,7 @@ static int run_with(translating *w, hec_ctx *ctx, int operands, char **argv)
 	code = set_options(w);
 	if (code != EXIT_DONE)
 		return code;
-	catch_signals();
-	return operands > 0 ? translate(w, operands, (const char *const *)argv, NULL)
-	                    : translate_input(w);
+	return line_work_run(&w->lines, operands, argv);
 }
 
 static int run(const command *self, int argc, char **argv)

@@ -1,0 +1,184 @@
+/* line_work.c — chunks of texts through a command's work, in order. */
+#include "line_work.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hecate/status.h>
+#include <hecate/width.h>
+
+#include "lines.h"
+
+#define MOST 256
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+/* A second one ends the program at once. */
+void line_work_catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+bool line_work_stopped(void)
+{
+	return stopped != 0;
+}
+
+/* ---- results ---- */
+
+static bool ends_line(char c)
+{
+	return c == '\n' || c == '\r';
+}
+
+/* What a model writes shall not steer the terminal. */
+static void put_clean(const char *text, size_t length, FILE *out)
+{
+	size_t room = 3 * length + 4;
+	char *part = malloc(length + 1), *clean = malloc(room);
+	if (part && clean) {
+		for (size_t i = 0; i < length; i++)
+			part[i] = (char)(ends_line(text[i]) ? ' ' : text[i]);
+		part[length] = '\0';
+		hec_text_clean(part, length < INT_MAX / 2 ? 2 * (int)length : INT_MAX, clean, room);
+		fputs(clean, out);
+	}
+	free(part);
+	free(clean);
+}
+
+void put_line(const char *text, FILE *out)
+{
+	if (isatty(fileno(out)))
+		put_clean(text, strlen(text), out);
+	else
+		for (; *text; text++)
+			fputc(ends_line(*text) ? ' ' : *text, out);
+	fputc('\n', out);
+}
+
+void put_words(const char *text, FILE *out)
+{
+	if (!isatty(fileno(out))) {
+		fputs(text, out);
+		return;
+	}
+	while (*text) {
+		size_t length = strcspn(text, "\n\t");
+		put_clean(text, length, out);
+		if (text[length] != '\0')
+			fputc(text[length++], out);
+		text += length;
+	}
+}
+
+bool put_json_line(json_t *object, FILE *out)
+{
+	bool written =
+		object && json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
+	fputc('\n', out);
+	json_decref(object);
+	return written;
+}
+
+int put_done(void)
+{
+	fflush(stdout);
+	return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* ---- work ---- */
+
+void line_work_clear(line_work *w)
+{
+	if (w->bar_shown)
+		fputs("\r\033[K", stderr);
+	w->bar_shown = false;
+}
+
+int line_work_progress(void *line_work_of, int64_t done, int64_t total)
+{
+	line_work *w = line_work_of;
+	(void)total;
+	if (w->bar) {
+		fprintf(stderr, "\r%" PRId64 " lines", w->done + done);
+		fflush(stderr);
+		w->bar_shown = true;
+	}
+	return stopped;
+}
+
+static int interrupted(const line_work *w)
+{
+	return command_failed(w->self, "interrupted after %" PRId64 " lines", w->done);
+}
+
+static int take_some(line_work *w, int64_t n, const char *const *texts, const size_t *bytes)
+{
+	int64_t failed = -1;
+	int code = w->work(w->user, n, texts, bytes, &failed);
+	line_work_clear(w);
+	if (code == EXIT_DONE)
+		w->done += n;
+	if (code != LINE_WORK_REFUSED)
+		return code;
+	if (stopped)
+		return interrupted(w);
+	if (failed < 0)
+		return command_failed(w->self, "%s", hec_error_message());
+	char reason[1024];
+	snprintf(reason, sizeof reason, "%s", hec_error_message());
+	code = failed > 0 ? take_some(w, failed, texts, bytes) : EXIT_DONE;
+	if (code != EXIT_DONE)
+		return code;
+	return command_failed(w->self, "line %" PRId64 ": %s", w->done + 1, reason);
+}
+
+static int take_input(line_work *w)
+{
+	const char **texts = malloc((size_t)w->most * sizeof *texts);
+	size_t *bytes = malloc((size_t)w->most * sizeof *bytes);
+	lines in = {.fd = STDIN_FILENO};
+	int code = texts && bytes ? EXIT_DONE : command_failed(w->self, "no memory for lines");
+	while (code == EXIT_DONE) {
+		int64_t n;
+		lines_result r = lines_take(&in, w->most, texts, bytes, &n);
+		if (r == LINES_END)
+			break;
+		if (r == LINES_STOPPED && !stopped)
+			continue;
+		if (r == LINES_STOPPED)
+			code = interrupted(w);
+		else if (r == LINES_FAILED)
+			code = command_failed(w->self, "%s", in.error);
+		else
+			code = take_some(w, n, texts, bytes);
+	}
+	lines_close(&in);
+	free(texts);
+	free(bytes);
+	return code;
+}
+
+int line_work_run(line_work *w, int operands, char **argv)
+{
+	if (w->most <= 0)
+		w->most = MOST;
+	w->bar = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	line_work_catch_signals();
+	return operands > 0 ? take_some(w, operands, (const char *const *)argv, NULL)
+	                    : take_input(w);
+}
