@@ -1,0 +1,247 @@
+/* batches.c — sorted by length, the longest first, so many tokens at a time. All batches are gone
+ * through in a dry context before: then it is known how much memory the largest of them takes. */
+#include "task/batches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/status.h"
+#include "tensor/arena.h"
+
+#define TOKENS 2048
+
+hec_status batch_input_copy(const hec_encoding *e, batch_input *out)
+{
+	size_t bytes = e->n * sizeof *e->ids;
+	int32_t *block = malloc(e->n > 0 ? 2 * bytes : 1);
+	if (!block)
+		return fail(HEC_ERR_MEMORY, "no memory for %zu tokens", e->n);
+	*out = (batch_input){.ids = block, .types = block + e->n, .n = (int64_t)e->n};
+	if (e->n > 0) {
+		memcpy(out->ids, e->ids, bytes);
+		memcpy(out->types, e->type_ids, bytes);
+	}
+	return HEC_OK;
+}
+
+void batch_inputs_free(batch_input *inputs, int64_t n)
+{
+	for (int64_t i = 0; inputs && i < n; i++)
+		free(inputs[i].ids);
+	free(inputs);
+}
+
+/* ---- one batch ---- */
+
+typedef struct place {
+	int64_t n, input;
+} place;
+
+typedef struct batch {
+	const batch_work *work;
+	hec_ctx *ctx;
+	hec_arena *arena;
+	const place *places; /* [B] the longest first */
+	int64_t B, S;
+} batch;
+
+static hec_status matrix(const batch *b, int64_t width, int32_t fill, hec_tensor *out)
+{
+	HEC_TRY(hec_arena_tensor(b->arena, HEC_I32, 2, (int64_t[]){b->B, width}, out));
+	for (int64_t i = 0; i < b->B * width; i++)
+		((int32_t *)out->data)[i] = fill;
+	return HEC_OK;
+}
+
+static hec_status put_rows(const batch *b, bool types, hec_tensor *out)
+{
+	HEC_TRY(matrix(b, b->S, 0, out));
+	for (int64_t i = 0; i < b->B; i++) {
+		const batch_input *in = &b->work->inputs[b->places[i].input];
+		const int32_t *from = types ? in->types : in->ids;
+		if (from)
+			memcpy((int32_t *)out->data + i * b->S, from, (size_t)in->n * sizeof *from);
+	}
+	return HEC_OK;
+}
+
+/* A decoder behind an encoder reads what the encoder reads, one later, where its head is asked. */
+static hec_status decoder_rows(const batch *b, const hec_tensor *ids, hec_tensor *out)
+{
+	const bool whole = b->work->want == BATCH_LOGITS;
+	const int64_t T = whole ? b->S : 1;
+	HEC_TRY(matrix(b, T, hec_model_config_of(b->work->model->model)->start_id, out));
+	for (int64_t i = 0; T > 1 && i < b->B; i++)
+		memcpy((int32_t *)out->data + i * T + 1, (const int32_t *)ids->data + i * T,
+		       (size_t)(T - 1) * sizeof(int32_t));
+	return HEC_OK;
+}
+
+static hec_status put_input(const batch *b, hec_model_input *in)
+{
+	const hec_model_config *c = hec_model_config_of(b->work->model->model);
+	const bool encoder = c->encoder.layers > 0, decoder = c->decoder.layers > 0;
+	int32_t *length;
+	HEC_TRY(hec_arena_alloc(b->arena, (size_t)b->B * sizeof *length, (void **)&length));
+	for (int64_t i = 0; i < b->B; i++)
+		length[i] = (int32_t)b->places[i].n;
+	*in = (hec_model_input){.size = sizeof *in};
+	HEC_TRY(put_rows(b, false, encoder ? &in->ids : &in->decoder_ids));
+	*(encoder ? &in->length : &in->decoder_length) = length;
+	if (encoder && c->types > 1)
+		HEC_TRY(put_rows(b, true, &in->types));
+	if (encoder && decoder) {
+		HEC_TRY(decoder_rows(b, &in->ids, &in->decoder_ids));
+		in->decoder_length = b->work->want == BATCH_LOGITS ? length : NULL;
+	}
+	return HEC_OK;
+}
+
+static hec_status want_output(const batch *b, hec_model_output *out, hec_tensor **result)
+{
+	const hec_model_config *c = hec_model_config_of(b->work->model->model);
+	const bool both = c->encoder.layers > 0 && c->decoder.layers > 0,
+		   words = c->head == HEC_HEAD_LM || c->head == HEC_HEAD_MASKED;
+	int64_t shape[3] = {b->B, b->S, c->width};
+	int rank = 3;
+	*out = (hec_model_output){.size = sizeof *out};
+	*result = both ? &out->memory : &out->hidden;
+	if (b->work->want != BATCH_HIDDEN) {
+		*result = b->work->want == BATCH_LOGITS ? &out->logits : &out->pooled;
+		if (b->work->want == BATCH_LOGITS)
+			shape[2] = words ? c->vocab : c->labels;
+		if (b->work->want == BATCH_POOLED || c->head == HEC_HEAD_CLASSIFY) {
+			rank = 2;
+			shape[1] = shape[2];
+		}
+	}
+	return hec_arena_tensor(b->arena, HEC_F32, rank, shape, *result);
+}
+
+static hec_status give_rows(const batch *b, const hec_tensor *result)
+{
+	for (int64_t i = 0; i < b->B; i++) {
+		hec_tensor rows;
+		HEC_TRY(hec_tensor_slice(result, 0, i, 1, &rows));
+		HEC_TRY(hec_tensor_reshape(&rows, result->rank - 1, result->shape + 1, &rows));
+		if (rows.rank == 2)
+			HEC_TRY(hec_tensor_slice(&rows, 0, 0, b->places[i].n, &rows));
+		HEC_TRY(b->work->give(b->work->user, b->places[i].input, &rows));
+	}
+	return HEC_OK;
+}
+
+static hec_status batch_run(const batch *b, bool dry)
+{
+	hec_model_input in;
+	hec_model_output out;
+	hec_tensor *result;
+	HEC_TRY(put_input(b, &in));
+	HEC_TRY(want_output(b, &out, &result));
+	HEC_TRY(hec_model_fwd(b->ctx, b->arena, b->work->model->model, &in, NULL, &out, NULL));
+	return dry ? HEC_OK : give_rows(b, result);
+}
+
+/* ---- all of them ---- */
+
+static int longer_first(const void *a, const void *b)
+{
+	const place *x = a, *y = b;
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return x->input < y->input ? -1 : 1;
+}
+
+static hec_status sort_inputs(batch_work *w, place *places)
+{
+	for (int64_t i = 0; i < w->n; i++) {
+		w->failed = i;
+		if (w->inputs[i].n < 1)
+			return fail(HEC_ERR_SHAPE, "the text has no tokens");
+		if (w->inputs[i].n > w->model->longest)
+			return fail(HEC_ERR_SHAPE, "the text has %lld tokens; the model takes %lld",
+			            (long long)w->inputs[i].n, (long long)w->model->longest);
+		places[i] = (place){w->inputs[i].n, i};
+	}
+	w->failed = -1;
+	qsort(places, (size_t)w->n, sizeof *places, longer_first);
+	return HEC_OK;
+}
+
+static hec_status report(const batch_work *w, int64_t done)
+{
+	if (w->progress && w->progress(w->progress_user, done, w->n) != 0)
+		return fail(HEC_ERR_CANCELLED, "%s: cancelled after %lld of %lld texts",
+		            w->model->task, (long long)done, (long long)w->n);
+	return HEC_OK;
+}
+
+static hec_status run_all(const batch_work *w, const place *places, hec_ctx *ctx, hec_arena *arena,
+                          bool dry)
+{
+	const int64_t tokens = w->tokens > 0 ? w->tokens : TOKENS;
+	for (int64_t i = 0; i < w->n;) {
+		if (!dry)
+			HEC_TRY(report(w, i));
+		batch b = {w, ctx, arena, places + i, 0, places[i].n};
+		b.B = min_i64(w->n - i, max_i64(1, tokens / b.S));
+		hec_arena_rewind(arena, 0);
+		HEC_TRY(batch_run(&b, dry));
+		i += b.B;
+	}
+	return dry ? HEC_OK : report(w, w->n);
+}
+
+/* The bytes that all of it takes. */
+static hec_status measure(const batch_work *w, const place *places, size_t *bytes)
+{
+	hec_ctx *dry = NULL;
+	hec_arena *arena = NULL;
+	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
+	o.threads = 1; /* what a call takes of its arena does not depend on them */
+	o.isa = hec_ctx_isa(w->model->ctx);
+	hec_status status = hec_ctx_create_dry(&o, &dry);
+	if (status == HEC_OK)
+		status = arena_reserve(&arena);
+	if (status == HEC_OK)
+		status = run_all(w, places, dry, arena, true);
+	if (status == HEC_OK)
+		*bytes = hec_arena_peak(arena);
+	hec_arena_destroy(arena);
+	hec_ctx_destroy(dry);
+	return status;
+}
+
+static hec_status run_sorted(batches *b, batch_work *w, place *places)
+{
+	size_t bytes = 0;
+	HEC_TRY(sort_inputs(w, places));
+	HEC_TRY(measure(w, places, &bytes));
+	if (!b->arena || bytes > b->bytes) {
+		batches_free(b);
+		HEC_TRY(hec_arena_create(bytes, &b->arena));
+		b->bytes = bytes;
+	}
+	return run_all(w, places, w->model->ctx, b->arena, false);
+}
+
+hec_status batches_run(batches *b, batch_work *work)
+{
+	work->failed = -1;
+	if (work->n == 0)
+		return HEC_OK;
+	place *places = calloc((size_t)work->n, sizeof *places);
+	if (!places)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for %lld texts", work->model->task,
+		            (long long)work->n);
+	hec_status status = run_sorted(b, work, places);
+	free(places);
+	return status;
+}
+
+void batches_free(batches *b)
+{
+	hec_arena_destroy(b->arena);
+	*b = (batches){0};
+}

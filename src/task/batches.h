@@ -1,0 +1,51 @@
+/* batches.h — many inputs through one model: those of like length together, each with a result of its
+ * own, to the bit what it would be alone. */
+#ifndef TASK_BATCHES_H
+#define TASK_BATCHES_H
+
+#include <hecate/decode.h>
+
+#include "task/task_model.h"
+
+typedef struct batch_input {
+	int32_t *ids;   /* [n] */
+	int32_t *types; /* [n]; NULL: 0 */
+	int64_t n;
+} batch_input;
+
+/* What an encoding holds, in memory of its own. */
+hec_status batch_input_copy(const hec_encoding *e, batch_input *out);
+void batch_inputs_free(batch_input *inputs, int64_t n); /* the array, too; takes NULL */
+
+typedef enum batch_want {
+	BATCH_LOGITS, /* [labels] of a model that classifies, else [n, labels], [n, 2], [n, V] */
+	BATCH_HIDDEN, /* [n, C] before any head; the encoder's where there is one */
+	BATCH_POOLED  /* [C] */
+} batch_want;
+
+/* The rows of one input, f32, valid until it returns. Anything but HEC_OK ends the work. */
+typedef hec_status batch_fn(void *user, int64_t input, const hec_tensor *rows);
+
+typedef struct batch_work {
+	const task_model *model;
+	batch_want want;
+	const batch_input *inputs; /* [n] */
+	int64_t n;
+	int64_t tokens; /* at a time, padding counted, unless one input alone has more; 0: 2048 */
+	batch_fn *give; /* once for each input, in any order */
+	void *user;
+	hec_decode_progress *progress; /* or NULL */
+	void *progress_user;
+	int64_t failed; /* after a failure: the input that is to blame; −1: none */
+} batch_work;
+
+/* Starts zeroed. Keeps its memory between calls; a call needs more at most once. */
+typedef struct batches {
+	hec_arena *arena;
+	size_t bytes;
+} batches;
+
+hec_status batches_run(batches *b, batch_work *work);
+void batches_free(batches *b);
+
+#endif

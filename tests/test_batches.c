@@ -1,0 +1,218 @@
+/* test_batches.c — many inputs through one model, each as if it were alone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/refuse.h"
+#include "support/test.h"
+#include "task/batches.h"
+
+#define INPUTS 17
+#define MOST 24 /* positions of the models */
+#define NUMBERS (MOST * 101)
+
+typedef struct texts {
+	batch_input in[INPUTS];
+	int32_t ids[INPUTS][MOST], types[INPUTS][MOST];
+} texts;
+
+typedef struct results {
+	const kit *k;
+	int64_t count[INPUTS]; /* numbers; 0: not given yet */
+	float *numbers;        /* [INPUTS, NUMBERS] */
+} results;
+
+static void draw_texts(kit *k, texts *t)
+{
+	for (int i = 0; i < INPUTS; i++) {
+		t->in[i] =
+			(batch_input){t->ids[i], t->types[i], i == 3 ? MOST : draw_in(k, 1, MOST)};
+		for (int j = 0; j < MOST; j++) {
+			t->ids[i][j] = (int32_t)draw_in(k, 4, 100);
+			t->types[i][j] = (int32_t)draw_in(k, 0, 1);
+		}
+	}
+}
+
+static task_model load(const kit *k, const char *name)
+{
+	char path[512];
+	(void)snprintf(path, sizeof path, "%s/golden/models/%s", TESTS_DIR, name);
+	task_model m = {.task = "test", .ctx = k->ctx, .longest = MOST};
+	OK(k, hec_model_load(k->ctx, path, &m.own_model));
+	m.model = m.own_model;
+	return m;
+}
+
+static hec_status take(void *user, int64_t input, const hec_tensor *rows)
+{
+	results *r = user;
+	assert_in_range(input, 0, INPUTS - 1);
+	assert_int_equal(r->count[input], 0); /* once each */
+	r->count[input] = hec_tensor_count(rows);
+	assert_true(hec_tensor_is_contiguous(rows) && r->count[input] <= NUMBERS);
+	memcpy(r->numbers + input * NUMBERS, rows->data, (size_t)r->count[input] * sizeof(float));
+	return HEC_OK;
+}
+
+static results results_of(const kit *k)
+{
+	results r = {.k = k, .numbers = calloc((size_t)INPUTS * NUMBERS, sizeof(float))};
+	assert_non_null(r.numbers);
+	return r;
+}
+
+static const struct {
+	const char *name;
+	batch_want want;
+	int64_t row; /* numbers for each token; 0: one row of `all` */
+	int64_t all;
+} cases[] = {{"bert_base", BATCH_HIDDEN, 30, 0},        {"bert_base", BATCH_POOLED, 0, 30},
+             {"bert_classify", BATCH_LOGITS, 0, 3},     {"roberta_tokens", BATCH_LOGITS, 5, 0},
+             {"distilbert_answer", BATCH_LOGITS, 2, 0}, {"bert", BATCH_LOGITS, 101, 0},
+             {"gpt2_base", BATCH_HIDDEN, 30, 0},        {"t5", BATCH_HIDDEN, 30, 0},
+             {"t5_encoder", BATCH_HIDDEN, 30, 0},       {"bart", BATCH_LOGITS, 101, 0}};
+
+static void each_input_has_the_same_bits_alone_or_among_others(void **state)
+{
+	(void)state;
+	kit k = kit_open(5);
+	texts t;
+	draw_texts(&k, &t);
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		task_model m = load(&k, cases[c].name);
+		batches b = {0};
+		results together = results_of(&k), alone = results_of(&k);
+		batch_work w = {.model = &m,
+		                .want = cases[c].want,
+		                .inputs = t.in,
+		                .n = INPUTS,
+		                .tokens = 70,
+		                .give = take,
+		                .user = &together};
+		OK(&k, batches_run(&b, &w));
+		w.n = 1;
+		for (int i = 0; i < INPUTS; i++) {
+			results one = results_of(&k);
+			w.inputs = &t.in[i];
+			w.user = &one;
+			OK(&k, batches_run(&b, &w));
+			alone.count[i] = one.count[0];
+			memcpy(alone.numbers + i * NUMBERS, one.numbers, NUMBERS * sizeof(float));
+			free(one.numbers);
+			int64_t want = cases[c].row * t.in[i].n + cases[c].all;
+			CHECK(&k, together.count[i] == want,
+			      "%s: input %d has %lld numbers, not %lld", cases[c].name, i,
+			      (long long)together.count[i], (long long)want);
+		}
+		assert_memory_equal(together.count, alone.count, sizeof alone.count);
+		assert_memory_equal(together.numbers, alone.numbers,
+		                    (size_t)INPUTS * NUMBERS * sizeof(float));
+		free(together.numbers);
+		free(alone.numbers);
+		batches_free(&b);
+		task_model_free(&m);
+	}
+	kit_close(&k);
+}
+
+static hec_status ignore_rows(void *user, int64_t input, const hec_tensor *rows)
+{
+	(void)input;
+	(void)rows;
+	++*(int64_t *)user;
+	return HEC_OK;
+}
+
+static int stop_half(void *user, int64_t done, int64_t total)
+{
+	assert_int_equal(total, INPUTS);
+	++*(int64_t *)user;
+	return 2 * done > total;
+}
+
+static void a_bad_input_is_named_and_work_can_be_stopped(void **state)
+{
+	(void)state;
+	kit k = kit_open(6);
+	texts t;
+	draw_texts(&k, &t);
+	task_model m = load(&k, "bert_base");
+	batches b = {0};
+	int64_t given = 0, calls = 0;
+	batch_work w = {.model = &m,
+	                .want = BATCH_HIDDEN,
+	                .inputs = t.in,
+	                .n = INPUTS,
+	                .tokens = 30,
+	                .give = ignore_rows,
+	                .user = &given};
+	t.in[7].n = 0;
+	FAILS(&k, HEC_ERR_SHAPE, batches_run(&b, &w), "no tokens");
+	assert_int_equal(w.failed, 7);
+	t.in[7].n = MOST + 1;
+	FAILS(&k, HEC_ERR_SHAPE, batches_run(&b, &w), "25 tokens", "takes 24");
+	assert_int_equal(w.failed, 7);
+	t.in[7].n = 1;
+	assert_int_equal(given, 0);
+	w.progress = stop_half;
+	w.progress_user = &calls;
+	FAILS(&k, HEC_ERR_CANCELLED, batches_run(&b, &w), "cancelled after");
+	assert_int_equal(w.failed, -1);
+	assert_true(given > 0 && given < INPUTS && calls > 1);
+	w.progress = NULL;
+	OK(&k, batches_run(&b, &w));
+	w.n = 0;
+	OK(&k, batches_run(&b, &w));
+	batches_free(&b);
+	task_model_free(&m);
+	kit_close(&k);
+}
+
+static void refused_memory_is_an_error_and_a_second_call_needs_no_more(void **state)
+{
+	(void)state;
+	kit k = kit_open(7);
+	texts t;
+	draw_texts(&k, &t);
+	task_model m = load(&k, "bert_base");
+	int64_t given = 0;
+	batch_work w = {.model = &m,
+	                .want = BATCH_HIDDEN,
+	                .inputs = t.in,
+	                .n = INPUTS,
+	                .tokens = 30,
+	                .give = ignore_rows,
+	                .user = &given};
+	batches first = {0};
+	OK(&k, batches_run(&first, &w)); /* scratch of the context is there from now on */
+	hec_arena *arena = first.arena;
+	OK(&k, batches_run(&first, &w));
+	assert_ptr_equal(first.arena, arena);
+	batches_free(&first);
+	long live = refuse_live();
+	bool fired = true;
+	for (long n = 1; fired; n++) {
+		batches b = {0};
+		refuse_request(n, false);
+		hec_status status = batches_run(&b, &w);
+		fired = refuse_fired();
+		refuse_request(0, false);
+		assert_int_equal(status, fired ? HEC_ERR_MEMORY : HEC_OK);
+		batches_free(&b);
+		assert_int_equal(refuse_live(), live);
+		assert_true(n < 1000);
+	}
+	task_model_free(&m);
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_input_has_the_same_bits_alone_or_among_others),
+		cmocka_unit_test(a_bad_input_is_named_and_work_can_be_stopped),
+		cmocka_unit_test(refused_memory_is_an_error_and_a_second_call_needs_no_more),
+	};
+	return cmocka_run_group_tests_name("batches", tests, NULL, NULL);
+}
