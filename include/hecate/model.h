@@ -22,6 +22,33 @@ HEC_API HEC_MUST_USE hec_status hec_model_create(hec_ctx *ctx, const hec_model_c
  * to run in contexts of that instruction level, and its matrices exist in no other form. For what
  * wants the numbers themselves there is hec_model_unpack. */
 HEC_API HEC_MUST_USE hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out);
+
+/* A model that is to be other than its files say: what fits is loaded, the rest starts fresh from the
+ * seed, as in hec_model_create. A table with a row for each word, position or type is cut or extended
+ * by rows; any other tensor of another shape starts fresh as a whole. */
+typedef struct hec_model_load_options {
+	size_t size; /* sizeof(hec_model_load_options) */
+	/* What config.json is to say instead: "num_hidden_layers=2", "rope_scaling.factor=4.0". A value
+	 * is read as JSON, or else is a text. */
+	const char *const *overrides;
+	size_t override_count;
+	/* The head asked for; NULL: that of the files. Without overrides, parameters of the head alone
+	 * may start fresh: what else is missing or misshapen is an error. */
+	const hec_head *head;
+	int64_t labels;                 /* of CLASSIFY and TOKENS; 0: as config.json says */
+	const char *const *label_names; /* [labels]; NULL: as they are, or LABEL_0, … */
+	uint64_t seed;
+	/* The parameters in their block, none packed: to learn, or to look at the numbers. */
+	bool unpacked;
+} hec_model_load_options;
+
+HEC_API HEC_MUST_USE hec_status
+hec_model_load_with(hec_ctx *ctx, const char *dir,
+                    const hec_model_load_options *options, /* NULL: as hec_model_load */
+                    hec_model **out);
+/* What became of the tensors of the files when a model was loaded: lines for people, "loaded: …",
+ * "cut: …", "extended: …", "fresh: …", "ignored: …". "" for one that was made. */
+HEC_API const char *hec_model_report(const hec_model *model);
 /* Writes config.json, generation_config.json and model.safetensors into dir, each by atomic
  * replacement, as the family that can say this configuration, else as model_type "hecate". */
 HEC_API HEC_MUST_USE hec_status hec_model_save(hec_ctx *ctx, const hec_model *model,

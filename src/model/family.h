@@ -146,6 +146,7 @@ typedef struct weight_part {
 	bool transposed;          /* the file has [in, out] */
 	const hec_linear *linear; /* whose pack has it, */
 	int64_t first;            /* from this row of the parameter on */
+	size_t param;             /* its number */
 } weight_part;
 
 /* One tensor of a file, and where its parts lie in the model. */

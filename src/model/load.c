@@ -1,8 +1,7 @@
 /* load.c — a Hugging Face directory becomes a model.
  *
  * Nothing is sized by config.json before the files are seen to hold about as much: a few bytes cannot
- * ask for terabytes. All tensors are looked for before any is read, so that one error names all that
- * are missing or misshapen. Reading goes through a piece of memory of fixed size, and from there into
+ * ask for terabytes. Reading goes through a piece of memory of fixed size, and from there into
  * the packs of the kernels: no matrix exists whole in any other form. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,11 +11,12 @@
 
 #include <hecate/ops.h>
 
-#include "base/quote.h"
+#include "base/options.h"
 #include "base/size.h"
-#include "model/family.h"
 #include "model/labels.h"
+#include "model/match.h"
 #include "model/model.h"
+#include "model/override.h"
 #include "tensor/check.h"
 
 #define PIECE ((size_t)1 << 20)       /* bytes read at a time */
@@ -58,21 +58,21 @@ static void close_config(description *d)
 	free(d->path);
 }
 
-static hec_status read_config(const char *path, description *d)
+static hec_status read_config(const char *path, const hec_model_load_options *o, description *d)
 {
 	HEC_TRY(config_path(path, &d->path));
 	HEC_TRY(json_file_read(d->path, JSON_CONFIG_MOST, &d->root));
 	HEC_TRY(json_scope_root(d->path, d->root, &d->scope));
-	HEC_TRY(family_find(&d->scope, &d->family));
+	HEC_TRY(override_apply(d->path, o, d->root, &d->family));
 	HEC_TRY(family_read(d->family, &d->scope, &d->config));
 	hec_status status = hec_model_config_resolve(&d->config);
 	return status == HEC_OK ? status : fail_in(status, "%s", d->path);
 }
 
-static hec_status open_config(const char *path, description *d)
+static hec_status open_config(const char *path, const hec_model_load_options *o, description *d)
 {
 	*d = (description){0};
-	hec_status status = read_config(path, d);
+	hec_status status = read_config(path, o, d);
 	if (status != HEC_OK)
 		close_config(d);
 	return status;
@@ -80,10 +80,11 @@ static hec_status open_config(const char *path, description *d)
 
 hec_status hec_model_config_read(const char *path, hec_model_config *out)
 {
+	const hec_model_load_options as_it_is = {.size = sizeof as_it_is};
 	description d;
 	HEC_TRY(CHECK_GIVEN("model config", path));
 	HEC_TRY(CHECK_GIVEN("model config", out));
-	HEC_TRY(open_config(path, &d));
+	HEC_TRY(open_config(path, &as_it_is, &d));
 	*out = d.config;
 	close_config(&d);
 	return HEC_OK;
@@ -131,122 +132,26 @@ static hec_status check_tables(const char *dir, const hec_stack_config *s, int64
 	return HEC_OK;
 }
 
-/* A config.json that asks for far more than the files hold is refused before memory is asked for. */
-static hec_status check_size(const char *dir, const hec_model_config *c, const safetensors *files)
+/* A config.json that asks for far more than the files hold is refused before memory is asked for; what
+ * the caller asks for is not. */
+static hec_status check_size(const char *dir, const hec_model_config *c, const safetensors *files,
+                             bool overridden)
 {
 	uint64_t asked = 0, there = 0, tensors = safetensors_count(files);
 	for (size_t i = 0; i < tensors; i++)
 		there += safetensors_at(files, i)->count;
-	if ((uint64_t)(c->encoder.layers + c->decoder.layers) > tensors)
+	if ((uint64_t)(c->encoder.layers + c->decoder.layers) > tensors && !overridden)
 		return fail(HEC_ERR_FORMAT,
 		            "%s: config.json asks for %" PRId64 " and %" PRId64
 		            " layers; the files hold %" PRIu64 " tensors",
 		            dir, c->encoder.layers, c->decoder.layers, tensors);
 	HEC_TRY(model_each_param(c, count_param, &asked));
-	if (asked / 4 > there + ((uint64_t)1 << 20))
+	if (asked / 4 > there + ((uint64_t)1 << 20) && !overridden)
 		return fail(HEC_ERR_FORMAT,
 		            "%s: config.json asks for %" PRIu64 " numbers; the files hold %" PRIu64,
 		            dir, asked, there);
 	HEC_TRY(check_tables(dir, &c->encoder, c->width));
 	return check_tables(dir, &c->decoder, c->width);
-}
-
-/* ---- finding every tensor ---- */
-
-typedef struct problems {
-	char text[700];
-	size_t used, count, left_out;
-} problems;
-
-static void note(problems *p, const char *what)
-{
-	size_t n = strlen(what);
-	p->count++;
-	if (p->left_out > 0 || p->used + n + 3 > sizeof p->text) {
-		p->left_out++;
-		return;
-	}
-	p->used += (size_t)snprintf(p->text + p->used, sizeof p->text - p->used, "%s%s",
-	                            p->used ? "; " : "", what);
-}
-
-/* By the name of the table; without the prefix of the base model; with the old names of norms. */
-static const safetensors_entry *find_named(const safetensors *files, const family *f,
-                                           const char *name)
-{
-	static const char *const endings[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
-	                                         {"LayerNorm.bias", "LayerNorm.beta"}};
-	const safetensors_entry *e = safetensors_find(files, name);
-	size_t prefix = strlen(f->prefix), n = strlen(name);
-	for (size_t i = 0; !e && i < 2; i++) {
-		size_t end = strlen(endings[i][0]);
-		char old[WEIGHT_NAME];
-		if (n < end || strcmp(name + n - end, endings[i][0]) != 0)
-			continue;
-		snprintf(old, sizeof old, "%.*s%s", (int)(n - end), name, endings[i][1]);
-		e = find_named(files, f, old);
-	}
-	if (!e && prefix > 0 && strncmp(name, f->prefix, prefix) == 0)
-		e = find_named(files, f, name + prefix);
-	return e;
-}
-
-static const safetensors_entry *find_weight(const safetensors *files, const family *f,
-                                            const weight *w)
-{
-	const safetensors_entry *e = find_named(files, f, w->name);
-	const family_tensor *row = w->row;
-	while (!e && row && (++row)->ours && (row->flags & TENSOR_INSTEAD)) {
-		char name[WEIGHT_NAME];
-		if (weights_name(row->theirs, w->layer, name) != HEC_OK)
-			break;
-		e = find_named(files, f, name);
-	}
-	return e;
-}
-
-static bool same_shape(const safetensors_entry *a, const safetensors_entry *b)
-{
-	return a->rank == b->rank &&
-	       memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
-}
-
-static void check_weight(const weight *w, const safetensors_entry *e, problems *p)
-{
-	hec_dtype dtype;
-	char what[2 * SAFETENSORS_SHAPE_TEXT + WEIGHT_NAME + 80], is[SAFETENSORS_SHAPE_TEXT],
-		asked[SAFETENSORS_SHAPE_TEXT];
-	safetensors_entry wanted = {0};
-	wanted.rank = weights_file_shape(w, wanted.shape);
-	if (!e)
-		snprintf(what, sizeof what, "tensor '%s' is missing", w->name);
-	else if (!same_shape(&wanted, e))
-		snprintf(what, sizeof what, "tensor '%s' has shape %s, config.json asks for %s",
-		         w->name, safetensors_shape_text(e, is),
-		         safetensors_shape_text(&wanted, asked));
-	else if (!safetensors_dtype_known(e->dtype, &dtype) || dtype == HEC_I8 || dtype == HEC_I32)
-		snprintf(what, sizeof what, "tensor '%s' is of type %s, not F32, F16, BF16 or F64",
-		         w->name, safetensors_dtype_name(e->dtype));
-	else
-		return;
-	note(p, what);
-}
-
-static hec_status check_weights(const char *dir, const safetensors *files, const family *f,
-                                const weight *list, size_t count, const safetensors_entry **found)
-{
-	problems p = {0};
-	for (size_t i = 0; i < count; i++) {
-		if (list[i].parts == 0)
-			continue;
-		found[i] = find_weight(files, f, &list[i]);
-		check_weight(&list[i], found[i], &p);
-	}
-	if (p.count == 0)
-		return HEC_OK;
-	if (p.left_out > 0)
-		return fail(HEC_ERR_FORMAT, "%s: %s; and %zu more", dir, p.text, p.left_out);
-	return fail(HEC_ERR_FORMAT, "%s: %s", dir, p.text);
 }
 
 /* ---- reading ---- */
@@ -295,11 +200,12 @@ static hec_status widen(hec_ctx *ctx, const weight *w, const pieces *memory, hec
 }
 
 static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weight *w,
-                              const safetensors_entry *e, const pieces *memory)
+                              const match *found, const pieces *memory)
 {
+	const safetensors_entry *e = found->entry;
 	hec_dtype dtype = HEC_F32;
 	(void)safetensors_dtype_known(e->dtype, &dtype);
-	int64_t rows = w->shape[0], row = 1;
+	int64_t rows = found->rows, row = 1;
 	for (int i = 1; i < w->rank; i++)
 		row *= w->shape[i];
 	int64_t room = (int64_t)(PIECE / hec_dtype_size(dtype));
@@ -326,92 +232,131 @@ static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weig
 	return HEC_OK;
 }
 
-/* The names of what no weight was read from. */
-static hec_status list_ignored(const safetensors *files, const safetensors_entry **found,
-                               size_t count, char **out)
+/* ---- all of it ---- */
+
+static match_mode mode_of(const hec_model_load_options *o)
 {
-	size_t all = safetensors_count(files), bytes = 1;
-	bool *used = calloc(all + 1, sizeof *used);
-	if (!used)
-		return no_memory();
-	for (size_t i = 0; i < count; i++)
-		if (found[i])
-			used[found[i] - safetensors_at(files, 0)] = true;
-	for (size_t i = 0; i < all; i++)
-		bytes += used[i] ? 0 : strlen(safetensors_at(files, i)->name) + 1;
-	char *text = malloc(bytes), *at = text;
-	for (size_t i = 0; text && i < all; i++)
-		if (!used[i])
-			at += sprintf(at, "%s\n", safetensors_at(files, i)->name);
-	if (text)
-		*at = '\0';
-	free(used);
-	*out = text;
-	return text ? HEC_OK : no_memory();
+	return o->override_count > 0 ? MATCH_WHAT_FITS : override_any(o) ? MATCH_HEAD : MATCH_ALL;
 }
 
-static hec_status read_weights(hec_ctx *ctx, const char *dir, const safetensors *files,
-                               const family *f, const weight *list, size_t count, char **ignored)
+/* A model without numbers, and what of the files goes where in it. */
+typedef struct plan {
+	hec_model *model;
+	weight *list;
+	matching matching;
+} plan;
+
+static void close_plan(plan *p)
 {
-	const safetensors_entry **found = calloc(count + 1, sizeof *found);
+	hec_model_destroy(p->model);
+	free(p->list);
+	free(p->matching.found);
+	*p = (plan){0};
+}
+
+static hec_status make_plan(hec_ctx *ctx, const char *dir, const safetensors *files,
+                            const description *d, bool to_run, match_mode mode, plan *p)
+{
+	size_t count;
+	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, to_run, &p->model));
+	p->model->family = d->family;
+	HEC_TRY(weights_list(d->family, p->model, &p->list, &count));
+	p->matching = (matching){.dir = dir,
+	                         .files = files,
+	                         .family = d->family,
+	                         .list = p->list,
+	                         .count = count,
+	                         .found = calloc(count + 1, sizeof(match))};
+	return p->matching.found ? match_weights(&p->matching, mode) : no_memory();
+}
+
+/* First values for parameters of which some or all is not in the files. */
+static hec_status start_fresh(hec_ctx *ctx, const plan *p, uint64_t seed)
+{
+	const matching *m = &p->matching;
+	bool *chosen = calloc(hec_model_param_count(p->model) + 1, sizeof *chosen);
+	if (!chosen)
+		return no_memory();
+	for (size_t i = 0; i < m->count; i++)
+		for (int part = 0; m->found[i].fresh && part < m->list[i].parts; part++)
+			chosen[m->list[i].part[part].param] = true;
+	hec_status status = model_start(ctx, p->model, seed, chosen);
+	free(chosen);
+	return status;
+}
+
+static hec_status read_all(hec_ctx *ctx, const plan *p)
+{
+	const matching *m = &p->matching;
 	pieces memory = {malloc(PIECE), malloc(2 * PIECE)};
-	hec_status status = found && memory.raw && memory.floats ? HEC_OK : no_memory();
-	if (status == HEC_OK)
-		status = check_weights(dir, files, f, list, count, found);
-	for (size_t i = 0; status == HEC_OK && i < count; i++)
-		if (found[i])
-			status = read_weight(ctx, files, &list[i], found[i], &memory);
-	if (status == HEC_OK)
-		status = list_ignored(files, found, count, ignored);
+	hec_status status = memory.raw && memory.floats ? HEC_OK : no_memory();
+	for (size_t i = 0; status == HEC_OK && i < m->count; i++)
+		if (m->found[i].entry)
+			status = read_weight(ctx, m->files, &m->list[i], &m->found[i], &memory);
 	free(memory.raw);
 	free(memory.floats);
-	free(found);
 	return status;
 }
 
-static hec_status fill(hec_ctx *ctx, const char *dir, const safetensors *files, const family *f,
-                       hec_model *m)
+/* What starts fresh needs its block; it is packed in the end. */
+static hec_status fill(hec_ctx *ctx, const char *dir, const safetensors *files,
+                       const description *d, const hec_model_load_options *o, plan *p)
 {
-	weight *list;
-	size_t count;
-	HEC_TRY(weights_list(f, m, &list, &count));
-	hec_status status = read_weights(ctx, dir, files, f, list, count, &m->ignored);
-	free(list);
-	return status;
+	const match_mode mode = mode_of(o);
+	HEC_TRY(make_plan(ctx, dir, files, d, !o->unpacked, mode, p));
+	const bool fresh = p->matching.any_fresh > 0;
+	if (fresh && p->model->packed_only) {
+		close_plan(p);
+		HEC_TRY(make_plan(ctx, dir, files, d, false, mode, p));
+	}
+	if (fresh)
+		HEC_TRY(start_fresh(ctx, p, o->seed));
+	HEC_TRY(read_all(ctx, p));
+	HEC_TRY(report_ignored(&p->matching, &p->model->ignored));
+	HEC_TRY(report_make(&p->matching, &p->model->report));
+	HEC_TRY(labels_read(&d->scope, p->model));
+	return fresh && !o->unpacked ? hec_model_pack(ctx, p->model, false) : HEC_OK;
 }
 
 static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, description *d,
-                       hec_model **out)
+                       const hec_model_load_options *o, hec_model **out)
 {
-	hec_model *m;
+	plan p = {0};
 	if (d->family->look)
 		HEC_TRY(d->family->look(files, &d->config));
-	HEC_TRY(check_size(dir, &d->config, files));
-	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, true, &m));
-	m->family = d->family;
-	hec_status status = fill(ctx, dir, files, d->family, m);
-	if (status == HEC_OK)
-		status = labels_read(&d->scope, m);
-	if (status != HEC_OK)
-		hec_model_destroy(m);
-	else
-		*out = m;
+	HEC_TRY(check_size(dir, &d->config, files, o->override_count > 0));
+	hec_status status = fill(ctx, dir, files, d, o, &p);
+	if (status == HEC_OK) {
+		*out = p.model;
+		p.model = NULL;
+	}
+	close_plan(&p);
+	return status;
+}
+
+hec_status hec_model_load_with(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                               hec_model **out)
+{
+	HEC_TRY(CHECK_GIVEN("model", ctx));
+	HEC_TRY(CHECK_GIVEN("model", dir));
+	HEC_TRY(CHECK_GIVEN("model", out));
+	hec_model_load_options o = {.size = sizeof o};
+	HEC_TRY(options_take("hec_model_load_options", &o, sizeof o, options));
+	if (o.override_count > 0)
+		HEC_TRY(check_given("model", "overrides", o.overrides));
+	description d;
+	safetensors *files;
+	HEC_TRY(open_config(dir, &o, &d));
+	hec_status status = safetensors_open_folder(dir, &files);
+	if (status == HEC_OK) {
+		status = load(ctx, dir, files, &d, &o, out);
+		safetensors_close(files);
+	}
+	close_config(&d);
 	return status;
 }
 
 hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out)
 {
-	HEC_TRY(CHECK_GIVEN("model", ctx));
-	HEC_TRY(CHECK_GIVEN("model", dir));
-	HEC_TRY(CHECK_GIVEN("model", out));
-	description d;
-	safetensors *files;
-	HEC_TRY(open_config(dir, &d));
-	hec_status status = safetensors_open_folder(dir, &files);
-	if (status == HEC_OK) {
-		status = load(ctx, dir, files, &d, out);
-		safetensors_close(files);
-	}
-	close_config(&d);
-	return status;
+	return hec_model_load_with(ctx, dir, NULL, out);
 }

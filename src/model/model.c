@@ -298,6 +298,7 @@ void hec_model_destroy(hec_model *m)
 	free(m->names);
 	free(m->label_names);
 	free(m->ignored);
+	free(m->report);
 	free(m);
 }
 
@@ -390,11 +391,16 @@ typedef struct starting {
 	hec_param_alloc alloc;
 	double matrices; /* standard deviation of linears' matrices; 0: Xavier */
 	double tables;   /* and of embeddings */
+	const bool *chosen;
 } starting;
 
 static hec_status start_param(void *user, const hec_param *p)
 {
 	starting *s = user;
+	if (s->chosen && !s->chosen[s->alloc.count]) {
+		s->alloc.count++; /* each has a stream of its own, whichever start */
+		return HEC_OK;
+	}
 	double deviation = p->init == HEC_INIT_NORMAL   ? s->tables
 	                   : p->init == HEC_INIT_XAVIER ? s->matrices
 	                                                : 0;
@@ -421,11 +427,12 @@ hec_status model_zero_padding(hec_ctx *ctx, hec_model *m)
 	return model_has_decoder(m) ? zero_row(ctx, &m->decoder.embedding.table, row) : HEC_OK;
 }
 
-static hec_status start(hec_ctx *ctx, hec_model *m, uint64_t seed)
+hec_status model_start(hec_ctx *ctx, hec_model *m, uint64_t seed, const bool *chosen)
 {
 	const hec_model_config *c = &m->config;
 	starting s = {.alloc = {.size = sizeof s.alloc, .ctx = ctx, .seed = seed},
 	              .matrices = c->init_std,
+	              .chosen = chosen,
 	              .tables = c->init_std > 0 ? c->init_std : 1 / sqrt((double)c->width)};
 	HEC_TRY(model_walk(m, start_param, &s));
 	return model_zero_padding(ctx, m);
@@ -437,7 +444,7 @@ hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config, hec_dt
 	HEC_TRY(CHECK_GIVEN("model", out));
 	hec_model *m;
 	HEC_TRY(model_create_empty(ctx, config, dtype, false, &m));
-	hec_status status = start(ctx, m, seed);
+	hec_status status = model_start(ctx, m, seed, NULL);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else
@@ -465,6 +472,11 @@ const hec_model_config *hec_model_config_of(const hec_model *m)
 const char *hec_model_ignored(const hec_model *m)
 {
 	return m->ignored ? m->ignored : "";
+}
+
+const char *hec_model_report(const hec_model *m)
+{
+	return m->report ? m->report : "";
 }
 
 size_t hec_model_param_count(const hec_model *m)

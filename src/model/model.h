@@ -49,6 +49,7 @@ struct hec_model {
 	const struct family *family; /* of the files that it came from; NULL: it was made here */
 	char **label_names;          /* [labels]; NULL: never said */
 	char *ignored;               /* names of what was in the files besides; NULL: nothing */
+	char *report;                /* what became of the files' tensors; NULL: there were none */
 	bool packed_only;            /* matrices of linears have no data: the model only runs */
 	hec_tensor block;            /* without data where packed_only */
 	hec_arena *memory;           /* of the parameters that have data */
@@ -62,6 +63,9 @@ struct hec_model {
  * have a place in a pack. to_run: that are all whose matrix the level of ctx packs. */
 hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
                               bool to_run, hec_model **out);
+
+/* Parameters get their first values: those that are chosen, by their number; NULL: all. */
+hec_status model_start(hec_ctx *ctx, hec_model *model, uint64_t seed, const bool *chosen);
 
 /* Every parameter that such a model would have, without making any: p->tensor is not there yet. */
 hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, void *user);

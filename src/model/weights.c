@@ -41,7 +41,8 @@ static hec_status open_lookup(const hec_model *model, lookup *l)
 
 static weight_part part_at(const hec_model *model, size_t i)
 {
-	return (weight_part){.view = hec_model_tensor(model, i), .linear = model->places[i].linear};
+	return (weight_part){
+		.view = hec_model_tensor(model, i), .linear = model->places[i].linear, .param = i};
 }
 
 static bool find(const lookup *l, const char *name, weight_part *out)

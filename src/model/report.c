@@ -1,0 +1,244 @@
+/* report.c — what became of the tensors of the files, in lines for people. Tensors whose names differ
+ * only in the number of a layer share a line: "fresh: h.*.ln_1.weight [30] (2 … 11)". */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quote.h"
+#include "base/size.h"
+#include "model/match.h"
+
+#define LINE_MOST 1024
+#define LINES_MOST 400 /* of what is ignored, by names that a file chose */
+
+static hec_status no_memory(void)
+{
+	return fail(HEC_ERR_MEMORY, "no memory to say what was loaded");
+}
+
+/* ---- a text that grows ---- */
+
+typedef struct text {
+	char *bytes;
+	size_t used, room;
+	bool failed; /* no memory */
+} text;
+
+__attribute__((format(printf, 2, 3))) static void put(text *t, const char *format, ...)
+{
+	char line[LINE_MOST];
+	va_list args;
+	va_start(args, format);
+	const int n = vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	const size_t length = n < 0 ? 0 : n < LINE_MOST ? (size_t)n : LINE_MOST - 1;
+	if (t->used + length + 1 > t->room) {
+		const size_t room = 2 * t->room + LINE_MOST;
+		char *bigger = realloc(t->bytes, room);
+		t->failed = t->failed || !bigger;
+		t->bytes = bigger ? bigger : t->bytes;
+		t->room = bigger ? room : t->room;
+	}
+	if (t->failed)
+		return;
+	memcpy(t->bytes + t->used, line, length + 1);
+	t->used += length;
+}
+
+/* ---- names and the number in them ---- */
+
+/* The first part that is a number: its place, digits and value. */
+static bool number_in(const char *name, size_t *at, size_t *digits, uint64_t *value)
+{
+	for (const char *part = name;; part++) {
+		const size_t n = strspn(part, "0123456789");
+		if (n > 0 && n < 10 && part[n] == '.') {
+			*at = (size_t)(part - name);
+			*digits = n;
+			*value = strtoull(part, NULL, 10);
+			return true;
+		}
+		part = strchr(part, '.');
+		if (!part)
+			return false;
+	}
+}
+
+/* The next letter of a name at *i, its number being one letter before all others. */
+static int letter(const char *name, size_t at, size_t digits, size_t *i)
+{
+	if (digits > 0 && *i == at) {
+		*i += digits;
+		return 1;
+	}
+	return name[*i] ? (unsigned char)name[(*i)++] + 1 : 0;
+}
+
+/* Names that differ in that number alone come together, by it. */
+static int compare_names(const char *a, const char *b)
+{
+	size_t at_a = 0, at_b = 0, digits_a = 0, digits_b = 0, i = 0, j = 0;
+	uint64_t x = 0, y = 0;
+	(void)number_in(a, &at_a, &digits_a, &x);
+	(void)number_in(b, &at_b, &digits_b, &y);
+	for (;;) {
+		const int c = letter(a, at_a, digits_a, &i), d = letter(b, at_b, digits_b, &j);
+		if (c != d)
+			return c < d ? -1 : 1;
+		if (c == 0)
+			return x < y ? -1 : x > y;
+	}
+}
+
+static int by_pattern(const void *a, const void *b)
+{
+	return compare_names(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool follows(const char *a, const char *b)
+{
+	size_t at_a = 0, at_b = 0, digits_a = 0, digits_b = 0;
+	uint64_t x = 0, y = 0;
+	return number_in(a, &at_a, &digits_a, &x) && number_in(b, &at_b, &digits_b, &y) &&
+	       at_a == at_b && strncmp(a, b, at_a) == 0 && y == x + 1 &&
+	       strcmp(a + at_a + digits_a, b + at_b + digits_b) == 0;
+}
+
+/* One line for names first … last, which follow each other. */
+static void put_names(text *to, const char *kind, const char *first, const char *last,
+                      const char *what)
+{
+	char name[QUOTE_TEXT], rest[QUOTE_TEXT];
+	size_t at = 0, digits = 0;
+	uint64_t from = 0, up_to = 0;
+	if (first == last || !number_in(last, &at, &digits, &up_to) ||
+	    !number_in(first, &at, &digits, &from)) {
+		put(to, "%s: %s%s\n", kind, quote(first, name), what);
+		return;
+	}
+	put(to, "%s: %s*%s%s (%" PRIu64 " … %" PRIu64 ")\n", kind, quote_bytes(first, at, name),
+	    quote(first + at + digits, rest), what, from, up_to);
+}
+
+/* ---- what is read, cut and fresh ---- */
+
+/* What is to be said of a weight: NULL: nothing. */
+static const char *kind_of(const match *f)
+{
+	if (!f->entry)
+		return f->fresh ? "fresh" : NULL;
+	return f->fresh ? "extended" : f->rows < f->entry->shape[0] ? "cut" : NULL;
+}
+
+static void say_what(const weight *w, const match *f, char what[SAFETENSORS_SHAPE_TEXT + 80])
+{
+	char shape[SAFETENSORS_SHAPE_TEXT];
+	safetensors_entry wanted = {0};
+	wanted.rank = weights_file_shape(w, wanted.shape);
+	if (!f->entry)
+		sprintf(what, " %s", safetensors_shape_text(&wanted, shape));
+	else
+		sprintf(what, ": %" PRId64 " rows, of which the files have %" PRId64, w->shape[0],
+		        f->entry->shape[0]);
+}
+
+static void put_kind(text *to, const matching *m, const char *kind)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const char *own = kind_of(&m->found[i]);
+		if (!own || strcmp(own, kind) != 0)
+			continue;
+		char what[SAFETENSORS_SHAPE_TEXT + 80];
+		const char *first = m->list[i].name, *last = first;
+		say_what(&m->list[i], &m->found[i], what);
+		while (i + 1 < m->count && m->list[i + 1].parts > 0 &&
+		       (own = kind_of(&m->found[i + 1])) && strcmp(own, kind) == 0 &&
+		       follows(last, m->list[i + 1].name))
+			last = m->list[++i].name;
+		put_names(to, kind, first, last, what);
+	}
+}
+
+/* ---- what is ignored ---- */
+
+/* Names of the files' tensors that nothing is read from; for free(). */
+static const char **unused(const matching *m, size_t *count)
+{
+	const size_t all = safetensors_count(m->files);
+	const char **names = calloc(all + 1, sizeof *names);
+	bool *used = calloc(all + 1, sizeof *used);
+	*count = 0;
+	for (size_t i = 0; used && i < m->count; i++)
+		if (m->found[i].entry)
+			used[m->found[i].entry - safetensors_at(m->files, 0)] = true;
+	for (size_t i = 0; used && names && i < all; i++)
+		if (!used[i])
+			names[(*count)++] = safetensors_at(m->files, i)->name;
+	if (!used) {
+		free(names);
+		return NULL;
+	}
+	free(used);
+	return names;
+}
+
+hec_status report_ignored(const matching *m, char **out)
+{
+	size_t count, bytes = 1;
+	const char **names = unused(m, &count);
+	if (!names)
+		return no_memory();
+	for (size_t i = 0; i < count; i++)
+		bytes += strlen(names[i]) + 1;
+	char *all = malloc(bytes), *at = all;
+	for (size_t i = 0; all && i < count; i++)
+		at += sprintf(at, "%s\n", names[i]);
+	if (all)
+		*at = '\0';
+	free(names);
+	*out = all;
+	return all ? HEC_OK : no_memory();
+}
+
+static hec_status put_ignored(text *to, const matching *m)
+{
+	size_t count, lines = 0;
+	const char **names = unused(m, &count);
+	if (!names)
+		return no_memory();
+	qsort(names, count, sizeof *names, by_pattern);
+	for (size_t i = 0; i < count; i++) {
+		const char *first = names[i];
+		if (lines++ == LINES_MOST) {
+			put(to, "ignored: %zu more\n", count - i);
+			break;
+		}
+		while (i + 1 < count && follows(names[i], names[i + 1]))
+			i++;
+		put_names(to, "ignored", first, names[i], "");
+	}
+	free(names);
+	return HEC_OK;
+}
+
+hec_status report_make(const matching *m, char **out)
+{
+	text t = {0};
+	size_t whole = 0;
+	for (size_t i = 0; i < m->count; i++)
+		whole += m->found[i].entry && !kind_of(&m->found[i]);
+	put(&t, "loaded: %zu tensors as they are\n", whole);
+	put_kind(&t, m, "cut");
+	put_kind(&t, m, "extended");
+	put_kind(&t, m, "fresh");
+	hec_status status = put_ignored(&t, m);
+	if (status == HEC_OK && t.failed)
+		status = no_memory();
+	if (status != HEC_OK)
+		free(t.bytes);
+	else
+		*out = t.bytes;
+	return status;
+}
