@@ -89,7 +89,7 @@ def member(path, ending):
 
 
 def licence(path):
-    """What the package says of itself: the fields of its metadata, and the names of its licence files."""
+    """What the package says of itself: the fields of its metadata, and how its licence files begin."""
     said, files = [], []
     for name, _, read in members(path):
         base = os.path.basename(name)
@@ -101,6 +101,6 @@ def licence(path):
                 elif value.startswith("License ::"):
                     said.append(value.split("::")[-1].strip())
         elif re.match(r"(LICEN[CS]E|NOTICE|COPYING)", base):
-            files.append(base)
-    text = "; ".join(dict.fromkeys(said)) or "none stated"
-    return text + (f" ({', '.join(sorted(set(files)))} inside)" if files else "")
+            first = next((x.strip() for x in read().decode(errors="replace").splitlines() if x.strip()), "")
+            files.append(f'{base}: "{first[:60]}"')
+    return "; ".join(dict.fromkeys(said or ["none stated"])) + "".join(f"; {x}" for x in sorted(set(files)))

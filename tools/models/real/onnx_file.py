@@ -1,0 +1,86 @@
+"""The little of an ONNX file that the weights of a quantised model need: initialisers as arrays, and nodes as
+(kind, name, inputs). Protocol buffers are read directly."""
+import numpy as np
+
+KINDS = {1: np.float32, 2: np.uint8, 3: np.int8, 6: np.int32, 7: np.int64}  # TensorProto.DataType
+
+
+def fields(data):
+    """(number, value) of each field of a message; messages and strings as bytes."""
+    at = 0
+
+    def whole():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        key = whole()
+        if key & 7 == 0:
+            yield key >> 3, whole()
+            continue
+        size = {1: 8, 5: 4}.get(key & 7)
+        if size is None:
+            size = whole()
+        at += size
+        yield key >> 3, data[at - size:at]
+
+
+def packed(data):
+    """Whole numbers, one after the other."""
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def tensor(message):
+    shape, kind, name, raw, values = [], None, None, None, []
+    for number, value in fields(message):
+        if number == 1:
+            shape += [value] if isinstance(value, int) else list(packed(value))
+        elif number == 2:
+            kind = value
+        elif number == 4:  # float_data
+            values += np.frombuffer(value, "<f4").tolist()
+        elif number == 5:  # int32_data
+            values += [value] if isinstance(value, int) else list(packed(value))
+        elif number == 8:
+            name = bytes(value).decode()
+        elif number == 9:
+            raw = value
+    if kind not in KINDS:
+        return name, None
+    if raw is None:  # negative ones are written with 64 bits: only the lowest matter
+        return name, np.array(values).astype(np.float32 if kind == 1 else np.int64).astype(KINDS[kind]).reshape(shape)
+    return name, np.frombuffer(raw, KINDS[kind]).reshape(shape)
+
+
+def load(data):
+    graph = next(value for number, value in fields(memoryview(data)) if number == 7)
+    arrays, nodes = {}, []
+    for number, value in fields(graph):
+        if number == 5:
+            name, array = tensor(value)
+            arrays[name] = array
+        elif number == 1:
+            node = {1: [], 3: [], 4: []}
+            for n, v in fields(value):
+                if n in node:
+                    node[n].append(bytes(v).decode())
+            nodes.append((node[4][0], node[3][0] if node[3] else "", node[1]))
+    return arrays, nodes
+
+
+def whole_again(arrays, stem):
+    """What was quantised as stem_quantized with a scale and a zero point, of all or of each column."""
+    zero = arrays[stem + "_zero_point"].astype(np.int32)
+    return (arrays[stem + "_quantized"].astype(np.int32) - zero).astype(np.float32) * arrays[stem + "_scale"]
