@@ -19,9 +19,26 @@ foreach(package IN LISTS HEC_PACKAGES)
   list(APPEND packages PkgConfig::${package})
 endforeach()
 
+# Reading sound: where either library is missing, the calls are there and say so.
+if(HEC_AUDIO)
+  pkg_check_modules(sndfile IMPORTED_TARGET sndfile)
+  pkg_check_modules(samplerate IMPORTED_TARGET samplerate)
+endif()
+if(sndfile_FOUND AND samplerate_FOUND)
+  list(APPEND HEC_PACKAGES sndfile samplerate)
+  list(APPEND packages PkgConfig::sndfile PkgConfig::samplerate)
+  set_source_files_properties(src/base/version.c PROPERTIES COMPILE_DEFINITIONS
+    "HEC_AUDIO_TEXT=\", sndfile ${sndfile_VERSION}, samplerate ${samplerate_VERSION}\"")
+  set(without_audio "/read_none\\.c$")
+else()
+  message(STATUS "libsndfile or libsamplerate is left out: sound files are not read")
+  set(without_audio "/audio/read\\.c$")
+endif()
+
 file(GLOB sources CONFIGURE_DEPENDS src/base/*.c src/tensor/*.c src/backend/*.c
      src/backend/cpu/*.c src/nn/*.c src/format/*.c src/text/*.c src/model/*.c src/model/family/*.c
-     src/view/*.c src/decode/*.c src/train/*.c src/task/*.c)
+     src/audio/*.c src/view/*.c src/decode/*.c src/train/*.c src/task/*.c)
+list(FILTER sources EXCLUDE REGEX "${without_audio}")
 file(GLOB ref_sources CONFIGURE_DEPENDS src/backend/cpu/ref/*.c)
 file(GLOB x86_sources CONFIGURE_DEPENDS src/backend/cpu/x86/*.c)
 hec_level_flags(x86_sources)

@@ -6,6 +6,7 @@
 #include <hecate/adamw.h>
 #include <hecate/arena.h>
 #include <hecate/attention.h>
+#include <hecate/audio.h>
 #include <hecate/chat.h>
 #include <hecate/context.h>
 #include <hecate/corpus.h>

@@ -7,6 +7,10 @@
 #include <utf8proc.h>
 #include <zlib.h>
 
+#ifndef HEC_AUDIO_TEXT
+#define HEC_AUDIO_TEXT ""
+#endif
+
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
@@ -32,5 +36,5 @@ const char *hec_version_libraries(void)
 #define PCRE2_TEXT STRING(PCRE2_MAJOR) "." STRING(PCRE2_MINOR)
 #define UTF8PROC_TEXT STRING(UTF8PROC_VERSION_MAJOR) "." STRING(UTF8PROC_VERSION_MINOR)
 	return "jansson " JANSSON_VERSION ", pcre2 " PCRE2_TEXT ", utf8proc " UTF8PROC_TEXT
-	       ", zlib " ZLIB_VERSION;
+	       ", zlib " ZLIB_VERSION HEC_AUDIO_TEXT;
 }

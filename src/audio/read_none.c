@@ -1,0 +1,31 @@
+/* read_none.c — what stands for read.c where libsndfile or libsamplerate is missing. */
+#include <hecate/audio.h>
+
+#include "base/status.h"
+
+static hec_status refuse(const char *name, hec_audio *out)
+{
+	if (out)
+		*out = (hec_audio){.size = sizeof *out};
+	return fail(HEC_ERR_UNSUPPORTED,
+	            "%s: this build reads no sound: libsndfile and libsamplerate were missing",
+	            name ? name : "audio");
+}
+
+hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio *out)
+{
+	(void)options;
+	return refuse(path, out);
+}
+
+hec_status hec_audio_read_memory(const char *name, const void *data, size_t bytes,
+                                 const hec_audio_options *options, hec_audio *out)
+{
+	(void)data, (void)bytes, (void)options;
+	return refuse(name, out);
+}
+
+bool hec_audio_available(void)
+{
+	return false;
+}

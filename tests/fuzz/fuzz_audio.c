@@ -1,0 +1,32 @@
+/* fuzz_audio.c — any bytes as a sound file: either a reason, or finite samples, no more of them than
+ * was asked for. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <hecate/audio.h>
+
+#include "stop.h"
+
+#define SECONDS 20.0
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!hec_audio_available())
+		return 0;
+	hec_audio_options options = HEC_AUDIO_OPTIONS_INIT;
+	options.max_seconds = SECONDS;
+	hec_audio audio;
+	hec_status status = hec_audio_read_memory("fuzz", data, size, &options, &audio);
+	if (status == HEC_OK) {
+		if ((double)audio.count > (SECONDS + 1) * (double)audio.rate)
+			stop("more samples than were asked for");
+		for (int64_t i = 0; i < audio.count; i++)
+			if (!isfinite(audio.samples[i]))
+				stop("a sample is not finite");
+	} else if (audio.samples || !*hec_error_message()) {
+		stop("refused without a reason");
+	}
+	hec_audio_free(&audio);
+	return 0;
+}

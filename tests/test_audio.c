@@ -1,0 +1,478 @@
+/* test_audio.c — every kind of file comes back as the sound that was put in, at 16 kHz and mono; what
+ * is cut, wrong or too long is refused with its reason. */
+#include "support/test.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sndfile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc/refuse.h"
+
+#define TURN 6.28318530717958647692
+#define MOST (4 << 20)
+
+/* ---- files in memory ---- */
+
+typedef struct file {
+	unsigned char *data;
+	sf_count_t size, at;
+} file;
+
+static sf_count_t file_size(void *user)
+{
+	return ((file *)user)->size;
+}
+
+static sf_count_t file_tell(void *user)
+{
+	return ((file *)user)->at;
+}
+
+static sf_count_t file_seek(sf_count_t offset, int whence, void *user)
+{
+	file *f = user;
+	f->at = offset + (whence == SEEK_SET ? 0 : whence == SEEK_CUR ? f->at : f->size);
+	return f->at;
+}
+
+static sf_count_t file_read_part(void *to, sf_count_t count, void *user)
+{
+	file *f = user;
+	sf_count_t n = f->size - f->at < count ? f->size - f->at : count;
+	memcpy(to, f->data + f->at, (size_t)n);
+	f->at += n;
+	return n;
+}
+
+static sf_count_t file_write_part(const void *from, sf_count_t count, void *user)
+{
+	file *f = user;
+	assert_true(f->at + count <= MOST);
+	memcpy(f->data + f->at, from, (size_t)count);
+	f->at += count;
+	f->size = f->at > f->size ? f->at : f->size;
+	return count;
+}
+
+typedef double sound(double seconds, int channel, double hz);
+
+static file make_file(int format, int rate, int channels, int64_t frames, sound *s, double hz)
+{
+	static SF_VIRTUAL_IO calls = {file_size, file_seek, file_read_part, file_write_part,
+	                              file_tell};
+	file f = {.data = calloc(1, MOST)};
+	SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
+	SNDFILE *out = sf_open_virtual(&calls, SFM_WRITE, &info, &f);
+	if (!out)
+		fail_msg("format 0x%x: %s", (unsigned)format, sf_strerror(NULL));
+	float *frame = calloc((size_t)channels, sizeof *frame);
+	for (int64_t i = 0; i < frames; i++) {
+		for (int c = 0; c < channels; c++)
+			frame[c] = (float)s((double)i / rate, c, hz);
+		assert_int_equal(sf_writef_float(out, frame, 1), 1);
+	}
+	free(frame);
+	sf_close(out);
+	return f;
+}
+
+static double sine(double seconds, int channel, double hz)
+{
+	(void)channel;
+	return 0.5 * sin(TURN * hz * seconds);
+}
+
+/* The channels' mean is the sine. */
+static double uneven(double seconds, int channel, double hz)
+{
+	double more = 0.25 * sin(TURN * 97 * seconds);
+	return sine(seconds, channel, hz) + (channel % 2 ? more : -more);
+}
+
+/* The largest distance from the sine at 16 kHz, away from both ends. */
+static double distance(const hec_audio *a, double hz)
+{
+	double most = 0;
+	for (int64_t i = 1600; i < a->count - 1600; i++)
+		most = fmax(most, fabs((double)a->samples[i] - sine((double)i / 16000, 0, hz)));
+	return most;
+}
+
+/* ---- kinds of files ---- */
+
+typedef struct case_kind {
+	const char *name;
+	int format, rate, channels;
+	double near; /* how far a sample may be */
+} case_kind;
+
+/* A step of the format's numbers, and 1e-4 where the rate is changed. Lossy kinds: what their
+ * makers lose of a tone. */
+static const case_kind kinds[] = {
+	{"wav 16", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, 3.2e-5},
+	{"wav 8", SF_FORMAT_WAV | SF_FORMAT_PCM_U8, 16000, 1, 8e-3},
+	{"wav 24 stereo", SF_FORMAT_WAV | SF_FORMAT_PCM_24, 44100, 2, 1e-4},
+	{"wav 32 of 8 kHz", SF_FORMAT_WAV | SF_FORMAT_PCM_32, 8000, 1, 1e-4},
+	{"wav float", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 48000, 1, 1e-4},
+	{"wav double", SF_FORMAT_WAV | SF_FORMAT_DOUBLE, 22050, 4, 1e-4},
+	{"wav u-law", SF_FORMAT_WAV | SF_FORMAT_ULAW, 8000, 1, 2e-2},
+	{"wav extended", SF_FORMAT_WAVEX | SF_FORMAT_PCM_16, 96000, 6, 1e-4},
+	{"rf64", SF_FORMAT_RF64 | SF_FORMAT_PCM_16, 16000, 2, 3.2e-5},
+	{"flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 1, 3.2e-5},
+	{"flac stereo", SF_FORMAT_FLAC | SF_FORMAT_PCM_24, 48000, 2, 1e-4},
+	{"ogg vorbis", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 44100, 2, 5e-2},
+	{"ogg opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 48000, 1, 5e-2},
+};
+
+static void every_kind_of_file_gives_the_sound(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		const case_kind *c = &kinds[i];
+		int64_t frames = c->rate;
+		file f = make_file(c->format, c->rate, c->channels, frames,
+		                   c->channels % 2 ? sine : uneven, 440);
+		hec_audio a;
+		if (hec_audio_read_memory(c->name, f.data, (size_t)f.size, NULL, &a) != HEC_OK)
+			fail_msg("%s: %s", c->name, hec_error_message());
+		if (a.rate != 16000 || a.file_rate != c->rate || a.channels != c->channels)
+			fail_msg("%s: read as %lld Hz, %lld channels", c->name,
+			         (long long)a.file_rate, (long long)a.channels);
+		if (llabs((long long)a.count - 16000) > 1)
+			fail_msg("%s: %lld samples of one second", c->name, (long long)a.count);
+		if (distance(&a, 440) > c->near)
+			fail_msg("%s: off by %g", c->name, distance(&a, 440));
+		hec_audio_free(&a);
+		free(f.data);
+	}
+}
+
+/* MP3 begins with a delay of its own, so the sound is found by its loudness. */
+static void an_mp3_gives_the_sound(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 44100, 2, 44100, sine, 440);
+	hec_audio a;
+	if (hec_audio_read_memory("mp3", f.data, (size_t)f.size, NULL, &a) != HEC_OK)
+		fail_msg("mp3: %s", hec_error_message());
+	assert_int_equal(a.file_rate, 44100);
+	assert_true(a.count >= 15990 && a.count < 18000);
+	double power = 0, in = 0, out = 0;
+	for (int64_t i = 4000; i < 12000; i++) {
+		double x = (double)a.samples[i], at = TURN * 440 * (double)i / 16000;
+		power += x * x / 8000;
+		in += x * sin(at) / 4000;
+		out += x * cos(at) / 4000;
+	}
+	assert_true(fabs(sqrt(power) - 0.5 / sqrt(2)) < 0.01);
+	assert_true(fabs(sqrt(in * in + out * out) - 0.5) < 0.01);
+	hec_audio_free(&a);
+	free(f.data);
+}
+
+/* ---- rates ---- */
+
+static const int rates[] = {8000, 11025, 22050, 32000, 44100, 48000, 96000, 192000};
+#define RATES (sizeof rates / sizeof rates[0])
+
+/* Up to 93 % of what both rates hold, to a few roundings of f32; and nothing is delayed. */
+static void a_tone_keeps_its_height_and_its_place(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RATES; i++) {
+		double highest = 0.465 * (rates[i] < 16000 ? rates[i] : 16000);
+		for (int part = 1; part <= 4; part++) {
+			double hz = highest * part / 4;
+			file f = make_file(SF_FORMAT_WAV | SF_FORMAT_FLOAT, rates[i], 1,
+			                   rates[i] / 2, sine, hz);
+			hec_audio a;
+			assert_int_equal(
+				hec_audio_read_memory("wav", f.data, (size_t)f.size, NULL, &a), 0);
+			if (distance(&a, hz) > 1e-6)
+				fail_msg("%d Hz: a tone of %g Hz is off by %g", rates[i], hz,
+				         distance(&a, hz));
+			hec_audio_free(&a);
+			free(f.data);
+		}
+	}
+}
+
+/* A tone that 16 kHz cannot hold is gone, by 100 dB: not folded down. */
+static void what_is_too_high_does_not_come_back_lower(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < RATES; i++) {
+		for (double hz = 8600; hz < 0.49 * rates[i]; hz *= 1.7) {
+			file f = make_file(SF_FORMAT_WAV | SF_FORMAT_FLOAT, rates[i], 1,
+			                   rates[i] / 2, sine, hz);
+			hec_audio a;
+			assert_int_equal(
+				hec_audio_read_memory("wav", f.data, (size_t)f.size, NULL, &a), 0);
+			for (int64_t s = 1600; s < a.count - 1600; s++)
+				if (fabs((double)a.samples[s]) > 0.5e-5)
+					fail_msg("%d Hz: %g Hz comes as %g", rates[i], hz,
+					         (double)a.samples[s]);
+			hec_audio_free(&a);
+			free(f.data);
+		}
+	}
+}
+
+static void another_rate_can_be_asked_for(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, 16000, sine, 440);
+	hec_audio_options o = HEC_AUDIO_OPTIONS_INIT;
+	o.rate = 8000;
+	hec_audio a;
+	assert_int_equal(hec_audio_read_memory("wav", f.data, (size_t)f.size, &o, &a), 0);
+	assert_int_equal(a.rate, 8000);
+	assert_true(a.count >= 7999 && a.count <= 8001);
+	hec_audio_free(&a);
+	free(f.data);
+}
+
+/* ---- refusals ---- */
+
+#define REFUSED(want, call, word)                                                                  \
+	do {                                                                                       \
+		hec_status refused_ = (call);                                                      \
+		if (refused_ != (want) || !strstr(hec_error_message(), (word)))                    \
+			fail_msg("%s\n  gave %s: %s", #call, hec_status_name(refused_),            \
+			         hec_error_message());                                             \
+	} while (0)
+
+static void put_32(unsigned char *at, uint32_t x)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (unsigned char)(x >> 8 * i);
+}
+
+/* A header of 44 bytes, as everyone writes it, and data. */
+static void make_wav(unsigned char *to, uint32_t rate, uint16_t channels, uint32_t bytes)
+{
+	memcpy(to, "RIFF____WAVEfmt \x10\0\0\0\x01\0", 22);
+	put_32(to + 4, bytes + 36);
+	to[22] = (unsigned char)channels;
+	to[23] = (unsigned char)(channels >> 8);
+	put_32(to + 24, rate);
+	put_32(to + 28, rate * channels * 2);
+	to[32] = (unsigned char)(channels * 2);
+	to[33] = (unsigned char)(channels * 2 >> 8);
+	to[34] = 16;
+	to[35] = 0;
+	memcpy(to + 36, "data", 4);
+	put_32(to + 40, bytes);
+}
+
+static void what_is_no_sound_is_refused(void **state)
+{
+	(void)state;
+	hec_audio a;
+	unsigned char wav[444] = {0};
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", "", 0, NULL, &a),
+	        "x: the file is empty");
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", "hello", 5, NULL, &a),
+	        "WAV, FLAC, OGG or MP3");
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", ".snd\0\0\0\x18", 8, NULL, &a),
+	        "WAV, FLAC, OGG or MP3");
+	REFUSED(HEC_ERR_IO, hec_audio_read("/nowhere/a.wav", NULL, &a), "/nowhere/a.wav");
+	REFUSED(HEC_ERR_ARGUMENT, hec_audio_read(NULL, NULL, &a), "path");
+	REFUSED(HEC_ERR_ARGUMENT, hec_audio_read_memory("x", NULL, 5, NULL, &a), "data");
+	make_wav(wav, 100, 1, 400);
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a),
+	        "100 samples a second");
+	make_wav(wav, 1000000, 1, 400);
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a),
+	        "1000000 samples a second");
+	make_wav(wav, 16000, 0, 400);
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a), "x: ");
+	hec_audio_options o = HEC_AUDIO_OPTIONS_INIT;
+	o.rate = 3;
+	REFUSED(HEC_ERR_ARGUMENT, hec_audio_read_memory("x", wav, 444, &o, &a), "3 samples");
+	o.rate = 0;
+	o.max_seconds = -1;
+	REFUSED(HEC_ERR_ARGUMENT, hec_audio_read_memory("x", wav, 444, &o, &a), "max_seconds");
+	assert_null(a.samples);
+}
+
+static void a_number_that_is_none_is_refused(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_WAV | SF_FORMAT_FLOAT, 16000, 1, 100, sine, 440);
+	put_32(f.data + f.size - 40, 0x7FC00000); /* NaN, ten frames before the end */
+	hec_audio a;
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", f.data, (size_t)f.size, NULL, &a),
+	        "frame 90 is not a finite number");
+	free(f.data);
+}
+
+static void what_is_too_long_is_refused(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 16000, 1, 40000, sine, 440);
+	hec_audio_options o = HEC_AUDIO_OPTIONS_INIT;
+	o.max_seconds = 2;
+	hec_audio a;
+	REFUSED(HEC_ERR_UNSUPPORTED, hec_audio_read_memory("x", f.data, (size_t)f.size, &o, &a),
+	        "longer than 2 seconds");
+	o.max_seconds = 2.5;
+	assert_int_equal(hec_audio_read_memory("x", f.data, (size_t)f.size, &o, &a), HEC_OK);
+	hec_audio_free(&a);
+	free(f.data);
+}
+
+/* A header that promises a day of sound, with 200 samples behind it. */
+static void a_promise_takes_no_memory(void **state)
+{
+	(void)state;
+	unsigned char wav[444] = {0};
+	make_wav(wav, 16000, 1, 0xFFFFFFF0U);
+	hec_audio a;
+	hec_status got = hec_audio_read_memory("x", wav, sizeof wav, NULL, &a);
+	if (got == HEC_OK)
+		assert_int_equal(a.count, 200);
+	hec_audio_free(&a);
+}
+
+/* What libsndfile's reader of MP3 says on standard error about each of them is not for the log. */
+static int hide_errors(void)
+{
+	fflush(stderr);
+	int kept = dup(STDERR_FILENO), nothing = open("/dev/null", O_WRONLY);
+	dup2(nothing, STDERR_FILENO);
+	close(nothing);
+	return kept;
+}
+
+static void show_errors(int kept)
+{
+	fflush(stderr);
+	dup2(kept, STDERR_FILENO);
+	close(kept);
+}
+
+static void a_file_cut_anywhere_is_never_a_crash(void **state)
+{
+	(void)state;
+	int errors = hide_errors();
+	static const int formats[] = {
+		SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAVEX | SF_FORMAT_FLOAT,
+		SF_FORMAT_FLAC | SF_FORMAT_PCM_16, SF_FORMAT_OGG | SF_FORMAT_OPUS,
+		SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III};
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+		file f = make_file(formats[i], 16000, 1, 300, sine, 440);
+		unsigned char *cut = malloc((size_t)f.size + 1);
+		hec_audio a;
+		/* Cut, then each byte turned over. */
+		for (sf_count_t n = 0; n < f.size; n++) {
+			memcpy(cut, f.data, (size_t)n);
+			if (hec_audio_read_memory("x", cut, (size_t)n, NULL, &a) == HEC_OK)
+				assert_true(a.count <= 16000);
+			else
+				assert_true(*hec_error_message() != '\0' && !a.samples);
+			hec_audio_free(&a);
+		}
+		for (sf_count_t n = 0; n < f.size && n < 700; n++) {
+			memcpy(cut, f.data, (size_t)f.size);
+			cut[n] ^= 0xFF;
+			if (hec_audio_read_memory("x", cut, (size_t)f.size, NULL, &a) != HEC_OK)
+				assert_true(*hec_error_message() != '\0' && !a.samples);
+			hec_audio_free(&a);
+		}
+		free(cut);
+		free(f.data);
+	}
+	show_errors(errors);
+}
+
+/* ---- memory, and stopping ---- */
+
+static void every_refused_allocation_is_an_error(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 48000, 2, 100000, sine, 440);
+	for (long n = 1;; n++) {
+		hec_audio a;
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status got = hec_audio_read_memory("x", f.data, (size_t)f.size, NULL, &a);
+		bool fired = refuse_fired();
+		refuse_request(0, false);
+		if (fired && n <= 3)
+			assert_int_equal(got, HEC_ERR_MEMORY);
+		if (got == HEC_OK)
+			hec_audio_free(&a);
+		assert_null(a.samples);
+		assert_int_equal(refuse_live(), before);
+		if (!fired) {
+			assert_int_equal(got, HEC_OK);
+			assert_true(n > 3);
+			break;
+		}
+	}
+	free(f.data);
+}
+
+static int stop_after(void *user, int64_t frames)
+{
+	return frames >= *(int64_t *)user;
+}
+
+static void reading_can_be_cancelled(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, 100000, sine, 440);
+	int64_t most = 40000;
+	hec_audio_options o = HEC_AUDIO_OPTIONS_INIT;
+	o.progress = stop_after;
+	o.user = &most;
+	hec_audio a;
+	REFUSED(HEC_ERR_CANCELLED, hec_audio_read_memory("x", f.data, (size_t)f.size, &o, &a), "x");
+	assert_null(a.samples);
+	free(f.data);
+}
+
+static void a_path_gives_what_memory_gives(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 2, 5000, uneven, 440);
+	char path[] = "/tmp/hecate_audio_XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, f.data, (size_t)f.size), f.size);
+	close(fd);
+	hec_audio a, b;
+	assert_int_equal(hec_audio_read_memory("x", f.data, (size_t)f.size, NULL, &a), HEC_OK);
+	assert_int_equal(hec_audio_read(path, NULL, &b), HEC_OK);
+	assert_int_equal(a.count, b.count);
+	assert_memory_equal(a.samples, b.samples, (size_t)a.count * sizeof(float));
+	unlink(path);
+	hec_audio_free(&a);
+	hec_audio_free(&b);
+	free(f.data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_of_file_gives_the_sound),
+		cmocka_unit_test(an_mp3_gives_the_sound),
+		cmocka_unit_test(a_tone_keeps_its_height_and_its_place),
+		cmocka_unit_test(what_is_too_high_does_not_come_back_lower),
+		cmocka_unit_test(another_rate_can_be_asked_for),
+		cmocka_unit_test(what_is_no_sound_is_refused),
+		cmocka_unit_test(a_number_that_is_none_is_refused),
+		cmocka_unit_test(what_is_too_long_is_refused),
+		cmocka_unit_test(a_promise_takes_no_memory),
+		cmocka_unit_test(a_file_cut_anywhere_is_never_a_crash),
+		cmocka_unit_test(every_refused_allocation_is_an_error),
+		cmocka_unit_test(reading_can_be_cancelled),
+		cmocka_unit_test(a_path_gives_what_memory_gives),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
