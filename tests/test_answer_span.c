@@ -36,7 +36,7 @@ static void set_window(made *m, uint32_t seed, size_t first)
 		m->logits[2 * i] = drawn(seed, (uint32_t)i);
 		m->logits[2 * i + 1] = drawn(seed, (uint32_t)(i + 1000));
 	}
-	m->window = (answer_window){TOKENS, m->offsets, m->sequence, 1, m->logits};
+	m->window = (answer_window){TOKENS, m->offsets, m->sequence, 1, m->logits, false};
 }
 
 static double p(const made *m, size_t i, int side)
@@ -132,7 +132,7 @@ static void answer_is(const char *text, const hec_span *tokens, size_t n, size_t
 	}
 	logits[2 * (token + 1)] = logits[2 * (token + 1) + 1] = 20;
 	answer_search s = {.text = text, .bytes = strlen(text), .top = 1, .longest = 15};
-	answer_window w = {n + 1, offsets, sequence, 1, logits};
+	answer_window w = {n + 1, offsets, sequence, 1, logits, false};
 	assert_int_equal(answer_search_add(&s, &w), HEC_OK);
 	assert_int_equal(s.count, 1);
 	if (s.best[0].end - s.best[0].begin != strlen(want) ||
@@ -164,6 +164,9 @@ static void answers_are_whole_words(void **state)
 	static const hec_span city[] = {{0, 3}, {3, 6}, {6, 12}};
 	answer_is("北京在中国", city, 3, 1, "京");
 	answer_is("北京在中国", city, 3, 2, "在中");
+	/* Tokens that have the space before their word. */
+	static const hec_span spaced[] = {{0, 2}, {2, 5}, {5, 8}};
+	answer_is("in  Rome", spaced, 3, 1, "Rome");
 	/* The window begins and ends within words. */
 	static const hec_span inside[] = {{2, 4}, {4, 7}, {7, 9}};
 	answer_is("abcdef ghijk", inside, 3, 0, "cdef");
@@ -177,7 +180,7 @@ static void the_same_words_are_one_answer_with_the_best_score(void **state)
 	int8_t sequence[] = {-1, 1, 1, 1};
 	float logits[] = {0, 0, 2, 1, 1, 2, 0, 0};
 	answer_search s = {.text = "Berlin is", .bytes = 9, .top = 10, .longest = 15};
-	answer_window w = {4, offsets, sequence, 1, logits};
+	answer_window w = {4, offsets, sequence, 1, logits, false};
 	assert_int_equal(answer_search_add(&s, &w), HEC_OK);
 	assert_int_equal(s.count, 3); /* Berlin; Berlin is; is */
 	double sum = exp(2) + exp(1) + 2;
@@ -194,7 +197,7 @@ static void a_window_without_context_has_no_answer(void **state)
 	int8_t sequence[] = {-1, 0, -1};
 	float logits[] = {-3, -4, 9, 9, 9, 9};
 	answer_search s = {.text = "", .bytes = 0, .top = 2, .longest = 15};
-	answer_window w = {3, offsets, sequence, 1, logits};
+	answer_window w = {3, offsets, sequence, 1, logits, false};
 	assert_int_equal(answer_search_add(&s, &w), HEC_OK);
 	assert_int_equal(s.count, 0);
 	assert_true(s.none == 1);

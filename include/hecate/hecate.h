@@ -4,6 +4,7 @@
 
 #include <hecate/activation.h>
 #include <hecate/adamw.h>
+#include <hecate/answer.h>
 #include <hecate/arena.h>
 #include <hecate/attention.h>
 #include <hecate/audio.h>

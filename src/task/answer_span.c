@@ -85,6 +85,31 @@ static void end_with_words(const answer_search *s, size_t from, size_t to, hec_s
 	}
 }
 
+static bool is_space(const answer_search *s, size_t at, size_t *length)
+{
+	return character_is_space(
+		character_read((const unsigned char *)s->text + at, s->bytes - at, length));
+}
+
+/* White space that a token has with its word ("▁the") is not of the answer. Where a token is nothing else,
+ * an answer begins with the token after it and ends with the one before it. */
+static void trim(const answer_search *s, size_t from, size_t to, hec_span *words)
+{
+	size_t length;
+	for (size_t i = from; i < to; i++) {
+		hec_span token = words[i], *w = &words[i];
+		while (w->begin < w->end && is_space(s, w->begin, &length))
+			w->begin += length;
+		while (w->end > w->begin && is_space(s, character_before(s, w->end), &length))
+			w->end = character_before(s, w->end);
+		if (w->begin >= w->end)
+			*w = (hec_span){SIZE_MAX, i > from ? words[i - 1].end : token.begin};
+	}
+	for (size_t i = to; i-- > from;)
+		if (words[i].begin == SIZE_MAX)
+			words[i].begin = i + 1 < to ? words[i + 1].begin : s->bytes;
+}
+
 static void find_words(const answer_search *s, const answer_window *w, hec_span *words)
 {
 	size_t from = 0, to = w->n;
@@ -98,6 +123,7 @@ static void find_words(const answer_search *s, const answer_window *w, hec_span 
 	}
 	if (from == to || s->part_words)
 		return;
+	trim(s, from, to, words);
 	begin_with_words(s, from, to, words);
 	end_with_words(s, from, to, words);
 }
@@ -106,7 +132,7 @@ static void find_words(const answer_search *s, const answer_window *w, hec_span 
 
 static bool may_answer(const answer_window *w, size_t i)
 {
-	return i == 0 || w->sequence[i] == w->context;
+	return (i == 0 && !w->without_none) || w->sequence[i] == w->context;
 }
 
 /* side 0: begin, 1: end. p of what cannot be either is 0. */
@@ -126,7 +152,7 @@ static hec_status softmax(const answer_window *w, int side, double *p)
 		p[i] = may_answer(w, i) ? exp((double)w->logits[2 * i + (size_t)side] - most) : 0;
 		sum += p[i];
 	}
-	for (size_t i = 0; i < w->n; i++)
+	for (size_t i = 0; sum > 0 && i < w->n; i++)
 		p[i] /= sum;
 	return HEC_OK;
 }
@@ -197,7 +223,7 @@ hec_status answer_search_add(answer_search *s, const answer_window *w)
 	double *begin = s->p, *end = s->p + w->n;
 	HEC_TRY(softmax(w, 0, begin));
 	HEC_TRY(softmax(w, 1, end));
-	s->none = fmin(s->none, begin[0] * end[0]);
+	s->none = w->without_none ? 0 : fmin(s->none, begin[0] * end[0]);
 	s->windows++;
 	find_words(s, w, s->words);
 	for (size_t i = 0; i < w->n; i++) {
@@ -205,7 +231,7 @@ hec_status answer_search_add(answer_search *s, const answer_window *w)
 			continue;
 		size_t stop = (size_t)min_i64(s->longest, (int64_t)(w->n - i));
 		for (size_t k = i; k < i + stop; k++)
-			if (w->sequence[k] == w->context && s->words[i].begin <= s->words[k].end)
+			if (w->sequence[k] == w->context && s->words[i].begin < s->words[k].end)
 				keep(s, (answer_span){begin[i] * end[k], s->words[i].begin,
 				                      s->words[k].end});
 	}

@@ -40,6 +40,9 @@ typedef struct answer_window {
 	const int8_t *sequence;  /* [n] of whom each is; hec_encoding has both */
 	int8_t context;          /* the sequence that is the context: 1, the pair */
 	const float *logits;     /* [n, 2] of the begin and of the end */
+	/* The first token is like any other (decoders): nothing stands for "no answer", and its score
+	 * is 0. */
+	bool without_none;
 } answer_window;
 
 hec_status answer_search_add(answer_search *search, const answer_window *window);

@@ -1,0 +1,440 @@
+/* answer.c — question and context → windows → two logits for each token → the best spans.
+ *
+ * Windows are gathered from one question after the other and run together once there are many: what is
+ * held at a time does not grow with the length of a context or the number of questions. */
+#include <hecate/answer.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "task/answer_span.h"
+#include "task/batches.h"
+#include "text/grow.h"
+#include "text/utf8.h"
+
+#define WINDOW 384 /* tokens; as Transformers has them */
+#define STRIDE 128
+#define MOST 15
+#define TOP_MOST 10000
+#define WAVE 65536 /* tokens that are gathered before they run */
+
+struct hec_answerer {
+	task_model m;
+	batches batches;
+	hec_encoding encoding;
+};
+
+/* ---- making one ---- */
+
+static hec_status check_head(const hec_model *model)
+{
+	const hec_model_config *c = hec_model_config_of(model);
+	if (c->head == HEC_HEAD_ANSWER)
+		return HEC_OK;
+	if (c->head == HEC_HEAD_LM)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "answer: the model writes text and has no head that marks answers "
+		            "(…ForQuestionAnswering); ask it by a prompt: hecate generate");
+	return fail(HEC_ERR_UNSUPPORTED,
+	            "answer: the model has no head that marks where an answer begins and ends "
+	            "(…ForQuestionAnswering); hecate train --from DIR --task answer makes one");
+}
+
+static hec_status answerer_new(hec_answerer **out)
+{
+	hec_answerer *a = calloc(1, sizeof *a);
+	if (!a)
+		return fail(HEC_ERR_MEMORY, "answer: no memory for an answerer");
+	a->encoding = (hec_encoding)HEC_ENCODING_INIT;
+	*out = a;
+	return HEC_OK;
+}
+
+static hec_status answerer_finish(hec_status status, hec_answerer *a, hec_answerer **out)
+{
+	if (status == HEC_OK)
+		status = check_head(a->m.model);
+	if (status != HEC_OK)
+		hec_answerer_destroy(a);
+	else
+		*out = a;
+	return status;
+}
+
+hec_status hec_answerer_create(hec_ctx *ctx, const hec_model *model, const hec_tokenizer *tokenizer,
+                               hec_answerer **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
+	hec_answerer *a = NULL;
+	HEC_TRY(answerer_new(&a));
+	return answerer_finish(task_model_take("answer", ctx, model, tokenizer, &a->m), a, out);
+}
+
+hec_status hec_answerer_load(hec_ctx *ctx, const char *dir, hec_answerer **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
+	hec_answerer *a = NULL;
+	HEC_TRY(answerer_new(&a));
+	return answerer_finish(task_model_load("answer", ctx, dir, &a->m), a, out);
+}
+
+void hec_answerer_destroy(hec_answerer *answerer)
+{
+	if (!answerer)
+		return;
+	task_model_free(&answerer->m);
+	batches_free(&answerer->batches);
+	hec_encoding_free(&answerer->encoding);
+	free(answerer);
+}
+
+const hec_model *hec_answerer_model(const hec_answerer *answerer)
+{
+	return answerer->m.model;
+}
+
+const hec_tokenizer *hec_answerer_tokenizer(const hec_answerer *answerer)
+{
+	return answerer->m.tokenizer;
+}
+
+/* ---- windows ---- */
+
+typedef struct kept_window {
+	int64_t question;
+	hec_span *offsets; /* [n], one block with … */
+	int8_t *sequence;  /* [n] … these */
+} kept_window;
+
+typedef struct job {
+	hec_answerer *a;
+	hec_answer_options o;
+	int64_t n;
+	const hec_question *questions;
+	answer_search *searches; /* [n]; freed when the question is answered */
+	kept_window *windows;    /* [count] */
+	batch_input *inputs;     /* [count] */
+	size_t count, windows_room, inputs_room;
+	int64_t tokens; /* of these windows */
+	int64_t before; /* windows that ran before these */
+	int64_t done;   /* questions that are answered */
+	hec_answers *out;
+} job;
+
+static hec_status keep_window(job *j, int64_t question)
+{
+	const hec_encoding *e = &j->a->encoding;
+	HEC_TRY(GROW(&j->windows, &j->windows_room, j->count + 1));
+	HEC_TRY(GROW(&j->inputs, &j->inputs_room, j->count + 1));
+	kept_window *w = &j->windows[j->count];
+	w->question = question;
+	w->offsets = malloc(e->n * (sizeof *e->offsets + sizeof *e->sequence));
+	if (!w->offsets)
+		return fail(HEC_ERR_MEMORY, "answer: no memory for a window of %zu tokens", e->n);
+	w->sequence = (int8_t *)(w->offsets + e->n);
+	memcpy(w->offsets, e->offsets, e->n * sizeof *e->offsets);
+	memcpy(w->sequence, e->sequence, e->n * sizeof *e->sequence);
+	hec_status status = batch_input_copy(e, &j->inputs[j->count]);
+	if (status != HEC_OK) {
+		free(w->offsets);
+		return status;
+	}
+	j->count++;
+	j->tokens += (int64_t)e->n;
+	return HEC_OK;
+}
+
+static void drop_windows(job *j)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		free(j->windows[i].offsets);
+		free(j->inputs[i].ids);
+	}
+	j->before += (int64_t)j->count;
+	j->count = 0;
+	j->tokens = 0;
+}
+
+static hec_status give_window(void *user, int64_t input, const hec_tensor *rows)
+{
+	job *j = user;
+	const kept_window *w = &j->windows[input];
+	const answer_window seen = {
+		.n = (size_t)j->inputs[input].n,
+		.offsets = w->offsets,
+		.sequence = w->sequence,
+		.context = 1,
+		.logits = rows->data,
+		/* What is put before a text by those with an encoder is a token of its own. */
+		.without_none = w->sequence[0] >= 0 ||
+	                        hec_model_config_of(j->a->m.model)->encoder.layers == 0,
+	};
+	return answer_search_add(&j->searches[w->question], &seen);
+}
+
+static int report(void *user, int64_t done, int64_t total)
+{
+	job *j = user;
+	return j->o.progress ? j->o.progress(j->o.user, j->before + done, j->before + total) : 0;
+}
+
+static hec_status run_windows(job *j)
+{
+	batch_work work = {.model = &j->a->m,
+	                   .want = BATCH_LOGITS,
+	                   .inputs = j->inputs,
+	                   .n = (int64_t)j->count,
+	                   .tokens = j->o.batch,
+	                   .give = give_window,
+	                   .user = j,
+	                   .progress = report,
+	                   .progress_user = j};
+	hec_status status = batches_run(&j->a->batches, &work);
+	if (status != HEC_OK && work.failed >= 0)
+		j->out->failed = j->windows[work.failed].question;
+	if (status == HEC_OK)
+		drop_windows(j);
+	return status;
+}
+
+/* ---- answers ---- */
+
+/* The words of the context; what is no UTF-8 in them as U+FFFD. */
+static hec_status copy_text(const char *text, size_t bytes, hec_answer *to)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	size_t room, n = 0;
+	if (!size_mul(bytes, 3, &room) || !size_add(room, 1, &room) || !(to->text = malloc(room)))
+		return fail(HEC_ERR_MEMORY, "answer: no memory for %zu bytes of an answer", bytes);
+	while (bytes > 0) {
+		size_t valid = utf8_valid(text, bytes);
+		memcpy(to->text + n, text, valid);
+		n += valid;
+		text += valid;
+		bytes -= valid;
+		if (bytes > 0) {
+			size_t ill = utf8_ill(text, bytes);
+			memcpy(to->text + n, replacement, 3);
+			n += 3;
+			text += ill;
+			bytes -= ill;
+		}
+	}
+	to->text[n] = '\0';
+	to->bytes = n;
+	return HEC_OK;
+}
+
+static hec_status give_one(hec_answer_list *to, const char *context, answer_span span)
+{
+	hec_answer *answer = &to->answers[to->n];
+	HEC_TRY(copy_text(context + span.begin, span.end - span.begin, answer));
+	answer->score = span.score;
+	answer->begin = span.begin;
+	answer->end = span.end;
+	to->n++;
+	return HEC_OK;
+}
+
+static hec_status give(job *j, int64_t question)
+{
+	answer_search *s = &j->searches[question];
+	const char *context = j->questions[question].context;
+	hec_answer_list *to = &j->out->items[question];
+	to->windows = s->windows;
+	to->none = s->windows > 0 ? s->none : 1;
+	const answer_span none = {to->none, 0, 0};
+	size_t most = (size_t)(s->count + (s->count < j->o.top));
+	if (!(to->answers = calloc(most, sizeof *to->answers)))
+		return fail(HEC_ERR_MEMORY, "answer: no memory for %zu answers", most);
+	bool still = j->o.may_be_none || s->count == 0;
+	for (int64_t i = 0; i < s->count && to->n < j->o.top; i++) {
+		if (still && s->best[i].score < to->none - j->o.none_margin) {
+			HEC_TRY(give_one(to, context, none));
+			still = false;
+		}
+		if (to->n < j->o.top)
+			HEC_TRY(give_one(to, context, s->best[i]));
+	}
+	if (still && to->n < j->o.top)
+		HEC_TRY(give_one(to, context, none));
+	answer_search_free(s);
+	return HEC_OK;
+}
+
+/* ---- questions ---- */
+
+/* Tokens that the question and what is added take in every window. */
+static hec_status measure_question(job *j, const hec_question *q, int64_t window, int64_t *taken)
+{
+	hec_encoding *e = &j->a->encoding;
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	o.lossy = j->o.lossy;
+	o.pair = "";
+	HEC_TRY(hec_tokenizer_encode(j->a->m.tokenizer, q->question, q->question_bytes, &o, e));
+	size_t words = 0;
+	for (size_t i = 0; i < e->n; i++)
+		words += e->sequence[i] >= 0;
+	if (words == 0)
+		return fail(HEC_ERR_ARGUMENT, "the question has no word");
+	*taken = (int64_t)e->n;
+	if (*taken >= window)
+		return fail(HEC_ERR_SHAPE,
+		            "the question has %zu tokens, %zu are added, and a window of %lld "
+		            "leaves none for the context",
+		            words, e->n - words, (long long)window);
+	return HEC_OK;
+}
+
+static hec_status choose_windows(const job *j, const hec_question *q, int64_t window, int64_t taken,
+                                 hec_encode_options *o)
+{
+	const int64_t room = window - taken;
+	o->lossy = j->o.lossy;
+	o->pair = q->context;
+	o->pair_bytes = q->context_bytes;
+	o->max_length = window;
+	o->truncate = HEC_TRUNCATE_SECOND;
+	o->stride = j->o.stride > 0 ? j->o.stride : min_i64(STRIDE, min_i64(window / 2, room / 2));
+	if (o->stride >= room)
+		return fail(HEC_ERR_ARGUMENT,
+		            "windows are to share %lld tokens, but one of %lld has room for %lld "
+		            "of the context beside the question",
+		            (long long)o->stride, (long long)window, (long long)room);
+	return HEC_OK;
+}
+
+static hec_status ask(job *j, int64_t question)
+{
+	const hec_question *q = &j->questions[question];
+	hec_encoding *e = &j->a->encoding;
+	const int64_t window = j->o.window;
+	int64_t taken = 0;
+	if (!q->question || !q->context)
+		return fail(HEC_ERR_ARGUMENT, "the question or the context is NULL");
+	HEC_TRY(measure_question(j, q, window, &taken));
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	HEC_TRY(choose_windows(j, q, window, taken, &o));
+	HEC_TRY(hec_tokenizer_encode(j->a->m.tokenizer, q->question, q->question_bytes, &o, e));
+	j->searches[question] = (answer_search){.text = q->context,
+	                                        .bytes = q->context_bytes,
+	                                        .top = j->o.top,
+	                                        .longest = j->o.most,
+	                                        .part_words = j->o.part_words};
+	bool more = (int64_t)e->n > taken; /* else the context has no words */
+	while (more) {
+		HEC_TRY(keep_window(j, question));
+		if (j->tokens >= WAVE)
+			HEC_TRY(run_windows(j));
+		HEC_TRY(hec_tokenizer_next_window(j->a->m.tokenizer, e, &more));
+	}
+	return HEC_OK;
+}
+
+/* Runs what is gathered; all questions before `end` are then answered. */
+static hec_status settle(job *j, int64_t end)
+{
+	HEC_TRY(run_windows(j));
+	for (; j->done < end; j->done++)
+		HEC_TRY(give(j, j->done));
+	return HEC_OK;
+}
+
+static hec_status work(job *j)
+{
+	size_t n = (size_t)j->n;
+	if (!(j->out->items = calloc(n, sizeof *j->out->items)) ||
+	    !(j->searches = calloc(n, sizeof *j->searches)))
+		return fail(HEC_ERR_MEMORY, "answer: no memory for %lld questions",
+		            (long long)j->n);
+	j->out->questions = j->n;
+	for (int64_t i = 0; i < j->n; i++) {
+		hec_status status = ask(j, i);
+		if (status != HEC_OK) {
+			if (status != HEC_ERR_MEMORY && status != HEC_ERR_CANCELLED &&
+			    j->out->failed < 0)
+				j->out->failed = i;
+			return status;
+		}
+		if (j->tokens >= WAVE / 2)
+			HEC_TRY(settle(j, i + 1));
+	}
+	return settle(j, j->n);
+}
+
+static hec_status take_options(job *j, const hec_answer_options *options)
+{
+	hec_answer_options *o = &j->o;
+	HEC_TRY(options_take("hec_answer_options", o, sizeof *o, options));
+	if (o->top < 0 || o->top > TOP_MOST || o->most < 0 || o->window < 0 || o->stride < 0 ||
+	    o->batch < 0)
+		return fail(HEC_ERR_ARGUMENT,
+		            "answer: top %lld (at most %d), most %lld, window %lld, stride %lld, "
+		            "batch %lld: from 0 up",
+		            (long long)o->top, TOP_MOST, (long long)o->most, (long long)o->window,
+		            (long long)o->stride, (long long)o->batch);
+	if (!(o->none_margin >= -1 && o->none_margin <= 1))
+		return fail(HEC_ERR_ARGUMENT, "answer: none_margin is %g; it is from -1 to 1",
+		            o->none_margin);
+	const int64_t longest = j->a->m.longest;
+	if (o->window > longest)
+		return fail(HEC_ERR_ARGUMENT,
+		            "answer: windows of %lld tokens; the model takes %lld",
+		            (long long)o->window, (long long)longest);
+	if (o->window == 0)
+		o->window = min_i64(WINDOW, longest);
+	o->top = max_i64(1, o->top);
+	o->most = o->most > 0 ? o->most : MOST;
+	return HEC_OK;
+}
+
+hec_status hec_answer_all(hec_answerer *answerer, int64_t n, const hec_question *questions,
+                          const hec_answer_options *options, hec_answers *out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
+	*out = (hec_answers){.size = sizeof *out, .failed = -1};
+	if (!answerer || n < 0 || (n > 0 && !questions))
+		return fail(HEC_ERR_ARGUMENT, "answer: %lld questions, answerer %s, questions %s",
+		            (long long)n, answerer ? "given" : "NULL",
+		            questions ? "given" : "NULL");
+	job j = {.a = answerer,
+	         .o = HEC_ANSWER_OPTIONS_INIT,
+	         .n = n,
+	         .questions = questions,
+	         .out = out};
+	HEC_TRY(take_options(&j, options));
+	if (n == 0)
+		return HEC_OK;
+	hec_status status = work(&j);
+	drop_windows(&j);
+	for (int64_t i = 0; j.searches && i < n; i++)
+		answer_search_free(&j.searches[i]);
+	free(j.searches);
+	free(j.windows);
+	free(j.inputs);
+	if (status != HEC_OK) {
+		int64_t failed = out->failed;
+		hec_answers_free(out);
+		out->failed = failed;
+	}
+	return status;
+}
+
+void hec_answers_free(hec_answers *answers)
+{
+	if (!answers)
+		return;
+	for (int64_t i = 0; answers->items && i < answers->questions; i++) {
+		for (int64_t k = 0; k < answers->items[i].n; k++)
+			free(answers->items[i].answers[k].text);
+		free(answers->items[i].answers);
+	}
+	free(answers->items);
+	*answers = (hec_answers){.size = sizeof *answers, .failed = -1};
+}
