@@ -6,7 +6,7 @@
  * that do not end go on. One beam is greedy.
  *
  * What changes the choice, in this order: repetition_penalty, no_repeat_ngram, min_tokens,
- * forced_bos, forced_eos, suppress; then, where sampling, temperature, top_k, top_p, min_p. Beams
+ * forced_bos, forced_eos, suppress, process; then, where sampling, temperature, top_k, top_p, min_p. Beams
  * change log p, greedy and sampling the logits (it matters to repetition_penalty alone).
  *
  * Where these leave no token at all, greedy and sampling fail (HEC_ERR_ARGUMENT) and beams end with the
@@ -30,6 +30,15 @@ typedef enum hec_early_stopping {
 typedef int hec_decode_progress(void *user, int64_t done, int64_t total);
 /* Called with each token as it is chosen (one beam only), for streaming; anything but 0 cancels. */
 typedef int hec_decode_token(void *user, int64_t source, int32_t id);
+
+/* Rules of the caller's: changes the row of logits from which the next token of a source is chosen, after
+ * all other rules. −INFINITY: not this one. With beams only differences between the logits mean
+ * something, and it is called for each beam. Several threads call it at once, for different rows: it
+ * reads what user points at, and writes only to logits. */
+typedef void hec_decode_process(void *user, int64_t source,
+                                const int32_t *written,   /* [n] by this row so far, no prompt */
+                                int64_t n, float *logits, /* [vocab] */
+                                int64_t vocab);
 
 typedef struct hec_decode_options {
 	size_t size;           /* sizeof(hec_decode_options) */
@@ -58,12 +67,18 @@ typedef struct hec_decode_options {
 	size_t end_count;
 	const int64_t *most; /* [sources] tokens that each may write, within max_tokens; NULL: that
 	                        alone bounds them */
+	/* [sources] what the decoder behind an encoder begins with, for each; NULL: with start_id. They
+	 * are not written: neither in the results nor in what process is given. */
+	const int32_t *const *prompts;
+	const int64_t *prompt_lengths; /* [sources], each 1 or more */
+	hec_decode_process *process;   /* NULL: none */
 } hec_decode_options;
 
 /* clang-format off */
 #define HEC_DECODE_OPTIONS_INIT \
 	{sizeof(hec_decode_options), 1, 1, 1.0, HEC_EARLY_FALSE, 0, 0, 0, 0, NULL, 0, -1, -1, \
-	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL}
+	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, \
+	 NULL, NULL}
 /* clang-format on */
 
 typedef struct hec_hypothesis {
@@ -86,6 +101,11 @@ typedef struct hec_decoded {
 HEC_API HEC_MUST_USE hec_status hec_decode(hec_session *session, int64_t n,
                                            const int32_t *const *ids, const int64_t *lengths,
                                            const hec_decode_options *options, hec_decoded *out);
+/* The same for a model whose encoder reads frames. */
+HEC_API HEC_MUST_USE hec_status
+hec_decode_features(hec_session *session, int64_t n,
+                    const hec_tensor *features, /* [n] tensors [bands, frames] */
+                    const hec_decode_options *options, hec_decoded *out);
 HEC_API void hec_decoded_free(hec_decoded *decoded); /* takes an empty one */
 
 HEC_END

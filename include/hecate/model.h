@@ -70,6 +70,7 @@ HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* 
  * its offset in one block of memory. Tied tensors appear once. Names, in this order, where the
  * configuration has them (STACK: encoder, decoder; a linear has .w and .b, a norm .gamma and .beta):
  *   embedding, or STACK.embedding where they are separate         [V, C]
+ *   encoder.front1.w [C, features, 3], encoder.front2.w [C, C, 3] and their .b [C]
  *   encoder.types [types, C], STACK.positions [offset + max, C], STACK.relative [buckets, H]
  *   STACK.embedding_norm
  *   encoder.layers.N.{attention.{q,k,v | qkv}, attention.out, residual1, norm1,
@@ -120,6 +121,9 @@ typedef struct hec_model_input {
 	/* [B, S] i8, or absent: 0 at what no one may look at, anywhere in the sequence. Of ids, also
 	 * seen from a decoder; of decoder_ids where there is no encoder. */
 	hec_tensor mask;
+	/* [B, front.features, 2 · position.max] of the model's dtype, instead of ids, where the encoder
+	 * reads frames; absent otherwise. All frames count: there is no length, no mask. */
+	hec_tensor features;
 } hec_model_input;
 
 /* What is wanted: a tensor that is absent is not computed. Shapes by the head:

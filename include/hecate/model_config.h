@@ -25,6 +25,8 @@ typedef struct hec_position_config {
 	hec_position_kind kind;
 	int64_t max; /* the longest sequence; 0: 512. Sinusoidal and rotary: of the tables made */
 	int64_t offset; /* learned: rows before position 0 (RoBERTa, BART: 2) */
+	bool fixed;     /* learned: a table of the files that starts as sinusoids and that learning
+	                   leaves as it is (Whisper's encoder) */
 	bool skip_padding; /* learned: pad_id stands at row offset − 1 and is not counted (RoBERTa) */
 	double base;       /* sinusoidal, rotary; 0: 10000 */
 	hec_sinusoid sinusoid;
@@ -53,6 +55,13 @@ typedef struct hec_stack_config {
 	int64_t window_from;    /* … from this layer on; those before see all (Qwen2) */
 	hec_position_config position;
 } hec_stack_config;
+
+/* What stands before an encoder that reads frames of sound instead of words (Whisper): two convolutions
+ * over three frames each, with GELU (erf) behind them. The second goes in steps of two, so that an
+ * encoder of position.max positions reads 2 · position.max frames, no more and no fewer. */
+typedef struct hec_front_config {
+	int64_t features; /* numbers of each frame (mel bands); 0: the encoder reads words */
+} hec_front_config;
 
 typedef enum hec_head {
 	HEC_HEAD_NONE = 0, /* the hidden states */
@@ -86,6 +95,8 @@ typedef struct hec_model_config {
 	int32_t pad_id; /* its embedding is zero and stays so */
 	int32_t bos_id, eos_id;
 	int32_t start_id; /* what a decoder with an encoder begins with */
+	hec_front_config
+		front; /* of a model with both stacks; the table of words is the decoder's */
 } hec_model_config;
 
 /* Fills in the zeros that mean a default, and checks every number: what is wrong is said with its

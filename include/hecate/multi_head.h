@@ -20,7 +20,8 @@ typedef struct hec_multi_head_config {
 	bool fused;           /* one projection for q, k and v, stored as such */
 	bool no_bias;         /* of q, k, v */
 	bool no_out_bias;
-	double scale; /* 0: 1/√K */
+	bool no_k_bias; /* of k alone (Whisper); not where fused */
+	double scale;   /* 0: 1/√K */
 	double dropout_qkv, dropout_weights, dropout_out;
 	uint16_t site; /* the first of HEC_MULTI_HEAD_SITES dropout sites */
 } hec_multi_head_config;

@@ -16,7 +16,8 @@ typedef struct hec_session_options {
 	size_t size;        /* sizeof(hec_session_options) */
 	int64_t sources;    /* sentences at a time; 0: 1 */
 	int64_t beams;      /* rows for each; 0: 1 */
-	int64_t max_source; /* longest source in tokens; 0: what the model can take */
+	int64_t max_source; /* longest source in tokens; 0: what the model can take. Of a model
+	                       that reads frames: what it takes, always */
 	int64_t max_target; /* longest row in tokens, the first one counted; 0: what the model can take */
 	bool keep_attention; /* keep q and k, so that hec_session_weights can be asked */
 } hec_session_options;
@@ -43,10 +44,21 @@ HEC_API HEC_MUST_USE hec_status hec_session_start(hec_session *session, int64_t 
                                                   const hec_tensor *ids, /* [n, S] i32, or NULL */
                                                   const int32_t *length /* [n]; NULL: all S */);
 
+/* The same for a model whose encoder reads frames: how hec_session_start begins one that reads words. */
+HEC_API HEC_MUST_USE hec_status hec_session_start_features(
+	hec_session *session, int64_t n,
+	const hec_tensor *features /* [n, bands, frames] as hec_model_input's */);
+
 /* The same for n more sources behind the live ones, which go on as they are: how the next sentences
  * take the places of those that are done. start is keep of none, then add. */
 HEC_API HEC_MUST_USE hec_status hec_session_add(hec_session *session, int64_t n,
                                                 const hec_tensor *ids, const int32_t *length);
+HEC_API HEC_MUST_USE hec_status hec_session_add_features(hec_session *session, int64_t n,
+                                                         const hec_tensor *features);
+
+/* The live rows become empty, their sources stay: to write for them anew, from another begin or with
+ * other options, without running the encoder again. */
+HEC_API HEC_MUST_USE hec_status hec_session_rewind(hec_session *session);
 
 /* Feeds tokens to every live row (rows = sources · beams) and gives the logits after the last one of
  * each. Rows grow by their own count: a prompt is fed many at once, then one at a time. */

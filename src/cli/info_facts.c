@@ -80,14 +80,17 @@ static hec_status read_dry(hec_ctx *dry, hec_arena *arena, const hec_model *mode
 	const hec_model_config *c = hec_model_config_of(model);
 	hec_model_input input = {.size = sizeof input};
 	hec_model_output output = {.size = sizeof output};
+	const int64_t frames[3] = {1, c->front.features, 2 * c->encoder.position.max};
 	hec_tensor ids; /* zeros, as all of the arena is */
 	hec_status status = hec_arena_tensor(arena, HEC_I32, 2, (int64_t[]){1, m->length}, &ids);
+	if (status == HEC_OK && c->front.features > 0)
+		status = hec_arena_tensor(arena, HEC_F32, 3, frames, &input.features);
 	if (status == HEC_OK)
 		status = hec_arena_tensor(arena, HEC_F32, 3, (int64_t[]){1, m->length, c->width},
 		                          &output.hidden);
 	if (status != HEC_OK)
 		return status;
-	if (c->encoder.layers > 0)
+	if (c->encoder.layers > 0 && c->front.features == 0)
 		input.ids = ids;
 	if (c->decoder.layers > 0)
 		input.decoder_ids = ids;
@@ -114,7 +117,10 @@ static hec_status measure_training(hec_ctx *ctx, hec_model *model, info_memory *
 {
 	hec_trainer_memory plan = {.size = sizeof plan};
 	hec_trainer_options options = HEC_TRAINER_OPTIONS_INIT;
-	hec_head head = hec_model_config_of(model)->head;
+	const hec_model_config *c = hec_model_config_of(model);
+	const hec_head head = c->head;
+	if (c->front.features > 0) /* no task of `hecate train` has sound */
+		return HEC_OK;
 	if (head == HEC_HEAD_NONE || head == HEC_HEAD_ANSWER)
 		return HEC_OK; /* nothing to say, or what no task of `hecate train` teaches */
 	options.max_tokens = m->batch;

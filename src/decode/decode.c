@@ -3,12 +3,15 @@
 
 #include <stdlib.h>
 
+#include "base/options.h"
 #include "base/size.h"
 #include "decode/scheduler.h"
 
 typedef struct session_user {
 	hec_session *session;
-	bool prompts; /* the model has no encoder: it is not shown the sources */
+	bool prompts;               /* the model has no encoder: it is not shown the sources */
+	bool frames;                /* the model reads features */
+	const hec_tensor *features; /* [sources] then */
 	int64_t vocab;
 	float *logits; /* [rows, vocab] */
 } session_user;
@@ -41,55 +44,103 @@ static hec_status session_keep(void *user, const int64_t *keep, int64_t n)
 	return hec_session_keep(((session_user *)user)->session, keep, n);
 }
 
-static hec_status check_model(const hec_model_config *c)
+/* Frames one source at a time: they lie where the caller has them. */
+static hec_status session_add_frames(void *user, int64_t source)
+{
+	session_user *u = user;
+	const hec_tensor *x = &u->features[source];
+	if (x->rank != 2)
+		return fail(HEC_ERR_SHAPE, "decode: features of source %lld have %d axes, not 2",
+		            (long long)source, x->rank);
+	hec_tensor one = hec_tensor_3d(x->data, x->dtype, 1, x->shape[0], x->shape[1]);
+	one.stride[1] = x->stride[0];
+	one.stride[2] = x->stride[1];
+	hec_status status = hec_session_add_features(u->session, 1, &one);
+	return status == HEC_OK ? status
+	                        : fail_in(status, "decode: source %lld", (long long)source);
+}
+
+static hec_status check_model(const hec_model_config *c, bool frames, bool prompts)
 {
 	if (c->decoder.layers == 0 || c->head != HEC_HEAD_LM)
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: the model writes no tokens: it has %lld decoder layers%s",
 		            (long long)c->decoder.layers,
 		            c->head == HEC_HEAD_LM ? "" : " and another head than HEC_HEAD_LM");
-	if (c->encoder.layers > 0 && c->start_id < 0)
+	if (frames != (c->front.features > 0))
+		return fail(HEC_ERR_ARGUMENT, "decode: the sources are %s, the model reads %s",
+		            frames ? "features" : "ids", frames ? "words" : "frames of features");
+	if (c->encoder.layers > 0 && c->start_id < 0 && !prompts)
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: the model's configuration has no start_id to begin with");
 	return HEC_OK;
 }
 
-hec_status hec_decode(hec_session *session, int64_t n, const int32_t *const *ids,
-                      const int64_t *lengths, const hec_decode_options *options, hec_decoded *out)
+static hec_status decode(session_user *user, int64_t n, const int32_t *const *ids,
+                         const int64_t *lengths, const hec_decode_options *options,
+                         hec_decoded *out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "decode: out is NULL");
-	*out = (hec_decoded){.size = sizeof *out};
-	if (!session)
-		return fail(HEC_ERR_ARGUMENT, "decode: session is NULL");
+	hec_session *session = user->session;
 	const hec_model_config *c = hec_model_config_of(hec_session_model(session));
 	const hec_session_options *o = hec_session_options_of(session);
-	HEC_TRY(check_model(c));
-	bool prompts = c->encoder.layers == 0;
-	session_user user = {session, prompts, c->vocab, NULL};
+	hec_decode_options taken = HEC_DECODE_OPTIONS_INIT;
+	HEC_TRY(options_take("hec_decode_options", &taken, sizeof taken, options));
+	HEC_TRY(check_model(c, user->frames, taken.prompts != NULL));
+	user->prompts = c->encoder.layers == 0;
+	user->vocab = c->vocab;
 	engine e = {.ctx = hec_session_ctx(session),
-	            .user = &user,
+	            .user = user,
 	            .vocab = c->vocab,
 	            .sources = o->sources,
 	            .beams = o->beams,
 	            .max_source = o->max_source,
 	            .max_target = o->max_target,
-	            .start_id = prompts ? -1 : c->start_id,
+	            .start_id = user->prompts     ? -1
+	                        : c->start_id < 0 ? 0
+	                                          : c->start_id,
 	            .eos_id = c->eos_id,
 	            .add = session_add,
+	            .add_other = user->frames ? session_add_frames : NULL,
 	            .step = session_step,
 	            .reorder = session_reorder,
 	            .keep = session_keep};
 	size_t bytes;
 	int64_t rows = min_i64(o->sources, max_i64(n, 1)) * o->beams;
 	if (!size_mul((size_t)rows, (size_t)c->vocab * sizeof(float), &bytes) ||
-	    !size_align(bytes, 64, &bytes) || !(user.logits = aligned_alloc(64, bytes)))
+	    !size_align(bytes, 64, &bytes) || !(user->logits = aligned_alloc(64, bytes)))
 		return fail(HEC_ERR_MEMORY, "decode: no memory for logits [%lld, %lld]",
 		            (long long)rows, (long long)c->vocab);
 	/* What an earlier call left, which may have been cancelled. */
 	hec_status status = hec_session_keep(session, NULL, 0);
 	if (status == HEC_OK)
 		status = decode_run(&e, n, ids, lengths, options, out);
-	free(user.logits);
+	free(user->logits);
 	return status;
+}
+
+static hec_status begin(hec_session *session, hec_decoded *out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "decode: out is NULL");
+	*out = (hec_decoded){.size = sizeof *out};
+	return session ? HEC_OK : fail(HEC_ERR_ARGUMENT, "decode: session is NULL");
+}
+
+hec_status hec_decode(hec_session *session, int64_t n, const int32_t *const *ids,
+                      const int64_t *lengths, const hec_decode_options *options, hec_decoded *out)
+{
+	HEC_TRY(begin(session, out));
+	session_user user = {.session = session};
+	return decode(&user, n, ids, lengths, options, out);
+}
+
+hec_status hec_decode_features(hec_session *session, int64_t n, const hec_tensor *features,
+                               const hec_decode_options *options, hec_decoded *out)
+{
+	HEC_TRY(begin(session, out));
+	if (n > 0 && !features)
+		return fail(HEC_ERR_ARGUMENT, "decode: %lld sources with features NULL",
+		            (long long)n);
+	session_user user = {.session = session, .frames = true, .features = features};
+	return decode(&user, n, NULL, NULL, options, out);
 }

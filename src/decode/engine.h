@@ -23,6 +23,9 @@ typedef struct engine {
 	/* n more sources behind the live ones, their rows empty. Padded with any id to width. */
 	hec_status (*add)(void *user, int64_t n, const int32_t *ids /* [n, width] */, int64_t width,
 	                  const int32_t *length /* [n] */);
+	/* Instead of add, where sources are not tokens: one more of the call's sources, by its place
+	 * there. NULL: they are. */
+	hec_status (*add_other)(void *user, int64_t source);
 	/* Feeds count[r] ≥ 1 of T tokens to row r; *logits [rows, vocab] may be written to and stay
 	 * valid until the next call. */
 	hec_status (*step)(void *user, int64_t rows, int64_t T, const int32_t *ids /* [rows, T] */,

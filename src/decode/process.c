@@ -70,4 +70,7 @@ void process(const plan *p, const prefix *at, float shift, float *x, float *befo
 	}
 	for (size_t i = 0; i < p->o.suppressed; i++)
 		ban(x, p->vocab, p->o.suppress[i]);
+	if (p->o.process)
+		p->o.process(p->o.user, at->source, at->ids + at->prompt, at->length - at->prompt,
+		             x, p->vocab);
 }

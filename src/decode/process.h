@@ -10,6 +10,7 @@ typedef struct prefix {
 	int64_t length;
 	int64_t prompt;     /* how many of them were not written */
 	int64_t max_length; /* prompt + what may be written */
+	int64_t source;     /* its place in the call */
 } prefix;
 
 /* Changes x [vocab] in place. The rules act on x + shift: log p where shift is −lse (beams), the

@@ -49,7 +49,23 @@ static bool has_prompts(const engine *e)
 
 static int64_t prompt_length(const run *r, int64_t source)
 {
-	return has_prompts(r->e) ? r->lengths[source] : 1;
+	if (has_prompts(r->e))
+		return r->lengths[source];
+	return r->p.o.prompts ? r->p.o.prompt_lengths[source] : 1;
+}
+
+/* What its rows begin with. */
+static const int32_t *prompt_ids(const run *r, int64_t source)
+{
+	if (has_prompts(r->e))
+		return r->ids[source];
+	return r->p.o.prompts ? r->p.o.prompts[source] : &r->e->start_id;
+}
+
+/* Tokens that are added as a source. */
+static int64_t source_length(const run *r, int64_t source)
+{
+	return r->e->add_other ? 0 : r->lengths[source];
 }
 
 /* prompt + what may be written. The last token is written, but never fed. */
@@ -60,12 +76,29 @@ static int64_t max_length(const run *r, int64_t source)
 	return r->p.o.most ? min_i64(most, prompt + r->p.o.most[source]) : most;
 }
 
+static hec_status check_tokens(const run *r, const char *what, int64_t i, const int32_t *ids,
+                               int64_t n)
+{
+	if (!ids || n < 1)
+		return fail(HEC_ERR_ARGUMENT, "decode: %s %lld has no tokens", what, (long long)i);
+	for (int64_t k = 0; k < n; k++) {
+		if (ids[k] < 0 || ids[k] >= r->e->vocab)
+			return fail(HEC_ERR_ARGUMENT,
+			            "decode: token %lld of %s %lld is %d; the vocabulary has %lld",
+			            (long long)k, what, (long long)i, ids[k],
+			            (long long)r->e->vocab);
+	}
+	return HEC_OK;
+}
+
 static hec_status check_source(const run *r, int64_t i)
 {
 	const engine *e = r->e;
-	int64_t length = r->lengths[i];
-	if (!r->ids[i] || length < 1)
-		return fail(HEC_ERR_ARGUMENT, "decode: source %lld has no tokens", (long long)i);
+	int64_t length = source_length(r, i);
+	if (!e->add_other)
+		HEC_TRY(check_tokens(r, "source", i, r->ids[i], length));
+	if (r->p.o.prompts)
+		HEC_TRY(check_tokens(r, "prompt", i, r->p.o.prompts[i], r->p.o.prompt_lengths[i]));
 	if (!has_prompts(e) && length > e->max_source)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld has %lld tokens; the session takes %lld",
@@ -85,13 +118,18 @@ static hec_status check_source(const run *r, int64_t i)
 		            "decode: source %lld begins with %lld tokens, which leaves no room to "
 		            "write in rows of %lld",
 		            (long long)i, (long long)prompt, (long long)most);
-	for (int64_t k = 0; k < length; k++) {
-		if (r->ids[i][k] < 0 || r->ids[i][k] >= e->vocab)
-			return fail(HEC_ERR_ARGUMENT,
-			            "decode: token %lld of source %lld is %d; the vocabulary has "
-			            "%lld",
-			            (long long)k, (long long)i, r->ids[i][k], (long long)e->vocab);
-	}
+	return HEC_OK;
+}
+
+static hec_status check_prompts(const run *r)
+{
+	const hec_decode_options *o = &r->p.o;
+	if (o->prompts && has_prompts(r->e))
+		return fail(HEC_ERR_ARGUMENT,
+		            "decode: prompts are given, but without an encoder the "
+		            "sources are what is begun with");
+	if (o->prompts && !o->prompt_lengths)
+		return fail(HEC_ERR_ARGUMENT, "decode: prompts are given, prompt_lengths are NULL");
 	return HEC_OK;
 }
 
@@ -104,7 +142,7 @@ static hec_status prepare(run *r)
 		HEC_TRY(check_source(r, i));
 		w->capacity = max_i64(w->capacity, max_length(r, i));
 		w->feed = max_i64(w->feed, prompt_length(r, i));
-		w->width = max_i64(w->width, r->lengths[i]);
+		w->width = max_i64(w->width, source_length(r, i));
 	}
 	HEC_TRY(workspace_open(w, &r->p, hec_ctx_threads(r->e->ctx)));
 	size_t bytes, results;
@@ -116,7 +154,7 @@ static hec_status prepare(run *r)
 	r->out->sources = r->n;
 	r->out->nbest = r->p.o.nbest;
 	for (int64_t i = 0; i < r->n; i++)
-		r->order[i] = (waiting){r->lengths[i], i};
+		r->order[i] = (waiting){source_length(r, i), i};
 	qsort(r->order, (size_t)r->n, sizeof *r->order, longer_first);
 	return HEC_OK;
 }
@@ -133,14 +171,17 @@ static hec_status admit(run *r)
 	for (int64_t i = 0; i < n; i++) {
 		int64_t source = next[i].source, length = next[i].length;
 		int32_t *row = w->source_ids + i * width;
-		memcpy(row, r->ids[source], (size_t)length * sizeof *row);
+		if (length > 0)
+			memcpy(row, r->ids[source], (size_t)length * sizeof *row);
 		memset(row + length, 0, (size_t)(width - length) * sizeof *row);
 		w->source_length[i] = (int32_t)length;
-		const int32_t *start = has_prompts(r->e) ? r->ids[source] : &r->e->start_id;
-		search_begin(&r->p, w->live[r->live + i], source, start, prompt_length(r, source),
-		             max_length(r, source));
+		search_begin(&r->p, w->live[r->live + i], source, prompt_ids(r, source),
+		             prompt_length(r, source), max_length(r, source));
+		if (r->e->add_other)
+			HEC_TRY(r->e->add_other(r->e->user, source));
 	}
-	HEC_TRY(r->e->add(r->e->user, n, w->source_ids, width, w->source_length));
+	if (!r->e->add_other)
+		HEC_TRY(r->e->add(r->e->user, n, w->source_ids, width, w->source_length));
 	r->live += n;
 	r->begun += n;
 	return HEC_OK;
@@ -295,7 +336,8 @@ hec_status decode_run(const engine *e, int64_t n, const int32_t *const *ids, con
 	*out = (hec_decoded){.size = sizeof *out};
 	run r = {.e = e, .n = n, .ids = ids, .lengths = lengths, .out = out};
 	HEC_TRY(plan_make(&r.p, e, options));
-	if (n < 0 || (n > 0 && (!ids || !lengths)))
+	HEC_TRY(check_prompts(&r));
+	if (n < 0 || (n > 0 && !e->add_other && (!ids || !lengths)))
 		return fail(HEC_ERR_ARGUMENT, "decode: %lld sources with ids %s and lengths %s",
 		            (long long)n, ids ? "given" : "NULL", lengths ? "given" : "NULL");
 	if (n == 0)

@@ -76,7 +76,7 @@ static inline int32_t *search_ids(const search *s, int64_t beam)
 
 static inline prefix search_prefix(const search *s, int64_t beam)
 {
-	return (prefix){search_ids(s, beam), s->length, s->prompt, s->max_length};
+	return (prefix){search_ids(s, beam), s->length, s->prompt, s->max_length, s->source};
 }
 
 /* score / length^penalty, in the precision that Transformers has. */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include <hecate/ops.h>
+
 #include "backend/backend.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -53,7 +55,12 @@ hec_status cache_make(hec_arena *arena, const hec_model *m, const hec_session_op
 	                         &c->cross_v));
 	HEC_TRY(make_numbers(arena, o->sources, &c->source_length));
 	HEC_TRY(make_numbers(arena, rows, &c->row_source));
-	return o->keep_attention ? make_numbers(arena, o->sources * S, &c->source_ids) : HEC_OK;
+	if (!o->keep_attention)
+		return HEC_OK;
+	const int64_t frames[3] = {o->sources, m->config.front.features, 2 * S};
+	return model_has_front(m)
+	               ? hec_arena_tensor(arena, m->dtype, 3, frames, &c->source_features)
+	               : make_numbers(arena, o->sources * S, &c->source_ids);
 }
 
 hec_tensor cache_layer(const session_cache *c, const hec_tensor *all, int64_t l, int64_t first,
@@ -166,7 +173,12 @@ static hec_status keep_source(hec_ctx *ctx, session_cache *c, int64_t from, int6
 	if (c->source_ids)
 		memcpy(c->source_ids + to * c->max_source, c->source_ids + from * c->max_source,
 		       (size_t)length * sizeof(int32_t));
-	return HEC_OK;
+	if (!is_present(&c->source_features))
+		return HEC_OK;
+	hec_tensor x, y;
+	HEC_TRY(hec_tensor_slice(&c->source_features, 0, from, 1, &x));
+	HEC_TRY(hec_tensor_slice(&c->source_features, 0, to, 1, &y));
+	return hec_copy(ctx, &x, &y);
 }
 
 hec_status cache_keep(hec_ctx *ctx, session_cache *c, const int64_t *keep, int64_t n)

@@ -18,6 +18,8 @@ typedef struct session_cache {
 	int32_t *source_length;      /* [sources] */
 	int32_t *row_source;         /* [rows] the same for each row */
 	int32_t *source_ids;         /* [sources, max_source], where attention is kept */
+	hec_tensor
+		source_features; /* [sources, bands, frames] instead, of a model that reads frames */
 	int64_t max_source;
 	int32_t *zero_to, *lengths; /* [L] 0, 1, …; [L] of a move */
 	int32_t *from;              /* [rows] of a reordering */

@@ -94,6 +94,12 @@ static hec_status resolve_position(const char *where, hec_stack_config *s, bool 
 		return fail(HEC_ERR_ARGUMENT,
 		            "%s: position.offset is %lld, only learned positions have one", where,
 		            (long long)p->offset);
+	if (p->fixed && p->kind != HEC_POSITION_LEARNED)
+		return fail(
+			HEC_ERR_ARGUMENT,
+			"%s: position.fixed is of a table that the files have (learned), not of "
+			"position kind %d",
+			where, (int)p->kind);
 	if (p->base == 0)
 		p->base = 10000;
 	if (!(p->base > 0) || !isfinite(p->base))
@@ -177,6 +183,27 @@ static hec_status resolve_stack(const char *where, const hec_model_config *c, he
 	return resolve_position(where, s, encoder);
 }
 
+/* Whether the stacks allow convolutions before the encoder. */
+static hec_status check_front(const hec_model_config *c)
+{
+	const hec_position_config *p = &c->encoder.position;
+	HEC_TRY(check_size("model", "front.features", c->front.features, 0));
+	if (c->front.features == 0)
+		return HEC_OK;
+	if (c->encoder.layers == 0 || c->decoder.layers == 0)
+		return fail(HEC_ERR_ARGUMENT,
+		            "model: front.features is %lld: frames are read by an encoder with a "
+		            "decoder behind it, not by %lld and %lld layers",
+		            (long long)c->front.features, (long long)c->encoder.layers,
+		            (long long)c->decoder.layers);
+	if (c->types > 0 || c->separate_embeddings || p->skip_padding)
+		return fail(HEC_ERR_ARGUMENT,
+		            "model: front.features is %lld: an encoder of frames has no table of "
+		            "words, no token types and no padding",
+		            (long long)c->front.features);
+	return check_size("encoder", "2 · position.max", 2 * p->max, 2);
+}
+
 static hec_status resolve_head(hec_model_config *c)
 {
 	if ((unsigned)c->head > HEC_HEAD_ANSWER)
@@ -241,6 +268,7 @@ hec_status hec_model_config_resolve(hec_model_config *config)
 	if (c.types > 0 && c.encoder.layers == 0)
 		return fail(HEC_ERR_ARGUMENT, "model: %lld token types, but no encoder",
 		            (long long)c.types);
+	HEC_TRY(check_front(&c));
 	/* One for the embeddings of each stack, one for the head. */
 	int64_t most = UINT16_MAX - 2, sites = c.encoder.layers * HEC_ENCODER_LAYER_SITES +
 	                                       c.decoder.layers * HEC_DECODER_LAYER_SITES;

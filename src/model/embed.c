@@ -1,4 +1,4 @@
-/* embed.c — from ids to the first hidden states, forward and backward. Backward needs the sum before
+/* embed.c — from ids (or frames) to the first hidden states, forward and backward. Backward needs the sum before
  * the norm; dropout makes its mask again. */
 #include <hecate/ops.h>
 
@@ -69,11 +69,11 @@ static hec_status add_types(const stack_call *call, const model_stack *s, hec_te
 /* Where padding is not counted: pad_id stands at row offset − 1, the others follow it. */
 static hec_status count_positions(const stack_call *call, const model_stack *s, hec_tensor *rows)
 {
-	const int64_t B = call->ids.shape[0], T = call->ids.shape[1], n = B * T;
-	const int32_t before = (int32_t)s->config->position.offset - 1;
 	*rows = (hec_tensor)HEC_TENSOR_NONE;
 	if (!s->config->position.skip_padding)
 		return HEC_OK;
+	const int64_t B = call->ids.shape[0], T = call->ids.shape[1], n = B * T;
+	const int32_t before = (int32_t)s->config->position.offset - 1;
 	HEC_TRY(hec_arena_tensor(call->arena, HEC_I32, 1, &n, rows));
 	const int32_t *ids = call->ids.data;
 	int32_t *to = rows->data;
@@ -129,6 +129,13 @@ hec_status embed_at(const stack_call *call, const model_stack *s, const hec_tens
 static hec_status embed_add(const stack_call *call, const model_stack *s, hec_tensor *x,
                             embed_kept *kept)
 {
+	if (is_present(&call->features)) {
+		HEC_TRY(front_fwd(call, s, x, kept ? &kept->front : NULL));
+		return is_present(&s->positions)
+		               ? hec_position_add_fwd(call->ctx, &s->positions,
+		                                      s->config->position.offset, x, x)
+		               : HEC_OK;
+	}
 	size_t mark = hec_arena_used(call->arena);
 	hec_tensor rows;
 	HEC_TRY(count_positions(call, s, &rows));
@@ -180,7 +187,7 @@ static hec_status positions_bwd(const stack_call *call, const model_stack *s,
                                 const embed_kept *kept, const hec_tensor *dsum,
                                 const hec_tensor *drows, model_stack *grad)
 {
-	if (s->config->position.kind != HEC_POSITION_LEARNED)
+	if (s->config->position.kind != HEC_POSITION_LEARNED || s->config->position.fixed)
 		return HEC_OK;
 	if (!is_present(&kept->rows))
 		return hec_position_add_bwd(call->ctx, dsum, s->config->position.offset,
@@ -205,6 +212,8 @@ hec_status embed_bwd(const stack_call *call, const model_stack *s, const embed_k
 	}
 	HEC_TRY(view_rows("model: gradient of the embeddings", &dsum, &drows));
 	HEC_TRY(positions_bwd(call, s, kept, &dsum, &drows, grad));
+	if (is_present(&call->features))
+		return front_bwd(call, s, &kept->front, &dsum, grad);
 	HEC_TRY(types_bwd(call, s, &drows, grad));
 	HEC_TRY(as_line(&call->ids, &ids));
 	return hec_embedding_bwd(call->ctx, &s->embedding, &drows, &ids, &grad->embedding.table);

@@ -102,7 +102,7 @@ typedef struct family {
 	hec_status (*generation)(const hec_model_config *c, json_t *config);
 } family;
 
-extern const family family_marian, family_bart, family_mbart, family_t5;
+extern const family family_marian, family_bart, family_mbart, family_t5, family_whisper;
 extern const family family_bert, family_distilbert, family_roberta, family_xlm_roberta;
 extern const family family_gpt2, family_llama, family_mistral, family_qwen2, family_hecate;
 

@@ -30,6 +30,17 @@ bool model_has_decoder(const hec_model *m)
 	return m->config.decoder.layers > 0;
 }
 
+bool model_has_front(const hec_model *m)
+{
+	return m->config.front.features > 0;
+}
+
+bool model_is_fixed(const hec_model *m, const hec_tensor *param)
+{
+	return (param == &m->encoder.positions && m->config.encoder.position.fixed) ||
+	       (param == &m->decoder.positions && m->config.decoder.position.fixed);
+}
+
 const model_stack *model_last_stack(const hec_model *m)
 {
 	return model_has_decoder(m) ? &m->decoder : &m->encoder;
@@ -82,11 +93,14 @@ static hec_status setup_decoder(const hec_stack_config *c, model_stack *s, bool 
 	return HEC_OK;
 }
 
-static void setup_stack(const hec_model_config *c, const hec_stack_config *sc, bool bidirectional,
+static void setup_stack(const hec_model *m, const hec_stack_config *sc, bool bidirectional,
                         unsigned site, model_stack *s)
 {
+	const hec_model_config *c = &m->config;
 	const hec_norm norm = {.kind = sc->norm, .eps = sc->norm_eps};
 	s->config = sc;
+	s->dtype = m->dtype;
+	s->width = c->width;
 	s->embedding =
 		(hec_embedding){.scale = sc->embedding_scale, .padding_id = model_padding_row(c)};
 	s->pad_id = c->pad_id;
@@ -107,7 +121,7 @@ static hec_status setup(hec_model *m)
 		if (!m->encoder.encoder)
 			return fail(HEC_ERR_MEMORY, "model: no memory for %lld encoder layers",
 			            (long long)c->encoder.layers);
-		setup_stack(c, &c->encoder, true, site++, &m->encoder);
+		setup_stack(m, &c->encoder, true, site++, &m->encoder);
 		HEC_TRY(setup_encoder(&c->encoder, &m->encoder, site));
 		site += (unsigned)c->encoder.layers * HEC_ENCODER_LAYER_SITES;
 	}
@@ -116,7 +130,7 @@ static hec_status setup(hec_model *m)
 		if (!m->decoder.decoder)
 			return fail(HEC_ERR_MEMORY, "model: no memory for %lld decoder layers",
 			            (long long)c->decoder.layers);
-		setup_stack(c, &c->decoder, false, site++, &m->decoder);
+		setup_stack(m, &c->decoder, false, site++, &m->decoder);
 		HEC_TRY(setup_decoder(&c->decoder, &m->decoder, model_has_encoder(m), site));
 		site += (unsigned)c->decoder.layers * HEC_DECODER_LAYER_SITES;
 	}
@@ -147,7 +161,7 @@ static void place_one(const placing *at, const hec_param *p, size_t n, bool kept
 	                         .rank = p->rank,
 	                         .offset = (int64_t)at->elements,
 	                         .count = (int64_t)n,
-	                         .decay = p->rank > 1};
+	                         .decay = p->rank > 1 && !model_is_fixed(m, p->tensor)};
 	memcpy(row->shape, p->shape, sizeof row->shape);
 	m->places[at->count] =
 		(param_place){.data = kept ? at->data + at->kept * hec_dtype_size(m->dtype) : NULL,
@@ -392,7 +406,19 @@ typedef struct starting {
 	double matrices; /* standard deviation of linears' matrices; 0: Xavier */
 	double tables;   /* and of embeddings */
 	const bool *chosen;
+	const hec_model *model;
 } starting;
+
+/* Positions that are never learned. */
+static hec_status start_fixed(starting *s, const hec_param *p)
+{
+	const hec_model_config *c = &s->model->config;
+	const hec_position_config *at = p->tensor == &s->model->encoder.positions
+	                                        ? &c->encoder.position
+	                                        : &c->decoder.position;
+	s->alloc.count++;
+	return hec_position_sinusoidal(s->alloc.ctx, at->sinusoid, at->base, 0, p->tensor);
+}
 
 static hec_status start_param(void *user, const hec_param *p)
 {
@@ -401,6 +427,8 @@ static hec_status start_param(void *user, const hec_param *p)
 		s->alloc.count++; /* each has a stream of its own, whichever start */
 		return HEC_OK;
 	}
+	if (model_is_fixed(s->model, p->tensor))
+		return start_fixed(s, p);
 	double deviation = p->init == HEC_INIT_NORMAL   ? s->tables
 	                   : p->init == HEC_INIT_XAVIER ? s->matrices
 	                                                : 0;
@@ -422,7 +450,7 @@ hec_status model_zero_padding(hec_ctx *ctx, hec_model *m)
 	int32_t row = model_padding_row(&m->config);
 	if (row < 0)
 		return HEC_OK;
-	if (model_has_encoder(m))
+	if (model_has_encoder(m) && !model_has_front(m))
 		HEC_TRY(zero_row(ctx, &m->encoder.embedding.table, row));
 	return model_has_decoder(m) ? zero_row(ctx, &m->decoder.embedding.table, row) : HEC_OK;
 }
@@ -433,6 +461,7 @@ hec_status model_start(hec_ctx *ctx, hec_model *m, uint64_t seed, const bool *ch
 	starting s = {.alloc = {.size = sizeof s.alloc, .ctx = ctx, .seed = seed},
 	              .matrices = c->init_std,
 	              .chosen = chosen,
+	              .model = m,
 	              .tables = c->init_std > 0 ? c->init_std : 1 / sqrt((double)c->width)};
 	HEC_TRY(model_walk(m, start_param, &s));
 	return model_zero_padding(ctx, m);

@@ -1,7 +1,7 @@
 /* model.h — the inside of hec_model: one block of parameters, and the layers whose tensors are views
  * of it.
  *
- *   ids → embed → layers → final norm → head
+ *   ids → embed → layers → final norm → head     (features → convolutions before an encoder of frames)
  *          one stack or two             */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -11,12 +11,23 @@
 #include <hecate/encoder_layer.h>
 #include <hecate/model.h>
 
+#define FRONT_TAPS 3
+
+/* y = gelu(convolution of x), over three frames. */
+typedef struct front_layer {
+	hec_tensor w; /* [C, in, 3] */
+	hec_tensor b; /* [C] */
+} front_layer;
+
 /* Encoder or decoder. What a configuration does not ask for is absent. */
 typedef struct model_stack {
 	const hec_stack_config *config; /* of the model */
-	hec_embedding embedding;        /* [V, C]; the two stacks may share it */
-	hec_embedding types;            /* [types, C] */
-	hec_tensor positions;           /* [offset + max, C] learned, or the sinusoidal table */
+	hec_dtype dtype;
+	int64_t width;           /* C */
+	hec_embedding embedding; /* [V, C]; the two stacks may share it */
+	front_layer front[2];    /* instead of the embedding */
+	hec_embedding types;     /* [types, C] */
+	hec_tensor positions;    /* [offset + max, C] learned, or the sinusoidal table */
 	hec_rotary rotary;
 	hec_relative_bias relative;
 	hec_norm embedding_norm, final_norm;
@@ -77,6 +88,10 @@ void model_tie(hec_model *model);
 
 bool model_has_encoder(const hec_model *model);
 bool model_has_decoder(const hec_model *model);
+/* Whether the encoder reads frames instead of words. */
+bool model_has_front(const hec_model *model);
+/* Whether nothing is learned here, not even decay. */
+bool model_is_fixed(const hec_model *model, const hec_tensor *param);
 /* The stack that the head reads. */
 const model_stack *model_last_stack(const hec_model *model);
 /* Whether the head gives a logit for each word of the vocabulary. */

@@ -9,7 +9,7 @@
 static const family *const families[] = {
 	&family_marian, &family_bert,  &family_distilbert, &family_roberta, &family_xlm_roberta,
 	&family_gpt2,   &family_llama, &family_mistral,    &family_qwen2,   &family_bart,
-	&family_mbart,  &family_t5,    &family_hecate,
+	&family_mbart,  &family_t5,    &family_whisper,    &family_hecate,
 };
 #define FAMILIES (sizeof families / sizeof *families)
 

@@ -51,19 +51,48 @@ static hec_status check_mask(const hec_model *m, const hec_model_input *input)
 	               : HEC_OK;
 }
 
+/* Frames fill the window: what is shorter is padded as sound, before there are features. */
+static hec_status check_features(const hec_model *m, const hec_model_input *input)
+{
+	const int64_t bands = m->config.front.features, frames = 2 * m->config.encoder.position.max;
+	const hec_tensor *x = &input->features;
+	HEC_TRY(CHECK_3D("model: features", x, m->dtype, ANY, bands, ANY));
+	if (x->shape[2] != frames)
+		return fail(
+			HEC_ERR_SHAPE,
+			"model: features have %lld frames, the model reads %lld, no more and no "
+			"fewer",
+			(long long)x->shape[2], (long long)frames);
+	if (input->length || is_present(&input->mask))
+		return fail(HEC_ERR_ARGUMENT, "model: %s given, but all frames count",
+		            input->length ? "length is" : "a mask is");
+	return HEC_OK;
+}
+
+static hec_status check_encoder_input(const hec_model *m, const hec_model_input *input, int64_t *B)
+{
+	HEC_TRY(check_present("ids", &input->ids, model_has_encoder(m) && !model_has_front(m)));
+	HEC_TRY(check_present("features", &input->features, model_has_front(m)));
+	*B = ANY;
+	if (model_has_front(m)) {
+		HEC_TRY(check_features(m, input));
+		*B = input->features.shape[0];
+	} else if (model_has_encoder(m)) {
+		HEC_TRY(check_ids("model: ids", &m->encoder, &input->ids, ANY));
+		HEC_TRY(check_length("model: length", input->length, &input->ids));
+		*B = input->ids.shape[0];
+	}
+	return HEC_OK;
+}
+
 hec_status input_take(const hec_model *m, const hec_model_input *given, hec_model_input *input)
 {
 	*input = (hec_model_input){.size = sizeof *input};
 	HEC_TRY(CHECK_GIVEN("model", given));
 	HEC_TRY(options_take("hec_model_input", input, sizeof *input, given));
-	HEC_TRY(check_present("ids", &input->ids, model_has_encoder(m)));
+	int64_t B;
+	HEC_TRY(check_encoder_input(m, input, &B));
 	HEC_TRY(check_present("decoder_ids", &input->decoder_ids, model_has_decoder(m)));
-	int64_t B = ANY;
-	if (model_has_encoder(m)) {
-		HEC_TRY(check_ids("model: ids", &m->encoder, &input->ids, ANY));
-		HEC_TRY(check_length("model: length", input->length, &input->ids));
-		B = input->ids.shape[0];
-	}
 	if (is_present(&input->types)) {
 		if (m->config.types == 0)
 			return fail(HEC_ERR_ARGUMENT,
@@ -112,7 +141,10 @@ static hec_status take_output(const hec_model *m, const hec_model_input *input,
 	const bool both = model_has_encoder(m) && model_has_decoder(m);
 	const hec_tensor *ids = model_has_decoder(m) ? &input->decoder_ids : &input->ids;
 	const int64_t B = ids->shape[0], T = ids->shape[1], C = m->config.width,
-		      S = model_has_encoder(m) ? input->ids.shape[1] : 0, W = head_width(m);
+		      S = model_has_front(m)     ? input->features.shape[2] / 2
+	                  : model_has_encoder(m) ? input->ids.shape[1]
+	                                         : 0,
+		      W = head_width(m);
 	if (is_present(&o->hidden))
 		HEC_TRY(CHECK_3D("model: hidden", &o->hidden, m->dtype, B, T, C));
 	if (is_present(&o->memory) && !both)
@@ -151,6 +183,7 @@ static stack_call encoder_call(hec_ctx *ctx, hec_arena *arena, const hec_model_i
 	                   .arena = arena,
 	                   .key = key,
 	                   .ids = input->ids,
+	                   .features = input->features,
 	                   .types = input->types,
 	                   .length = input->length,
 	                   .mask = input->mask};

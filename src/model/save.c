@@ -79,9 +79,11 @@ static hec_status write_weight(void *arg, size_t item, safetensors_sink *sink)
 		            w->name, row);
 	for (int64_t at = 0; at < w->shape[0]; at += step) {
 		int64_t n = min_i64(step, w->shape[0] - at);
-		hec_tensor piece = w->rank == 1
-		                           ? hec_tensor_1d(s->memory, s->dtype, n)
-		                           : hec_tensor_2d(s->memory, s->dtype, n, w->shape[1]);
+		int64_t shape[HEC_MAX_RANK];
+		memcpy(shape, w->shape, sizeof shape);
+		shape[0] = n;
+		hec_tensor piece = hec_tensor_1d(s->memory, s->dtype, n * (int64_t)row);
+		HEC_TRY(hec_tensor_reshape(&piece, w->rank, shape, &piece));
 		HEC_TRY(gather(s->ctx, w, &piece, at));
 		HEC_TRY(check_range(s, w, (size_t)n * row));
 		HEC_TRY(safetensors_sink_write(sink, s->memory, (size_t)n * row * size));

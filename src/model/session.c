@@ -49,6 +49,14 @@ hec_status hec_session_keep(hec_session *s, const int64_t *keep, int64_t n)
 	return HEC_OK;
 }
 
+hec_status hec_session_rewind(hec_session *s)
+{
+	HEC_TRY(CHECK_GIVEN("session", s));
+	for (int64_t r = 0; r < s->live * s->cache.beams; r++)
+		s->cache.length[r] = 0;
+	return HEC_OK;
+}
+
 /* ---- making and unmaking ---- */
 
 static hec_status take_options(const hec_model *m, const hec_session_options *given,
@@ -74,7 +82,7 @@ static hec_status take_options(const hec_model *m, const hec_session_options *gi
 			o->max_source = 0;
 			continue;
 		}
-		if (*sizes[i].value == 0)
+		if (*sizes[i].value == 0 || (i == 2 && model_has_front(m)))
 			*sizes[i].value = sizes[i].otherwise;
 		const bool bounded =
 			p && p->kind != HEC_POSITION_NONE && p->kind != HEC_POSITION_RELATIVE;
@@ -153,15 +161,18 @@ static hec_status measure(hec_session *s)
 	const hec_session_options *o = &s->options;
 	session_cache *c = &s->cache;
 	const size_t mark = hec_arena_used(s->arena);
+	const hec_front_config *front = &s->model->config.front;
 	for (int64_t n = 1; model_has_encoder(s->model) && n <= o->sources; n++) {
 		const int64_t S = most_each(ENCODER_TOKENS, n, o->max_source);
-		if (S < 1)
-			break;
+		if (S < 1 || (model_has_front(s->model) && S < o->max_source))
+			break; /* frames are all there */
 		if (has_larger(s, ENCODER_TOKENS, n, o->max_source))
 			continue;
 		for (int64_t i = 0; i < n; i++)
 			c->source_length[i] = (int32_t)S;
-		HEC_TRY(session_encode(s, 0, n, S));
+		const hec_tensor frames =
+			hec_tensor_3d(s->ids, s->model->dtype, n, front->features, 2 * S);
+		HEC_TRY(session_encode(s, 0, n, S, model_has_front(s->model) ? &frames : NULL));
 		hec_arena_rewind(s->arena, mark);
 	}
 	const int64_t piece = min_i64(o->max_target, PIECE), budget = STEP_TOKENS / o->beams;

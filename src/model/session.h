@@ -26,9 +26,10 @@ struct hec_session {
 	int32_t *at;     /* positions of a group's tokens */
 };
 
-/* Runs the encoder on sources first … first + n − 1, whose ids [n, S] are in s->ids, and keeps the
- * keys and values of every cross-attention. Leaves its work in the arena. */
-hec_status session_encode(hec_session *s, int64_t first, int64_t n, int64_t S);
+/* Runs the encoder on sources first … first + n − 1 of S tokens, whose ids [n, S] are in s->ids, or on
+ * their features, and keeps the keys and values of every cross-attention. Leaves its work in the arena. */
+hec_status session_encode(hec_session *s, int64_t first, int64_t n, int64_t S,
+                          const hec_tensor *features /* [n, bands, frames]; NULL: ids */);
 /* Runs the decoder on s->take[r] tokens of rows first … first + n − 1, which are in s->ids [n, T].
  * Leaves its work in the arena, and the lengths as they are. */
 hec_status session_feed(hec_session *s, int64_t first, int64_t n, int64_t T);

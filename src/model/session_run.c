@@ -16,14 +16,18 @@
 
 /* ---- sources: the encoder ---- */
 
-hec_status session_encode(hec_session *s, int64_t first, int64_t n, int64_t S)
+hec_status session_encode(hec_session *s, int64_t first, int64_t n, int64_t S,
+                          const hec_tensor *features)
 {
 	const hec_model *m = s->model;
 	session_cache *c = &s->cache;
-	stack_call call = {.ctx = s->ctx,
-	                   .arena = s->arena,
-	                   .ids = hec_tensor_2d(s->ids, HEC_I32, n, S),
-	                   .length = c->source_length + first};
+	stack_call call = {.ctx = s->ctx, .arena = s->arena};
+	if (features) {
+		call.features = *features;
+	} else {
+		call.ids = hec_tensor_2d(s->ids, HEC_I32, n, S);
+		call.length = c->source_length + first;
+	}
 	hec_tensor memory;
 	HEC_TRY(stack_fwd(&call, &m->encoder, &memory, NULL));
 	for (int64_t l = 0; l < c->layers; l++) {
@@ -41,13 +45,40 @@ static int64_t group_of(int64_t budget, int64_t tokens, int64_t sources)
 	return min_i64(sources, max_i64(1, budget / max_i64(tokens, 1)));
 }
 
-static hec_status check_sources(const hec_session *s, int64_t n, const hec_tensor *ids,
-                                const int32_t *length, int64_t *longest)
+/* Sources as a call gives them. */
+typedef struct sources {
+	int64_t n;
+	const hec_tensor *ids;
+	const int32_t *length;
+	const hec_tensor *features;
+} sources;
+
+static hec_status check_frames(const hec_session *s, int64_t n, const hec_tensor *features)
+{
+	const hec_model_config *c = &s->model->config;
+	if (!features)
+		return fail(HEC_ERR_ARGUMENT, "session: features are not given");
+	return CHECK_3D("session: features", features, s->model->dtype, n, c->front.features,
+	                2 * c->encoder.position.max);
+}
+
+static hec_status check_sources(const hec_session *s, int64_t live, const sources *given,
+                                int64_t *longest)
 {
 	const bool encoder = model_has_encoder(s->model);
-	if (n < 0 || n > s->options.sources - s->live)
+	const int64_t n = given->n;
+	const hec_tensor *ids = given->ids;
+	const int32_t *length = given->length;
+	if (n < 0 || n > s->options.sources - live)
 		return fail(HEC_ERR_ARGUMENT, "session: %lld sources beside %lld, it holds %lld",
-		            (long long)n, (long long)s->live, (long long)s->options.sources);
+		            (long long)n, (long long)live, (long long)s->options.sources);
+	*longest = s->options.max_source;
+	if (model_has_front(s->model) && !is_present(ids))
+		return check_frames(s, n, given->features);
+	if (model_has_front(s->model) || given->features)
+		return fail(HEC_ERR_ARGUMENT, "session: %s are given, the model reads %s",
+		            given->features ? "features" : "ids",
+		            given->features ? "words" : "frames");
 	*longest = 0;
 	if (encoder != is_present(ids))
 		return fail(HEC_ERR_ARGUMENT, "session: ids are %s, the model has %s encoder",
@@ -73,6 +104,23 @@ static int32_t id_at(const hec_tensor *ids, int64_t row, int64_t t)
 	return ((const int32_t *)ids->data)[row * ids->stride[0] + t * ids->stride[1]];
 }
 
+/* Frames of a whole window, each source. */
+static hec_status fill_frames(hec_session *s, const hec_tensor *frames, int64_t first)
+{
+	session_cache *c = &s->cache;
+	const int64_t n = frames->shape[0];
+	for (int64_t i = 0; i < n; i++) {
+		c->source_length[first + i] = (int32_t)c->max_source;
+		for (int64_t j = 0; j < c->beams; j++)
+			c->row_source[(first + i) * c->beams + j] = (int32_t)c->max_source;
+	}
+	if (!is_present(&c->source_features))
+		return HEC_OK;
+	hec_tensor kept;
+	HEC_TRY(hec_tensor_slice(&c->source_features, 0, first, n, &kept));
+	return hec_copy(s->ctx, frames, &kept);
+}
+
 /* The sources from `first` of the call, which become those behind the live ones. */
 static void fill_sources(hec_session *s, const hec_tensor *ids, const int32_t *length,
                          int64_t first, int64_t n, int64_t S)
@@ -93,15 +141,27 @@ static void fill_sources(hec_session *s, const hec_tensor *ids, const int32_t *l
 	}
 }
 
-static hec_status add(hec_session *s, int64_t n, const hec_tensor *ids, const int32_t *length,
-                      int64_t S)
+/* Some of them: filled in and read by the encoder. */
+static hec_status add_some(hec_session *s, const sources *given, int64_t first, int64_t n,
+                           int64_t S)
 {
-	const int64_t group = group_of(ENCODER_TOKENS, S, n);
+	hec_tensor frames;
+	if (!given->features) {
+		fill_sources(s, given->ids, given->length, first, n, S);
+		return S > 0 ? session_encode(s, s->live + first, n, S, NULL) : HEC_OK;
+	}
+	HEC_TRY(hec_tensor_slice(given->features, 0, first, n, &frames));
+	HEC_TRY(fill_frames(s, &frames, s->live + first));
+	return session_encode(s, s->live + first, n, S, &frames);
+}
+
+static hec_status add(hec_session *s, const sources *given, int64_t S)
+{
+	const int64_t n = given->n, group = group_of(ENCODER_TOKENS, S, n);
 	for (int64_t first = 0; model_has_encoder(s->model) && first < n; first += group) {
 		const int64_t some = min_i64(group, n - first);
-		fill_sources(s, ids, length, first, some, S);
 		size_t mark = hec_arena_used(s->arena);
-		hec_status status = S > 0 ? session_encode(s, s->live + first, some, S) : HEC_OK;
+		hec_status status = add_some(s, given, first, some, S);
 		hec_arena_rewind(s->arena, mark);
 		HEC_TRY(status);
 	}
@@ -111,27 +171,42 @@ static hec_status add(hec_session *s, int64_t n, const hec_tensor *ids, const in
 	return HEC_OK;
 }
 
-hec_status hec_session_add(hec_session *s, int64_t n, const hec_tensor *ids, const int32_t *length)
+static hec_status check_and_add(hec_session *s, const sources *given)
 {
 	HEC_TRY(CHECK_GIVEN("session", s));
 	int64_t longest;
-	HEC_TRY(check_sources(s, n, ids, length, &longest));
-	return add(s, n, ids, length, longest);
+	HEC_TRY(check_sources(s, s->live, given, &longest));
+	return add(s, given, longest);
+}
+
+static hec_status check_and_start(hec_session *s, const sources *given)
+{
+	HEC_TRY(CHECK_GIVEN("session", s));
+	int64_t longest;
+	HEC_TRY(check_sources(s, 0, given, &longest));
+	s->live = 0;
+	return add(s, given, longest);
+}
+
+hec_status hec_session_add(hec_session *s, int64_t n, const hec_tensor *ids, const int32_t *length)
+{
+	return check_and_add(s, &(sources){.n = n, .ids = ids, .length = length});
+}
+
+hec_status hec_session_add_features(hec_session *s, int64_t n, const hec_tensor *features)
+{
+	return check_and_add(s, &(sources){.n = n, .features = features});
 }
 
 hec_status hec_session_start(hec_session *s, int64_t n, const hec_tensor *ids,
                              const int32_t *length)
 {
-	HEC_TRY(CHECK_GIVEN("session", s));
-	const int64_t live = s->live;
-	int64_t longest;
-	s->live = 0;
-	hec_status status = check_sources(s, n, ids, length, &longest);
-	if (status != HEC_OK) {
-		s->live = live;
-		return status;
-	}
-	return add(s, n, ids, length, longest);
+	return check_and_start(s, &(sources){.n = n, .ids = ids, .length = length});
+}
+
+hec_status hec_session_start_features(hec_session *s, int64_t n, const hec_tensor *features)
+{
+	return check_and_start(s, &(sources){.n = n, .features = features});
 }
 
 /* ---- rows: the decoder ---- */

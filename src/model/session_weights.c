@@ -13,11 +13,11 @@ static hec_status encoder_weights(hec_session *s, int64_t layer, int64_t source,
 {
 	session_cache *c = &s->cache;
 	const int64_t S = c->source_length[source];
-	stack_call call = {
-		.ctx = s->ctx,
-		.arena = s->arena,
-		.ids = hec_tensor_2d(c->source_ids + source * c->max_source, HEC_I32, 1, S),
-		.only = layer + 1};
+	stack_call call = {.ctx = s->ctx, .arena = s->arena, .only = layer + 1};
+	if (is_present(&c->source_features))
+		HEC_TRY(hec_tensor_slice(&c->source_features, 0, source, 1, &call.features));
+	else
+		call.ids = hec_tensor_2d(c->source_ids + source * c->max_source, HEC_I32, 1, S);
 	const int64_t H = s->model->config.encoder.attention.heads;
 	HEC_TRY(CHECK_3D("session: weights", out, s->model->dtype, H, S, S));
 	HEC_TRY(hec_tensor_reshape(out, 4, (int64_t[]){1, H, S, S}, &call.weights));

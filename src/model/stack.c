@@ -98,17 +98,24 @@ static hec_status layer_bwd(const stack_call *call, const model_stack *s, int64_
 	                             NULL, &grad->decoder[i]);
 }
 
+/* T; of two frames one position is made. */
+static int64_t positions_of(const stack_call *call)
+{
+	return is_present(&call->features) ? call->features.shape[2] / 2 : call->ids.shape[1];
+}
+
 static hec_status make_hidden(const stack_call *call, const model_stack *s, hec_tensor *x)
 {
-	const int64_t shape[3] = {call->ids.shape[0], call->ids.shape[1],
-	                          s->embedding.table.shape[1]};
-	return hec_arena_tensor(call->arena, s->embedding.table.dtype, 3, shape, x);
+	const bool frames = is_present(&call->features);
+	const int64_t shape[3] = {frames ? call->features.shape[0] : call->ids.shape[0],
+	                          positions_of(call), s->width};
+	return hec_arena_tensor(call->arena, s->dtype, 3, shape, x);
 }
 
 static hec_status make_bias(const stack_call *call, const model_stack *s, hec_tensor *bias)
 {
 	*bias = (hec_tensor)HEC_TENSOR_NONE;
-	const int64_t T = call->ids.shape[1];
+	const int64_t T = positions_of(call);
 	return has_relative(s)
 	               ? hec_relative_bias_fwd(call->ctx, call->arena, &s->relative, T, T, 0, bias)
 	               : HEC_OK;
@@ -178,7 +185,7 @@ static hec_status next_gradient(hec_ctx *ctx, hec_tensor *d, hec_tensor *other)
 hec_status stack_bwd(const stack_call *call, const model_stack *s, const stack_kept *kept,
                      hec_tensor *dout, hec_tensor *dmemory, model_stack *grad)
 {
-	const int64_t L = s->config->layers, T = call->ids.shape[1];
+	const int64_t L = s->config->layers, T = positions_of(call);
 	size_t mark = hec_arena_used(call->arena);
 	hec_tensor d = *dout, other, dbias;
 	HEC_TRY(make_hidden(call, s, &other));

@@ -1,6 +1,7 @@
 /* stack.h — a stack of layers on its embeddings, forward and backward:
  *
  *   x₀ = dropout(norm(scale·table[id] + types[type] + positions[t]))   norm where asked for
+ *   x₀ = dropout(norm(front(features)[t] + positions[t]))              an encoder of frames
  *   x₁ … x_L = the layers;   out = norm(x_L) where asked for */
 #ifndef MODEL_STACK_H
 #define MODEL_STACK_H
@@ -13,6 +14,7 @@ typedef struct stack_call {
 	hec_arena *arena;
 	const hec_dropout_key *key; /* NULL: no dropout */
 	hec_tensor ids;             /* [B, T] i32, contiguous */
+	hec_tensor features;        /* [B, features, 2·T] instead, of an encoder of frames */
 	hec_tensor types;           /* [B, T] i32, or absent: all 0 */
 	const int32_t *length;      /* [B], or NULL */
 	hec_tensor memory;          /* [B, S, C] where the layers have cross-attention */
@@ -22,7 +24,13 @@ typedef struct stack_call {
 	int64_t only; /* > 0: weights are [B, H, T, S], of layer only − 1 alone */
 } stack_call;
 
+typedef struct front_kept {
+	hec_tensor pre1, a1; /* [B, 2·T, C] of the first convolution: before and after GELU */
+	hec_tensor pre2;     /* [B, T, C] of the second */
+} front_kept;
+
 typedef struct embed_kept {
+	front_kept front;
 	hec_tensor rows; /* [B·T] i32 of the table of positions, where padding is not counted */
 	hec_tensor sum;  /* [B, T, C] what the norm was given */
 	hec_norm_kept norm;
@@ -41,6 +49,13 @@ hec_status embed_fwd(const stack_call *call, const model_stack *s, hec_tensor *x
                      embed_kept *kept /* NULL: only running */);
 hec_status embed_bwd(const stack_call *call, const model_stack *s, const embed_kept *kept,
                      hec_tensor *dx, /* overwritten */
+                     model_stack *grad);
+
+/* What an encoder of frames has instead of a table. */
+hec_status front_fwd(const stack_call *call, const model_stack *s, hec_tensor *x, /* [B, T, C] */
+                     front_kept *kept /* NULL: only running */);
+hec_status front_bwd(const stack_call *call, const model_stack *s, const front_kept *kept,
+                     const hec_tensor *dx, /* overwritten */
                      model_stack *grad);
 
 /* The sum that embed_fwd begins with, at positions of the caller's: a session's. */

@@ -32,6 +32,24 @@ static hec_status walk_layers(const param_walk *walk, model_stack *s)
 	return HEC_OK;
 }
 
+static hec_status walk_front(const param_walk *walk, const char *name, front_layer *f, int64_t C,
+                             int64_t in)
+{
+	char outer[PARAM_NAME], full[PARAM_NAME];
+	HEC_TRY(param_join(walk->prefix, name, outer));
+	HEC_TRY(param_join(outer, "w", full));
+	const hec_param w = {.name = full,
+	                     .tensor = &f->w,
+	                     .rank = 3,
+	                     .shape = {C, in, FRONT_TAPS},
+	                     .init = HEC_INIT_XAVIER};
+	HEC_TRY(walk->fn(walk->user, &w));
+	HEC_TRY(param_join(outer, "b", full));
+	const hec_param b = {
+		.name = full, .tensor = &f->b, .rank = 1, .shape = {C}, .init = HEC_INIT_ZERO};
+	return walk->fn(walk->user, &b);
+}
+
 static hec_status walk_stack(const param_walk *walk, const hec_model_config *c, model_stack *s,
                              bool own_embedding)
 {
@@ -39,6 +57,10 @@ static hec_status walk_stack(const param_walk *walk, const hec_model_config *c, 
 	const hec_position_config *p = &sc->position;
 	if (own_embedding)
 		HEC_TRY(walk_table(walk, "embedding", &s->embedding.table, c->vocab, c->width));
+	if (c->front.features > 0 && s->encoder) {
+		HEC_TRY(walk_front(walk, "front1", &s->front[0], c->width, c->front.features));
+		HEC_TRY(walk_front(walk, "front2", &s->front[1], c->width, c->width));
+	}
 	if (c->types > 0 && s->encoder)
 		HEC_TRY(walk_table(walk, "types", &s->types.table, c->types, c->width));
 	if (p->kind == HEC_POSITION_LEARNED)
@@ -76,10 +98,16 @@ static hec_status walk_head(const param_walk *walk, hec_model *m)
 	return walk->fn(walk->user, &b);
 }
 
+/* Whether such a stack is there and has a table of words. */
+static bool reads_words(const hec_model *m, bool encoder)
+{
+	return encoder ? model_has_encoder(m) && !model_has_front(m) : model_has_decoder(m);
+}
+
 void model_tie(hec_model *m)
 {
 	const hec_model_config *c = &m->config;
-	if (!c->separate_embeddings && model_has_encoder(m) && model_has_decoder(m))
+	if (reads_words(m, true) && model_has_decoder(m) && !c->separate_embeddings)
 		m->decoder.embedding.table = m->encoder.embedding.table;
 	if (head_is_vocabulary(c->head) && !c->separate_output)
 		m->output.w = model_last_stack(m)->embedding.table;
@@ -93,7 +121,7 @@ hec_status model_walk(hec_model *m, hec_param_fn *fn, void *user)
 	param_walk walk = {"", fn, user};
 	if (shared)
 		HEC_TRY(walk_table(&walk, "embedding",
-		                   model_has_encoder(m) ? &m->encoder.embedding.table
+		                   reads_words(m, true) ? &m->encoder.embedding.table
 		                                        : &m->decoder.embedding.table,
 		                   c->vocab, c->width));
 	param_walk encoder = {"encoder", fn, user}, decoder = {"decoder", fn, user};

@@ -69,6 +69,9 @@ hec_status hec_multi_head_resolve(hec_multi_head_config *c)
 		c->memory_width = c->width;
 	if (c->out_width == 0)
 		c->out_width = c->width;
+	if (c->fused && c->no_k_bias && !c->no_bias)
+		return fail(HEC_ERR_ARGUMENT,
+		            "multi-head: one projection has one bias: k cannot go without");
 	if (c->fused && c->memory_width != c->width)
 		return fail(
 			HEC_ERR_ARGUMENT,
@@ -119,7 +122,8 @@ hec_status hec_multi_head_params(hec_multi_head *layer, const char *prefix, hec_
 	} else {
 		int64_t k = c->kv_heads * c->d_k, v = c->kv_heads * c->d_v;
 		HEC_TRY(walk_linear(&walk, "q", &layer->q, q_width(c), c->width, bias));
-		HEC_TRY(walk_linear(&walk, "k", &layer->k, k, c->memory_width, bias));
+		HEC_TRY(walk_linear(&walk, "k", &layer->k, k, c->memory_width,
+		                    bias && !c->no_k_bias));
 		HEC_TRY(walk_linear(&walk, "v", &layer->v, v, c->memory_width, bias));
 	}
 	return walk_linear(&walk, "out", &layer->out, c->out_width, c->heads * c->d_v,

@@ -84,15 +84,18 @@ hec_status hec_param_initialise(void *alloc, const hec_param *p)
 	hec_param_alloc *a = alloc;
 	HEC_TRY(check_alloc(a, p));
 	uint64_t stream = a->count++;
-	double limit;
+	double fans;
 	switch (p->init) {
 	case HEC_INIT_ZERO:
 		return hec_fill(a->ctx, 0, p->tensor);
 	case HEC_INIT_ONE:
 		return hec_fill(a->ctx, 1, p->tensor);
 	case HEC_INIT_XAVIER:
-		limit = sqrt(6.0 / (double)(p->shape[0] + p->shape[1]));
-		return hec_random_uniform(a->ctx, a->seed, stream, -limit, limit, p->tensor);
+		fans = (double)(p->shape[0] + p->shape[1]);
+		for (int i = 2; i < p->rank; i++) /* the taps of a convolution */
+			fans *= (double)p->shape[i];
+		return hec_random_uniform(a->ctx, a->seed, stream, -sqrt(6 / fans), sqrt(6 / fans),
+		                          p->tensor);
 	case HEC_INIT_NORMAL:
 		return hec_random_normal(a->ctx, a->seed, stream, 0,
 		                         1 / sqrt((double)p->shape[p->rank - 1]), p->tensor);

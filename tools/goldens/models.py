@@ -52,6 +52,9 @@ from transformers import (
     T5Config,
     T5EncoderModel,
     T5ForConditionalGeneration,
+    WhisperConfig,
+    WhisperForConditionalGeneration,
+    WhisperModel,
     XLMRobertaConfig,
     XLMRobertaForMaskedLM,
 )
@@ -119,6 +122,15 @@ def t5(size, **other):
         **other)
 
 
+def whisper(size, **other):
+    return WhisperConfig(
+        vocab_size=size["vocab"], d_model=size["width"], encoder_layers=size["layers"], decoder_layers=size["layers"],
+        encoder_attention_heads=size["heads"], decoder_attention_heads=size["heads"],
+        encoder_ffn_dim=size["hidden"], decoder_ffn_dim=size["hidden"] + 4, num_mel_bins=size["mel"],
+        max_source_positions=size["frames"], max_target_positions=size["positions"], pad_token_id=0, bos_token_id=1,
+        eos_token_id=2, decoder_start_token_id=3, suppress_tokens=None, begin_suppress_tokens=None, **other)
+
+
 def cases(size):
     """name, class, configuration, how it is saved. A window reaches from the last token of padding to a
     real one: where a query sees nothing, Transformers computes NaN."""
@@ -160,6 +172,8 @@ def cases(size):
     yield ("t5_gated", T5ForConditionalGeneration, t5(
         size, feed_forward_proj="gated-gelu", tie_word_embeddings=False), half)
     yield ("t5_encoder", T5EncoderModel, t5(size), half)
+    yield ("whisper", WhisperForConditionalGeneration, whisper(size), {})
+    yield ("whisper_base", WhisperModel, whisper(dict(size, layers=1), activation_function="relu"), half)
     yield ("marian", MarianMTModel, marian(size, activation_function="relu", scale_embedding=True), {})
     yield ("marian_apart", MarianMTModel, marian(
         dict(size, layers=1), activation_function="swish", share_encoder_decoder_embeddings=False),
@@ -179,13 +193,18 @@ def move(model, generator):
     with torch.no_grad():
         for name, p in list(model.named_parameters()) + [
                 b for b in model.named_buffers() if b[0] == "final_logits_bias"]:
-            if "embed_positions" not in name:
+            if "embed_positions" not in name or model.config.model_type == "whisper":
                 p.add_(torch.randn(p.shape, generator=generator) * 0.15)
 
 
 def inputs(kind, config, size, generator):
     def draw(high, *shape):
         return torch.randint(0, high, shape, generator=generator)
+    if config.model_type == "whisper":
+        features = torch.randn((2, config.num_mel_bins, 2 * config.max_source_positions), generator=generator)
+        decoder = draw(size["vocab"], 2, size["T"])
+        return ({"input_features": features.double(), "decoder_input_ids": decoder},
+                {"features": features, "decoder_ids": decoder})
     length = torch.tensor([size["S"], max(1, size["S"] - 3)])
     ids = draw(size["vocab"], 2, size["S"])
     mask = (torch.arange(size["S"])[None, :] < length[:, None]).long()
@@ -204,11 +223,14 @@ DECODERS = ("gpt2", "llama", "mistral", "qwen2")
 def greedy(model, kept, size):
     """What follows the first sequence (or its first id in the decoder), by whole passes; up to where two
     words are too close to tell."""
-    ids = kept["ids"][:1]
-    written = kept["decoder_ids"][:1, :1] if "decoder_ids" in kept else ids
+    if "features" in kept:
+        source = {"input_features": kept["features"][:1].double()}
+    else:
+        source = {"input_ids": kept["ids"][:1]}
+    written = kept["decoder_ids"][:1, :1] if "decoder_ids" in kept else kept["ids"][:1]
     found = []
     for _ in range(min(8, size["positions"] - written.shape[1])):
-        given = {"input_ids": ids, "decoder_input_ids": written} if "decoder_ids" in kept else {"input_ids": written}
+        given = dict(source, decoder_input_ids=written) if "decoder_ids" in kept else {"input_ids": written}
         with torch.no_grad():
             best = model(**given, use_cache=False).logits[0, -1].topk(2)
         if best.values[0] - best.values[1] < 1e-3:
@@ -216,6 +238,16 @@ def greedy(model, kept, size):
         found.append(best.indices[0])
         written = torch.cat([written, best.indices[:1, None]], 1)
     return torch.stack(found) if found else torch.zeros(0, dtype=torch.int64)
+
+
+def searched(model, kept, size):
+    """What beam search writes behind a prompt of several tokens, and its score."""
+    prompt = kept["decoder_ids"][:, :min(3, size["positions"] - 1)]
+    out = transformers.GenerationMixin.generate(
+        model, input_features=kept["features"].double(), decoder_input_ids=prompt, num_beams=4,
+        max_new_tokens=min(7, size["positions"] - prompt.shape[1]), return_dict_in_generate=True, output_scores=True,
+        do_sample=False)
+    return {"prompt": prompt, "beam": out.sequences[:, prompt.shape[1]:], "beam_score": out.sequences_scores}
 
 
 def old_names(path):
@@ -254,6 +286,8 @@ def make(folder, name, kind, config, how, size, generator):
         kept["pooled"] = out.pooler_output
     if "logits" in out and ("decoder_ids" in kept or config.model_type in DECODERS):
         kept["greedy"] = greedy(model, kept, size)
+    if "logits" in out and "features" in kept:
+        kept.update(searched(model, kept, size))
     kept = {k: (v.to(torch.int32) if v.dtype == torch.int64 else v).contiguous() for k, v in kept.items()}
     save_file(kept, os.path.join(path, "expected.safetensors"))
     if how.get("old"):
@@ -271,13 +305,14 @@ def main():
         raise SystemExit(f"transformers is {transformers.__version__}, the files are made with {PINNED}")
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    size = {"vocab": 101, "width": 30, "heads": 3, "hidden": 34, "layers": 2, "positions": 24, "S": 7, "T": 5}
+    size = {"vocab": 101, "width": 30, "heads": 3, "hidden": 34, "layers": 2, "positions": 24, "S": 7, "T": 5,
+            "mel": 7, "frames": 15}
     if args.live:
         r = random.Random(args.seed)
         heads = r.choice([1, 2, 3, 5])
         size = {"vocab": r.randint(50, 400), "width": heads * r.choice([2, 6, 10, 16]), "heads": heads,
                 "hidden": r.randint(5, 90), "layers": r.randint(1, 3), "positions": r.randint(12, 40),
-                "S": r.randint(2, 12), "T": r.randint(1, 12)}
+                "S": r.randint(2, 12), "T": r.randint(1, 12), "mel": r.randint(1, 20), "frames": r.randint(1, 40)}
     os.makedirs(args.folder, exist_ok=True)
     for name, kind, config, how in cases(size):
         if not name.startswith(args.only):

@@ -39,6 +39,7 @@ static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU
 	{#s ".attention.fused", KEY_FLAG, FIELD(s.attention.fused), 0, NULL}, \
 	{#s ".attention.bias", KEY_NOT, FIELD(s.attention.no_bias), 1, NULL}, \
 	{#s ".attention.out_bias", KEY_NOT, FIELD(s.attention.no_out_bias), 1, NULL}, \
+	{#s ".attention.k_bias", KEY_NOT, FIELD(s.attention.no_k_bias), 1, NULL}, \
 	{#s ".attention.scale", KEY_REAL, FIELD(s.attention.scale), 0, NULL}, \
 	{#s ".attention.dropout_qkv", KEY_RATE, FIELD(s.attention.dropout_qkv), 0, NULL}, \
 	{#s ".attention.dropout_weights", KEY_RATE, FIELD(s.attention.dropout_weights), 0, NULL}, \
@@ -62,6 +63,7 @@ static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU
 	{#s ".position.kind", KEY_WORD, FIELD(s.position.kind), HEC_POSITION_NONE, positions}, \
 	{#s ".position.max", KEY_COUNT, FIELD(s.position.max), 0, NULL}, \
 	{#s ".position.offset", KEY_COUNT, FIELD(s.position.offset), 0, NULL}, \
+	{#s ".position.fixed", KEY_FLAG, FIELD(s.position.fixed), 0, NULL}, \
 	{#s ".position.skip_padding", KEY_FLAG, FIELD(s.position.skip_padding), 0, NULL}, \
 	{#s ".position.base", KEY_REAL, FIELD(s.position.base), 0, NULL}, \
 	{#s ".position.sinusoid", KEY_WORD, FIELD(s.position.sinusoid), 0, sinusoids}, \
@@ -85,6 +87,7 @@ static const family_key keys[] = {
 	{"vocab_size", KEY_SIZE, FIELD(vocab), NEEDED, NULL},
 	{"width", KEY_SIZE, FIELD(width), NEEDED, NULL},
 	{"types", KEY_COUNT, FIELD(types), 0, NULL},
+	{"front.features", KEY_COUNT, FIELD(front.features), 0, NULL},
 	STACK(encoder),
 	STACK(decoder),
 	{"separate_embeddings", KEY_FLAG, FIELD(separate_embeddings), 0, NULL},
