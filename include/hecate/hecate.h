@@ -17,6 +17,7 @@
 #include <hecate/embedding.h>
 #include <hecate/encoder_layer.h>
 #include <hecate/feed_forward.h>
+#include <hecate/fill.h>
 #include <hecate/info.h>
 #include <hecate/linear.h>
 #include <hecate/loss.h>

@@ -34,6 +34,7 @@ int command_failed(const command *self, const char *format, ...)
 extern const command command_translate;
 extern const command command_answer;
 extern const command command_explain;
+extern const command command_fill;
 extern const command command_train;
 extern const command command_forward;
 extern const command command_bench;

@@ -14,8 +14,9 @@
 #include <hecate/width.h>
 
 static const command *const commands[] = {
-	&command_explain,  &command_translate, &command_answer,  &command_attend, &command_train,
-	&command_tokenize, &command_info,      &command_forward, &command_score,  &command_bench,
+	&command_explain, &command_translate, &command_answer,   &command_fill,
+	&command_attend,  &command_train,     &command_tokenize, &command_info,
+	&command_forward, &command_score,     &command_bench,
 };
 #define MESSAGE_MOST 2048 /* bytes */
 #define COMMANDS (sizeof commands / sizeof commands[0])

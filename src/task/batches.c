@@ -66,11 +66,15 @@ static hec_status put_rows(const batch *b, bool types, hec_tensor *out)
 	return HEC_OK;
 }
 
+static bool asks_decoder(const batch *b)
+{
+	return b->work->want == BATCH_LOGITS || b->work->want == BATCH_LAST;
+}
+
 /* A decoder behind an encoder reads what the encoder reads, one later, where its head is asked. */
 static hec_status decoder_rows(const batch *b, const hec_tensor *ids, hec_tensor *out)
 {
-	const bool whole = b->work->want == BATCH_LOGITS;
-	const int64_t T = whole ? b->S : 1;
+	const int64_t T = asks_decoder(b) ? b->S : 1;
 	HEC_TRY(matrix(b, T, hec_model_config_of(b->work->model->model)->start_id, out));
 	for (int64_t i = 0; T > 1 && i < b->B; i++)
 		memcpy((int32_t *)out->data + i * T + 1, (const int32_t *)ids->data + i * T,
@@ -93,7 +97,7 @@ static hec_status put_input(const batch *b, hec_model_input *in)
 		HEC_TRY(put_rows(b, true, &in->types));
 	if (encoder && decoder) {
 		HEC_TRY(decoder_rows(b, &in->ids, &in->decoder_ids));
-		in->decoder_length = b->work->want == BATCH_LOGITS ? length : NULL;
+		in->decoder_length = asks_decoder(b) ? length : NULL;
 	}
 	return HEC_OK;
 }
@@ -106,8 +110,8 @@ static hec_status want_output(const batch *b, hec_model_output *out, hec_tensor 
 	int64_t shape[3] = {b->B, b->S, c->width};
 	int rank = 3;
 	*out = (hec_model_output){.size = sizeof *out};
-	*result = both ? &out->memory : &out->hidden;
-	if (b->work->want != BATCH_HIDDEN) {
+	*result = both && !asks_decoder(b) ? &out->memory : &out->hidden;
+	if (b->work->want == BATCH_LOGITS || b->work->want == BATCH_POOLED) {
 		*result = b->work->want == BATCH_LOGITS ? &out->logits : &out->pooled;
 		if (b->work->want == BATCH_LOGITS)
 			shape[2] = words ? c->vocab : c->labels;

@@ -20,6 +20,7 @@ void batch_inputs_free(batch_input *inputs, int64_t n); /* the array, too; takes
 typedef enum batch_want {
 	BATCH_LOGITS, /* [labels] of a model that classifies, else [n, labels], [n, 2], [n, V] */
 	BATCH_HIDDEN, /* [n, C] before any head; the encoder's where there is one */
+	BATCH_LAST,   /* [n, C] what the head is given: of the last stack */
 	BATCH_POOLED  /* [C] */
 } batch_want;
 

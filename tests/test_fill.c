@@ -1,0 +1,327 @@
+/* test_fill.c — text with masks in, words out. The models are those of tests/golden/answer_fill; fill.jsonl
+ * is what Transformers' pipeline fill-mask gives with them (tools/goldens/answer_fill.py). */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/refuse.h"
+#include "support/test.h"
+
+#define SCORE 1e-4
+#define MOST 128
+
+/* $HECATE_GOLDEN_ANSWERS: made live by tools/parity. */
+static void golden_path(const char *name, char path[512])
+{
+	const char *folder = getenv("HECATE_GOLDEN_ANSWERS");
+	(void)snprintf(path, 512, "%s/%s", folder ? folder : TESTS_DIR "/golden/answer_fill", name);
+}
+
+static hec_filler *load(const kit *k, const char *name)
+{
+	char path[512];
+	golden_path(name, path);
+	hec_filler *f = NULL;
+	OK(k, hec_filler_load(k->ctx, path, &f));
+	return f;
+}
+
+static int read_goldens(const kit *k, json_t *out[MOST])
+{
+	char path[512], *text = malloc(1 << 16);
+	golden_path("fill.jsonl", path);
+	FILE *f = fopen(path, "r");
+	CHECK(k, f && text, "no %s", path);
+	int n = 0;
+	while (n < MOST && fgets(text, 1 << 16, f)) {
+		json_error_t error;
+		CHECK(k, (out[n++] = json_loads(text, 0, &error)), "%s: %s", path, error.text);
+	}
+	fclose(f);
+	free(text);
+	assert_true(n >= 20);
+	return n;
+}
+
+static const char *words(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static void compare(const kit *k, int line, const json_t *masks, const hec_filled_text *got,
+                    double *worst)
+{
+	CHECK(k, got->masks == (int64_t)json_array_size(masks), "line %d: %lld masks", line,
+	      (long long)got->masks);
+	for (int64_t m = 0; m < got->masks; m++) {
+		const json_t *row = json_array_get(masks, (size_t)m);
+		CHECK(k, got->top == (int64_t)json_array_size(row), "line %d: %lld words", line,
+		      (long long)got->top);
+		for (int64_t i = 0; i < got->top; i++) {
+			const hec_guess *g = &got->guesses[m * got->top + i];
+			const json_t *want = json_array_get(row, (size_t)i);
+			double score = json_number_value(json_object_get(want, "score"));
+			double off = fabs(g->score - score);
+			*worst = fmax(*worst, off);
+			CHECK(k,
+			      off <= SCORE &&
+			              g->id == json_integer_value(json_object_get(want, "id")) &&
+			              strcmp(g->token, words(want, "token")) == 0 &&
+			              strcmp(g->text, words(want, "text")) == 0,
+			      "line %d, mask %lld, word %lld: %d '%s' with %.9g in '%s'; not '%s' "
+			      "with "
+			      "%.9g in '%s'",
+			      line, (long long)m, (long long)i, g->id, g->token, g->score, g->text,
+			      words(want, "token"), score, words(want, "text"));
+		}
+	}
+}
+
+static void words_are_those_of_transformers(void **state)
+{
+	(void)state;
+	kit k = kit_open(1);
+	json_t *golden[MOST];
+	int n = read_goldens(&k, golden);
+	const char *last = "";
+	hec_filler *f = NULL;
+	double worst = 0;
+	for (int i = 0; i < n; i++) {
+		if (strcmp(words(golden[i], "model"), last) != 0) {
+			hec_filler_destroy(f);
+			f = load(&k, last = words(golden[i], "model"));
+		}
+		hec_fill_options o = HEC_FILL_OPTIONS_INIT;
+		o.top = json_integer_value(json_object_get(golden[i], "top"));
+		int32_t targets[8];
+		const json_t *named = json_object_get(golden[i], "targets");
+		for (size_t t = 0; t < json_array_size(named); t++) {
+			bool exact;
+			OK(&k, hec_filler_target(f, json_string_value(json_array_get(named, t)),
+			                         &targets[t], &exact));
+			assert_true(exact);
+			o.targets = targets;
+			o.target_count++;
+		}
+		const char *text = words(golden[i], "text");
+		hec_filled out;
+		OK(&k, hec_fill_all(f, 1, &text, NULL, &o, &out));
+		compare(&k, i + 1, json_object_get(golden[i], "masks"), &out.items[0], &worst);
+		hec_filled_free(&out);
+	}
+	print_message("largest difference of a score: %.2g\n", worst);
+	hec_filler_destroy(f);
+	for (int i = 0; i < n; i++)
+		json_decref(golden[i]);
+	kit_close(&k);
+}
+
+static void a_text_is_filled_the_same_alone_and_among_others(void **state)
+{
+	(void)state;
+	kit k = kit_open(2);
+	const char *models[] = {"bert_fill", "roberta_fill", "bart_fill"};
+	const char *texts[] = {"the [MASK]", "[MASK] of the water [MASK] then", "was [MASK] so",
+	                       "one of them [MASK] and they said so when we were there with them",
+	                       "[MASK]"};
+	for (int m = 0; m < 3; m++) {
+		hec_filler *f = load(&k, models[m]);
+		hec_fill_options o = HEC_FILL_OPTIONS_INIT;
+		hec_filled all, one;
+		OK(&k, hec_fill_all(f, 5, texts, NULL, &o, &all));
+		for (int i = 0; i < 5; i++) {
+			o.batch = 1 + 7 * i;
+			OK(&k, hec_fill_all(f, 1, &texts[i], NULL, &o, &one));
+			const hec_filled_text *a = &all.items[i], *b = &one.items[0];
+			assert_int_equal(a->masks, i == 1 ? 2 : 1);
+			assert_int_equal(a->masks, b->masks);
+			for (int64_t g = 0; g < a->masks * a->top; g++)
+				CHECK(&k,
+				      a->guesses[g].score == b->guesses[g].score &&
+				              a->guesses[g].id == b->guesses[g].id &&
+				              strcmp(a->guesses[g].text, b->guesses[g].text) == 0,
+				      "%s: text %d, word %lld differs", models[m], i, (long long)g);
+			hec_filled_free(&one);
+		}
+		hec_filled_free(&all);
+		hec_filler_destroy(f);
+	}
+	kit_close(&k);
+}
+
+static void any_tokenizer_takes_mask_by_its_common_name(void **state)
+{
+	(void)state;
+	kit k = kit_open(3);
+	hec_filler *f = load(&k, "roberta_fill");
+	assert_string_equal(hec_filler_mask(f), "<mask>");
+	const char *texts[] = {"the<mask> of [MASK][MASK", "the<mask> of <mask>[MASK"};
+	hec_filled out;
+	OK(&k, hec_fill_all(f, 2, texts, NULL, NULL, &out));
+	assert_int_equal(out.items[0].masks, 2);
+	for (int64_t i = 0; i < 2 * out.items[0].top; i++) {
+		assert_true(out.items[0].guesses[i].score == out.items[1].guesses[i].score);
+		assert_string_equal(out.items[0].guesses[i].text, out.items[1].guesses[i].text);
+	}
+	hec_filled_free(&out);
+	hec_filler_destroy(f);
+	kit_close(&k);
+}
+
+static void all_probabilities_are_one(void **state)
+{
+	(void)state;
+	kit k = kit_open(4);
+	hec_filler *f = load(&k, "xlm-roberta_fill");
+	const char *text = "the [MASK] of";
+	hec_fill_options o = HEC_FILL_OPTIONS_INIT;
+	o.top = 1000;
+	hec_filled out;
+	OK(&k, hec_fill_all(f, 1, &text, NULL, &o, &out));
+	double sum = 0;
+	for (int64_t i = 0; i < out.items[0].top; i++) {
+		const hec_guess *g = &out.items[0].guesses[i];
+		sum += g->score;
+		assert_true(i == 0 || g->score <= g[-1].score);
+	}
+	assert_int_equal(out.items[0].top, hec_model_config_of(hec_filler_model(f))->vocab);
+	assert_true(fabs(sum - 1) < 1e-9);
+	hec_filled_free(&out);
+	hec_filler_destroy(f);
+	kit_close(&k);
+}
+
+static void expect(const kit *k, hec_filler *f, const char *text, hec_status want,
+                   const char *message)
+{
+	const char *texts[] = {"the [MASK]", text};
+	hec_filled out;
+	hec_status status = hec_fill_all(f, 2, texts, NULL, NULL, &out);
+	CHECK(k, status == want && strstr(hec_error_message(), message), "%s: %s; not %s",
+	      hec_status_name(status), hec_error_message(), message);
+	assert_int_equal(out.failed, 1);
+	assert_null(out.items);
+}
+
+static void what_cannot_be_filled_is_said(void **state)
+{
+	(void)state;
+	kit k = kit_open(5);
+	hec_filler *f = load(&k, "roberta_fill");
+	expect(&k, f, "no mask here", HEC_ERR_ARGUMENT, "no <mask> to fill");
+	expect(&k, f, "", HEC_ERR_ARGUMENT, "no <mask> to fill");
+	expect(&k, f, "\xff [MASK]", HEC_ERR_FORMAT, "UTF-8");
+	expect(&k, f, NULL, HEC_ERR_ARGUMENT, "text 1 is NULL");
+	char text[1000] = "[MASK]";
+	for (int i = 0; i < 200; i++)
+		strcat(text, " the"); /* NOLINT: 6 + 200 · 4 < 1000 */
+	expect(&k, f, text, HEC_ERR_SHAPE, "the text has 203 tokens; the model takes ");
+	int32_t id = 7, wrong = 1 << 20;
+	bool exact = true;
+	OK(&k, hec_filler_target(f, "waterwater", &id, &exact));
+	assert_false(exact);
+	assert_true(id >= 0 && id != 7);
+	assert_int_equal(hec_filler_target(f, "", &id, &exact), HEC_ERR_ARGUMENT);
+	hec_fill_options o = HEC_FILL_OPTIONS_INIT;
+	o.targets = &wrong;
+	o.target_count = 1;
+	hec_filled out;
+	const char *good = "the [MASK]";
+	assert_int_equal(hec_fill_all(f, 1, &good, NULL, &o, &out), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "target 1048576"));
+	int32_t twice[] = {9, 12, 9};
+	o.targets = twice;
+	o.target_count = 3;
+	OK(&k, hec_fill_all(f, 1, &good, NULL, &o, &out));
+	assert_int_equal(out.items[0].top, 2);
+	assert_int_equal(out.items[0].guesses[0].id + out.items[0].guesses[1].id, 21);
+	hec_filled_free(&out);
+	hec_filler_destroy(f);
+	char path[512];
+	golden_path("bert_answer", path);
+	f = NULL;
+	assert_int_equal(hec_filler_load(k.ctx, path, &f), HEC_ERR_UNSUPPORTED);
+	assert_non_null(strstr(hec_error_message(), "ForMaskedLM"));
+	assert_null(f);
+	kit_close(&k);
+}
+
+static int cancel(void *user, int64_t done, int64_t total)
+{
+	(void)total;
+	++*(int *)user;
+	return done > 0;
+}
+
+static void work_can_be_cancelled(void **state)
+{
+	(void)state;
+	kit k = kit_open(6);
+	hec_filler *f = load(&k, "bert_fill");
+	const char *texts[] = {"the [MASK]", "a [MASK]", "one [MASK]"};
+	int calls = 0;
+	hec_fill_options o = HEC_FILL_OPTIONS_INIT;
+	o.batch = 1;
+	o.progress = cancel;
+	o.user = &calls;
+	hec_filled out;
+	assert_int_equal(hec_fill_all(f, 3, texts, NULL, &o, &out), HEC_ERR_CANCELLED);
+	assert_int_equal(calls, 2);
+	assert_null(out.items);
+	assert_int_equal(out.failed, -1);
+	hec_filler_destroy(f);
+	kit_close(&k);
+}
+
+static hec_status load_and_fill(const kit *k)
+{
+	char path[512];
+	golden_path("roberta_fill", path);
+	hec_filler *f = NULL;
+	hec_status status = hec_filler_load(k->ctx, path, &f);
+	if (status != HEC_OK)
+		return status;
+	const char *texts[] = {"the [MASK] of [MASK]", "one <mask>"};
+	hec_filled out;
+	status = hec_fill_all(f, 2, texts, NULL, NULL, &out);
+	hec_filled_free(&out);
+	hec_filler_destroy(f);
+	return status;
+}
+
+static void every_refused_allocation_is_an_error_and_nothing_leaks(void **state)
+{
+	(void)state;
+	kit k = kit_open_at(7, NULL, 1);
+	OK(&k, load_and_fill(&k)); /* what the context keeps */
+	long n = 1;
+	for (bool fired = true; fired; n++) {
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status status = load_and_fill(&k);
+		fired = refuse_fired();
+		refuse_request(0, false);
+		CHECK(&k, status == (fired ? HEC_ERR_MEMORY : HEC_OK), "request %ld: %s: %s", n,
+		      hec_status_name(status), hec_error_message());
+		CHECK(&k, refuse_live() <= before, "request %ld leaks %ld", n,
+		      refuse_live() - before);
+	}
+	assert_true(n > 30);
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_those_of_transformers),
+		cmocka_unit_test(a_text_is_filled_the_same_alone_and_among_others),
+		cmocka_unit_test(any_tokenizer_takes_mask_by_its_common_name),
+		cmocka_unit_test(all_probabilities_are_one),
+		cmocka_unit_test(what_cannot_be_filled_is_said),
+		cmocka_unit_test(work_can_be_cancelled),
+		cmocka_unit_test(every_refused_allocation_is_an_error_and_nothing_leaks),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
