@@ -57,7 +57,7 @@ static json_t *decode(kit *k, const hec_model *m, const char *dir, const int32_t
 	const hec_model_config *c = hec_model_config_of(m);
 	int64_t start = c->encoder.layers > 0 ? 1 : (int64_t)n, length = (int64_t)n;
 	generation_config g = {0};
-	OK(k, generation_config_read(dir, c->vocab, start, &g));
+	OK(k, generation_config_read(dir, c->vocab, start, NULL, &g));
 	g.options.beams = beams;
 	hec_session_options options = HEC_SESSION_OPTIONS_INIT;
 	options.beams = beams;

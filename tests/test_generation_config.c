@@ -31,7 +31,7 @@ static hec_status read_text(const kit *k, const char *text, generation_config *o
 	snprintf(path, sizeof path, "%s/generation_config.json", folder);
 	FILE *f = fopen(path, "w");
 	CHECK(k, f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
-	return generation_config_read(folder, 100, 1, out);
+	return generation_config_read(folder, 100, 1, NULL, out);
 }
 
 static void a_missing_file_gives_the_defaults(void **state)
@@ -39,7 +39,7 @@ static void a_missing_file_gives_the_defaults(void **state)
 	(void)state;
 	kit k = kit_open(1);
 	generation_config g;
-	OK(&k, generation_config_read("/nowhere", 100, 1, &g));
+	OK(&k, generation_config_read("/nowhere", 100, 1, NULL, &g));
 	assert_int_equal(g.options.beams, 1);
 	assert_int_equal(g.options.forced_eos, -1);
 	assert_null(g.options.ends);

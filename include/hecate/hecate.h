@@ -18,6 +18,7 @@
 #include <hecate/encoder_layer.h>
 #include <hecate/feed_forward.h>
 #include <hecate/fill.h>
+#include <hecate/generate.h>
 #include <hecate/info.h>
 #include <hecate/linear.h>
 #include <hecate/loss.h>

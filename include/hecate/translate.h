@@ -17,6 +17,10 @@ typedef struct hec_translator hec_translator;
  * there is one. */
 HEC_API HEC_MUST_USE hec_status hec_translator_load(hec_ctx *ctx, const char *dir,
                                                     hec_translator **out);
+/* The same for a task that task_specific_params of config.json may say more about: "summarization",
+ * "translation_en_to_de", …: what stands before each text, how long, how many beams. NULL: none. */
+HEC_API HEC_MUST_USE hec_status hec_translator_load_task(hec_ctx *ctx, const char *dir,
+                                                         const char *task, hec_translator **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
 HEC_API HEC_MUST_USE hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
                                                       const hec_tokenizer *tokenizer,
@@ -27,7 +31,9 @@ HEC_API const hec_tokenizer *hec_translator_tokenizer(const hec_translator *tran
 /* How the directory's generation_config.json says to write, to copy and to change: beams, length
  * penalty, ids that are never written, and so on. What it points at is the translator's. */
 HEC_API const hec_decode_options *hec_translator_defaults(const hec_translator *translator);
-/* The longest text that the model can take, in tokens. */
+/* What the task puts before each text ("summarize: "); "": nothing. */
+HEC_API const char *hec_translator_prefix(const hec_translator *translator);
+/* The longest text that the model can take, in tokens; INT64_MAX: any (T5). */
 HEC_API int64_t hec_translator_max_source(const hec_translator *translator);
 /* Bytes of the session that the last call needed. */
 HEC_API size_t hec_translator_session_bytes(const hec_translator *translator);
@@ -36,12 +42,13 @@ typedef struct hec_translate_options {
 	size_t size;                      /* sizeof(hec_translate_options) */
 	const hec_decode_options *decode; /* NULL: hec_translator_defaults */
 	int64_t batch;                    /* texts at a time; 0: 16 */
-	bool truncate; /* a text that is too long loses its end; else it is an error */
-	bool lossy;    /* invalid UTF-8 counts as U+FFFD; else it is an error */
+	bool truncate;      /* a text that is too long loses its end; else it is an error */
+	bool lossy;         /* invalid UTF-8 counts as U+FFFD; else it is an error */
+	const char *prefix; /* put before each text; NULL: hec_translator_prefix */
 } hec_translate_options;
 
 /* clang-format off */
-#define HEC_TRANSLATE_OPTIONS_INIT {sizeof(hec_translate_options), NULL, 0, false, false}
+#define HEC_TRANSLATE_OPTIONS_INIT {sizeof(hec_translate_options), NULL, 0, false, false, NULL}
 /* clang-format on */
 
 typedef struct hec_translation {

@@ -10,21 +10,16 @@
 #include <hecate/tensor_file.h>
 
 #include "model_path.h"
+#include "number_list.h"
 #include "reserve.h"
 
-#define TENSORS_FIXED 8  /* beside the attentions of each layer */
-#define NAME_MOST 40     /* bytes */
-#define IDS_MOST 1048576 /* of one sequence */
-
-typedef struct numbers {
-	int32_t *items;
-	int64_t count;
-} numbers;
+#define TENSORS_FIXED 8 /* beside the attentions of each layer */
+#define NAME_MOST 40    /* bytes */
 
 typedef struct forward {
 	const command *self;
 	const char *dir, *ids, *types, *mask, *decoder, *dtype, *out;
-	numbers id, type, decoder_id, visible;
+	number_list id, type, decoder_id, visible;
 	int8_t *seen; /* the mask */
 	hec_ctx *ctx;
 	hec_model *model;
@@ -37,51 +32,21 @@ typedef struct forward {
 
 /* ---- the command line ---- */
 
-/* "1,2,3" into numbers; EXIT_DONE, or what to end with. */
-static int take_numbers(forward *f, const char *option, const char *text, int64_t high, numbers *n)
-{
-	if (!text)
-		return EXIT_DONE;
-	int64_t room = 1;
-	for (const char *at = text; *at; at++)
-		room += *at == ',';
-	if (room > IDS_MOST)
-		return command_usage(f->self, "%s: %" PRId64 " numbers, at most %d", option, room,
-		                     IDS_MOST);
-	n->items = malloc((size_t)room * sizeof *n->items);
-	if (!n->items)
-		return command_failed(f->self, "out of memory");
-	for (const char *at = text;; at++) {
-		char *end;
-		errno = 0;
-		long long value = strtoll(at, &end, 10);
-		/* strtoll passes over spaces and signs. */
-		if (*at < '0' || *at > '9' || errno || value > high || (*end && *end != ','))
-			return command_usage(f->self,
-			                     "%s wants numbers from 0 to %" PRId64
-			                     " with commas between, not '%.20s'",
-			                     option, high, at);
-		n->items[n->count++] = (int32_t)value;
-		at = end;
-		if (!*at)
-			return EXIT_DONE;
-	}
-}
-
 static int take_texts(forward *f)
 {
-	int code = take_numbers(f, "--ids", f->ids, INT32_MAX, &f->id);
+	int code = number_list_take(f->self, "--ids", f->ids, INT32_MAX, &f->id);
 	if (code == EXIT_DONE)
-		code = take_numbers(f, "--type-ids", f->types, INT32_MAX, &f->type);
+		code = number_list_take(f->self, "--type-ids", f->types, INT32_MAX, &f->type);
 	if (code == EXIT_DONE)
-		code = take_numbers(f, "--mask", f->mask, 1, &f->visible);
+		code = number_list_take(f->self, "--mask", f->mask, 1, &f->visible);
 	if (code == EXIT_DONE)
-		code = take_numbers(f, "--decoder-ids", f->decoder, INT32_MAX, &f->decoder_id);
+		code = number_list_take(f->self, "--decoder-ids", f->decoder, INT32_MAX,
+		                        &f->decoder_id);
 	if (code != EXIT_DONE)
 		return code;
 	const struct {
 		const char *option;
-		const numbers *n;
+		const number_list *n;
 	} same[] = {{"--type-ids", &f->type}, {"--mask", &f->visible}};
 	for (int i = 0; i < 2; i++)
 		if (same[i].n->items && same[i].n->count != f->id.count)
@@ -209,7 +174,7 @@ static int check_inputs(const forward *f)
 	return EXIT_DONE;
 }
 
-static hec_tensor row(const numbers *n)
+static hec_tensor row(const number_list *n)
 {
 	return hec_tensor_2d(n->items, HEC_I32, 1, n->count);
 }

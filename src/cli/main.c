@@ -13,11 +13,22 @@
 #include <hecate/version.h>
 #include <hecate/width.h>
 
+/* clang-format off */
 static const command *const commands[] = {
-	&command_explain, &command_translate, &command_answer,   &command_fill,
-	&command_attend,  &command_train,     &command_tokenize, &command_info,
-	&command_forward, &command_score,     &command_bench,
+	&command_explain,
+	&command_translate,
+	&command_generate,
+	&command_answer,
+	&command_fill,
+	&command_attend,
+	&command_train,
+	&command_tokenize,
+	&command_info,
+	&command_forward,
+	&command_score,
+	&command_bench,
 };
+/* clang-format on */
 #define MESSAGE_MOST 2048 /* bytes */
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

@@ -1,4 +1,4 @@
-/* generation_config.c — Hugging Face's names for hec_decode_options. */
+/* generation_config.c — Hugging Face's names for hec_decode_options. What is read later holds. */
 #include "task/generation_config.h"
 
 #include <stdio.h>
@@ -28,6 +28,7 @@ static hec_status take_id(const json_scope *s, const char *key, const json_t *va
 
 static hec_status new_list(size_t n, int32_t **out)
 {
+	free(*out);
 	*out = calloc(n + 1, sizeof **out);
 	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, FILE_NAME ": no memory for %zu ids", n);
 }
@@ -61,6 +62,7 @@ static hec_status read_ends(const json_scope *s, int64_t vocab, generation_confi
 	size_t n = json_is_array(value) ? json_array_size(value) : 1;
 	HEC_TRY(new_list(n, &g->ends));
 	g->options.ends = g->ends;
+	g->options.end_count = 0;
 	for (size_t i = 0; i < n; i++)
 		HEC_TRY(take_id(s, key, json_is_array(value) ? json_array_get(value, i) : value,
 		                vocab, g->ends, &g->options.end_count));
@@ -106,6 +108,7 @@ static hec_status read_suppressed(const json_scope *s, int64_t vocab, generation
 		return HEC_OK;
 	HEC_TRY(new_list(n, &g->suppress));
 	g->options.suppress = g->suppress;
+	g->options.suppressed = 0;
 	size_t i;
 	json_t *id;
 	json_array_foreach(ids, i, id) HEC_TRY(
@@ -118,7 +121,9 @@ static hec_status read_suppressed(const json_scope *s, int64_t vocab, generation
 static hec_status read_early(const json_scope *s, generation_config *g)
 {
 	json_t *early = json_object_get(s->object, "early_stopping");
-	if (!early || json_is_null(early) || json_is_false(early))
+	if (!early || json_is_null(early))
+		return HEC_OK;
+	if (json_is_false(early))
 		g->options.early = HEC_EARLY_FALSE;
 	else if (json_is_true(early))
 		g->options.early = HEC_EARLY_TRUE;
@@ -131,30 +136,42 @@ static hec_status read_early(const json_scope *s, generation_config *g)
 
 static hec_status read_forced(const json_scope *s, const char *key, int64_t vocab, int32_t *out)
 {
-	int64_t id = -1;
+	int64_t id = *out;
 	HEC_TRY(json_want_int(s, key, 0, vocab - 1, &id));
 	*out = (int32_t)id;
 	return HEC_OK;
 }
 
-static hec_status read_lengths(const json_scope *s, int64_t start, hec_decode_options *o)
+/* Where both are given, new tokens win, as with Transformers. */
+static hec_status read_lengths(const json_scope *s, generation_config *g)
 {
 	const int64_t most = (int64_t)1 << 40;
-	int64_t max_length = 0, min_length = 0;
-	HEC_TRY(json_want_int(s, "max_length", 1, most, &max_length));
-	HEC_TRY(json_want_int(s, "min_length", 0, most, &min_length));
-	if (max_length > 0)
-		o->max_tokens = max_i64(1, max_length - start);
-	o->min_tokens = max_i64(0, min_length - start);
-	/* Where both are given, new tokens win, as with Transformers. */
-	HEC_TRY(json_want_int(s, "max_new_tokens", 1, most, &o->max_tokens));
-	int64_t min_new = 0;
-	HEC_TRY(json_want_int(s, "min_new_tokens", 0, most, &min_new));
-	o->min_tokens = max_i64(o->min_tokens, min_new);
+	hec_decode_options *o = &g->options;
+	int64_t max_new = 0;
+	HEC_TRY(json_want_int(s, "max_length", 1, most, &g->max_length));
+	HEC_TRY(json_want_int(s, "min_length", 0, most, &g->min_length));
+	HEC_TRY(json_want_int(s, "max_new_tokens", 1, most, &max_new));
+	HEC_TRY(json_want_int(s, "min_new_tokens", 0, most, &o->min_tokens));
+	if (max_new > 0) {
+		o->max_tokens = max_new;
+		g->max_length = 0;
+	} else if (g->max_length > 0) {
+		o->max_tokens = 0;
+	}
 	return HEC_OK;
 }
 
-static hec_status read_all(const json_scope *s, int64_t vocab, int64_t start, generation_config *g)
+static hec_status read_sampling(const json_scope *s, generation_config *g)
+{
+	hec_decode_options *o = &g->options;
+	HEC_TRY(json_want_bool(s, "do_sample", &g->sample));
+	HEC_TRY(json_want_double(s, "temperature", 0, 1e6, &o->temperature));
+	HEC_TRY(json_want_int(s, "top_k", 0, INT32_MAX, &o->top_k));
+	HEC_TRY(json_want_double(s, "top_p", 0, 1, &o->top_p));
+	return json_want_double(s, "min_p", 0, 1, &o->min_p);
+}
+
+static hec_status read_all(const json_scope *s, int64_t vocab, generation_config *g)
 {
 	hec_decode_options *o = &g->options;
 	HEC_TRY(json_want_int(s, "num_beams", 1, 1024, &o->beams));
@@ -162,42 +179,98 @@ static hec_status read_all(const json_scope *s, int64_t vocab, int64_t start, ge
 	HEC_TRY(json_want_double(s, "repetition_penalty", 1e-3, 1e3, &o->repetition_penalty));
 	HEC_TRY(json_want_int(s, "no_repeat_ngram_size", 0, 1 << 20, &o->no_repeat_ngram));
 	HEC_TRY(read_early(s, g));
-	HEC_TRY(read_lengths(s, start, o));
+	HEC_TRY(read_lengths(s, g));
+	HEC_TRY(read_sampling(s, g));
 	HEC_TRY(read_forced(s, "forced_bos_token_id", vocab, &o->forced_bos));
 	HEC_TRY(read_forced(s, "forced_eos_token_id", vocab, &o->forced_eos));
 	HEC_TRY(read_ends(s, vocab, g));
 	return read_suppressed(s, vocab, g);
 }
 
-hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start,
-                                  generation_config *out)
+/* What config.json says for the task. */
+static hec_status read_task(const json_scope *s, const char *task, int64_t vocab,
+                            generation_config *g)
 {
-	generation_config g = {.options = HEC_DECODE_OPTIONS_INIT};
-	*out = g;
-	char path[PATH_MOST];
-	int n = snprintf(path, sizeof path, "%s/" FILE_NAME, dir);
+	json_scope tasks, own;
+	bool found = false;
+	HEC_TRY(json_want_object(s, "task_specific_params", &tasks, &found));
+	if (!found)
+		return HEC_OK;
+	HEC_TRY(json_want_object(&tasks, task, &own, &found));
+	if (!found)
+		return HEC_OK;
+	HEC_TRY(read_all(&own, vocab, g));
+	const char *prefix = NULL;
+	HEC_TRY(json_want_string(&own, "prefix", &prefix));
+	if (prefix && !(g->prefix = strdup(prefix)))
+		return fail(HEC_ERR_MEMORY, "%s: no memory for a prefix", s->file);
+	return HEC_OK;
+}
+
+/* A file of the directory; *root NULL: it is not there. */
+static hec_status open_file(const char *dir, const char *name, char path[PATH_MOST], json_t **root,
+                            json_scope *scope)
+{
+	*root = NULL;
+	int n = snprintf(path, PATH_MOST, "%s/%s", dir, name);
 	if (n < 0 || n >= PATH_MOST)
 		return fail(HEC_ERR_ARGUMENT, "a path of more than %d bytes", PATH_MOST - 1);
 	struct stat info;
 	if (stat(path, &info) != 0)
 		return HEC_OK;
-	json_t *root = NULL;
-	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, &root));
-	json_scope scope;
-	hec_status status = json_scope_root(path, root, &scope);
-	if (status == HEC_OK)
-		status = read_all(&scope, vocab, start, &g);
-	json_decref(root);
-	if (status != HEC_OK)
-		generation_config_free(&g);
-	else
-		*out = g;
+	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, root));
+	hec_status status = json_scope_root(path, *root, scope);
+	if (status != HEC_OK) {
+		json_decref(*root);
+		*root = NULL;
+	}
 	return status;
+}
+
+static hec_status read_files(const char *dir, int64_t vocab, const char *task, generation_config *g)
+{
+	char path[PATH_MOST];
+	json_t *root;
+	json_scope scope;
+	hec_status status = open_file(dir, FILE_NAME, path, &root, &scope);
+	const bool own = root != NULL;
+	if (status == HEC_OK && own)
+		status = read_all(&scope, vocab, g);
+	json_decref(root);
+	if (status != HEC_OK || (own && !task))
+		return status;
+	status = open_file(dir, "config.json", path, &root, &scope);
+	if (status == HEC_OK && root && !own)
+		status = read_all(&scope, vocab, g);
+	if (status == HEC_OK && root && task)
+		status = read_task(&scope, task, vocab, g);
+	json_decref(root);
+	return status;
+}
+
+hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start, const char *task,
+                                  generation_config *out)
+{
+	generation_config g = {.options = HEC_DECODE_OPTIONS_INIT};
+	*out = g;
+	hec_status status = read_files(dir, vocab, task, &g);
+	if (status != HEC_OK) {
+		generation_config_free(&g);
+		return status;
+	}
+	hec_decode_options *o = &g.options;
+	if (start > 0 && g.max_length > 0)
+		o->max_tokens = max_i64(1, g.max_length - start);
+	if (start > 0)
+		o->min_tokens = max_i64(o->min_tokens, g.min_length - start);
+	*out = g;
+	return HEC_OK;
 }
 
 void generation_config_free(generation_config *g)
 {
 	free(g->suppress);
 	free(g->ends);
+	free(g->prefix);
 	*g = (generation_config){.options = HEC_DECODE_OPTIONS_INIT};
 }

@@ -1,18 +1,25 @@
-/* generation_config.h — how a directory's generation_config.json says to write. */
+/* generation_config.h — how a directory's generation_config.json and config.json say to write. */
 #ifndef TASK_GENERATION_CONFIG_H
 #define TASK_GENERATION_CONFIG_H
 
 #include <hecate/decode.h>
 
 typedef struct generation_config {
-	hec_decode_options options; /* points at the two lists */
+	/* Points at the two lists. sample is false: who samples asks for it, with these numbers. */
+	hec_decode_options options;
 	int32_t *suppress, *ends;
+	bool sample;        /* what do_sample says */
+	int64_t max_length; /* as the files say, with what a row begins with; 0: they do not, */
+	int64_t min_length; /* or max_new_tokens says more */
+	char *prefix;       /* what the task puts before each text; NULL: nothing */
 } generation_config;
 
-/* What greedy or beam search takes of the file; keys that it does not know are passed over, as others
- * do. The file may be missing: then the defaults. start: how many tokens a row begins with, which
- * max_length and min_length count. */
-hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start,
+/* What the directory says about writing: its generation_config.json, or config.json where that is missing,
+ * as with Transformers; then for the task (NULL: none), e.g. "summarization", what task_specific_params of
+ * config.json says. Keys that are not known are passed over, as others do. Where nothing is said: the
+ * defaults. start: how many tokens a row begins with, which max_length and min_length count; 0: it is not
+ * known, and these are in none of the options. */
+hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start, const char *task,
                                   generation_config *out);
 void generation_config_free(generation_config *g); /* takes a zeroed one */
 

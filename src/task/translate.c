@@ -9,9 +9,9 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "task/generation_config.h"
+#include "task/writer.h"
+#include "task/written_text.h"
 
-#define BATCH 16
-#define BATCH_MOST 4096
 #define TIMES_SOURCE 3 /* a translation has at most so many tokens for each of its source's, */
 #define TOKENS_MORE 50 /* and these: where neither the caller nor the model says how many */
 
@@ -22,8 +22,7 @@ struct hec_translator {
 	hec_model *own_model; /* NULL: the caller's */
 	hec_tokenizer *own_tokenizer;
 	generation_config generation;
-	hec_session *session;     /* of the last call, used again where it is large enough */
-	hec_session_options made; /* how it was made */
+	writer writer;
 	hec_encoding encoding;
 };
 
@@ -65,27 +64,36 @@ hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
 	HEC_TRY(translator_new(ctx, &t));
 	t->model = model;
 	t->tokenizer = tokenizer;
+	t->writer = (writer){.ctx = ctx, .model = model};
 	*out = t;
 	return HEC_OK;
 }
 
-static hec_status load(hec_translator *t, const char *dir)
+static hec_status load(hec_translator *t, const char *dir, const char *task)
 {
 	HEC_TRY(hec_tokenizer_load(dir, &t->own_tokenizer));
 	HEC_TRY(hec_model_load(t->ctx, dir, &t->own_model));
 	t->tokenizer = t->own_tokenizer;
 	t->model = t->own_model;
 	HEC_TRY(check_model(t->model, t->tokenizer));
-	return generation_config_read(dir, hec_model_config_of(t->model)->vocab, 1, &t->generation);
+	t->writer = (writer){.ctx = t->ctx, .model = t->model};
+	return generation_config_read(dir, hec_model_config_of(t->model)->vocab, 1, task,
+	                              &t->generation);
 }
 
 hec_status hec_translator_load(hec_ctx *ctx, const char *dir, hec_translator **out)
+{
+	return hec_translator_load_task(ctx, dir, NULL, out);
+}
+
+hec_status hec_translator_load_task(hec_ctx *ctx, const char *dir, const char *task,
+                                    hec_translator **out)
 {
 	if (!ctx || !dir || !out)
 		return fail(HEC_ERR_ARGUMENT, "translate: ctx, dir or out is NULL");
 	hec_translator *t;
 	HEC_TRY(translator_new(ctx, &t));
-	hec_status status = load(t, dir);
+	hec_status status = load(t, dir, task);
 	if (status != HEC_OK)
 		hec_translator_destroy(t);
 	else
@@ -97,7 +105,7 @@ void hec_translator_destroy(hec_translator *translator)
 {
 	if (!translator)
 		return;
-	hec_session_destroy(translator->session);
+	writer_close(&translator->writer);
 	hec_model_destroy(translator->own_model);
 	hec_tokenizer_destroy(translator->own_tokenizer);
 	generation_config_free(&translator->generation);
@@ -115,6 +123,11 @@ const hec_tokenizer *hec_translator_tokenizer(const hec_translator *translator)
 	return translator->tokenizer;
 }
 
+const char *hec_translator_prefix(const hec_translator *translator)
+{
+	return translator->generation.prefix ? translator->generation.prefix : "";
+}
+
 const hec_decode_options *hec_translator_defaults(const hec_translator *translator)
 {
 	return &translator->generation.options;
@@ -122,12 +135,13 @@ const hec_decode_options *hec_translator_defaults(const hec_translator *translat
 
 int64_t hec_translator_max_source(const hec_translator *translator)
 {
-	return hec_model_config_of(translator->model)->encoder.position.max;
+	return writer_max_source(translator->model);
 }
 
 size_t hec_translator_session_bytes(const hec_translator *translator)
 {
-	return translator->session ? hec_session_bytes(translator->session) : 0;
+	const hec_session *session = translator->writer.session;
+	return session ? hec_session_bytes(session) : 0;
 }
 
 /* ---- texts to ids ---- */
@@ -136,15 +150,15 @@ typedef struct job {
 	hec_translator *t;
 	hec_translate_options o;
 	hec_decode_options decode;
+	const char *prefix; /* or NULL */
 	int64_t n;
 	const char *const *texts;
 	const size_t *bytes;
 	int32_t **ids;    /* [n] sources of those that have words */
 	int64_t *lengths; /* [n] */
 	int64_t *which;   /* [n] the text of each source */
-	int64_t *most;    /* [sources] tokens that each may become; NULL: all the same */
+	int64_t *most;    /* [n] tokens that each source may become */
 	int64_t sources;
-	int64_t longest;
 	hec_translations *out;
 } job;
 
@@ -171,6 +185,34 @@ static void shorten(hec_encoding *e, size_t most)
 	}
 }
 
+static bool is_blank(const char *text, size_t bytes)
+{
+	while (bytes > 0 && strchr(" \t\r\n\f\v", *text) && *text)
+		text++, bytes--;
+	return bytes == 0;
+}
+
+/* With the prefix before it. An invalid byte is told by its place in the text itself, which is why that is
+ * looked at alone then. */
+static hec_status encode_after(const job *j, const char *text, size_t bytes,
+                               const hec_encode_options *o, hec_encoding *e)
+{
+	const char *prefix = j->prefix ? j->prefix : "";
+	size_t before = strlen(prefix), all;
+	if (before == 0 || is_blank(text, bytes))
+		return hec_tokenizer_encode(j->t->tokenizer, text, bytes, o, e);
+	char *whole = size_add(before, bytes, &all) && all < SIZE_MAX ? malloc(all + 1) : NULL;
+	if (!whole)
+		return fail(HEC_ERR_MEMORY, "translate: no memory for a text of %zu bytes", bytes);
+	memcpy(whole, prefix, before + 1);
+	memcpy(whole + before, text, bytes);
+	hec_status status = hec_tokenizer_encode(j->t->tokenizer, whole, all, o, e);
+	free(whole);
+	if (status == HEC_ERR_FORMAT)
+		HEC_TRY(hec_tokenizer_encode(j->t->tokenizer, text, bytes, o, e));
+	return status;
+}
+
 static hec_status encode(job *j, int64_t i)
 {
 	hec_translator *t = j->t;
@@ -178,7 +220,7 @@ static hec_status encode(job *j, int64_t i)
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
 	o.lossy = j->o.lossy;
 	size_t bytes = j->bytes ? j->bytes[i] : strlen(j->texts[i]);
-	HEC_TRY(hec_tokenizer_encode(t->tokenizer, j->texts[i], bytes, &o, e));
+	HEC_TRY(encode_after(j, j->texts[i], bytes, &o, e));
 	if (!has_words(e))
 		return HEC_OK;
 	size_t most = (size_t)hec_translator_max_source(t);
@@ -195,7 +237,6 @@ static hec_status encode(job *j, int64_t i)
 	j->ids[j->sources] = ids;
 	j->lengths[j->sources] = (int64_t)e->n;
 	j->which[j->sources++] = i;
-	j->longest = max_i64(j->longest, (int64_t)e->n);
 	return HEC_OK;
 }
 
@@ -214,71 +255,28 @@ static hec_status encode_all(job *j)
 	return HEC_OK;
 }
 
-/* ---- the session ---- */
-
-/* Sizes go up in steps, so that a few texts more or a longer one do not need a new session. */
-static int64_t round_up(int64_t n, int64_t most)
-{
-	int64_t size = 32;
-	while (size < n)
-		size *= 2;
-	return min_i64(size, most);
-}
-
 /* Where nobody says how long a translation may get, its source does: by itself, so that a text gets the
  * same translation whatever others it comes with. */
-static hec_status bound_each(job *j, int64_t room)
+static void bound_each(job *j)
 {
-	hec_decode_options *o = &j->decode;
-	j->most = calloc((size_t)j->sources, sizeof *j->most);
-	if (!j->most)
-		return fail(HEC_ERR_MEMORY, "translate: no memory for %lld texts",
-		            (long long)j->sources);
-	for (int64_t i = 0; i < j->sources; i++) {
-		j->most[i] = min_i64(room, TIMES_SOURCE * j->lengths[i] + TOKENS_MORE);
-		o->max_tokens = max_i64(o->max_tokens, j->most[i]);
-	}
-	o->most = j->most;
-	return HEC_OK;
-}
-
-static hec_status need_session(job *j)
-{
-	hec_translator *t = j->t;
-	const hec_model_config *c = hec_model_config_of(t->model);
-	hec_decode_options *o = &j->decode;
+	const hec_decode_options *o = &j->decode;
 	/* As Transformers counts: the start is a token of the whole. */
-	const int64_t room = max_i64(1, c->decoder.position.max - 1);
-	const bool bounded = o->max_tokens > 0 || o->most;
-	if (!bounded)
-		HEC_TRY(bound_each(j, room));
-	if (o->max_tokens == 0 || o->max_tokens > room)
-		o->max_tokens = room;
-	if (o->min_tokens > o->max_tokens)
-		o->min_tokens = o->max_tokens;
-	int64_t sources = min_i64(j->sources, j->o.batch);
-	const hec_session_options *made = &t->made;
-	if (t->session && made->beams == o->beams && made->sources >= sources &&
-	    made->sources <= j->o.batch && made->max_source >= j->longest &&
-	    made->max_target >= o->max_tokens)
-		return HEC_OK;
-	hec_session_options wanted = HEC_SESSION_OPTIONS_INIT;
-	wanted.beams = o->beams;
-	wanted.sources = sources;
-	wanted.max_source = round_up(j->longest, hec_translator_max_source(t));
-	wanted.max_target = bounded ? o->max_tokens : round_up(o->max_tokens, room);
-	hec_session_destroy(t->session);
-	t->session = NULL;
-	HEC_TRY(hec_session_create(t->ctx, t->model, &wanted, &t->session));
-	t->made = wanted;
-	return HEC_OK;
+	const int64_t room = max_i64(1, hec_model_config_of(j->t->model)->decoder.position.max - 1);
+	for (int64_t i = 0; i < j->sources; i++) {
+		int64_t most = o->max_tokens > 0 ? o->max_tokens : room;
+		if (o->most)
+			most = min_i64(most, o->most[j->which[i]]);
+		else if (o->max_tokens == 0)
+			most = TIMES_SOURCE * j->lengths[i] + TOKENS_MORE;
+		j->most[i] = min_i64(most, room);
+	}
 }
 
 /* ---- ids to texts ---- */
 
 static hec_status give(job *j, hec_hypothesis *h, hec_translation *to)
 {
-	HEC_TRY(hec_tokenizer_decode(j->t->tokenizer, h->ids, (size_t)h->n, true, &to->text, NULL));
+	HEC_TRY(written_text(j->t->tokenizer, h->ids, h->n, &to->text));
 	to->score = h->score;
 	to->ids = h->ids;
 	to->n = h->n;
@@ -308,15 +306,15 @@ static hec_status work(job *j)
 	    !(j->out->items = calloc(items, sizeof *j->out->items)) ||
 	    !(j->ids = calloc(n, sizeof *j->ids)) ||
 	    !(j->lengths = calloc(n, sizeof *j->lengths)) ||
-	    !(j->which = calloc(n, sizeof *j->which)))
+	    !(j->which = calloc(n, sizeof *j->which)) || !(j->most = calloc(n, sizeof *j->most)))
 		return fail(HEC_ERR_MEMORY, "translate: no memory for %lld texts", (long long)j->n);
 	j->out->texts = j->n;
 	HEC_TRY(encode_all(j));
 	hec_decoded decoded = {.size = sizeof decoded};
 	if (j->sources > 0) {
-		HEC_TRY(need_session(j));
-		HEC_TRY(hec_decode(j->t->session, j->sources, (const int32_t *const *)j->ids,
-		                   j->lengths, &j->decode, &decoded));
+		bound_each(j);
+		HEC_TRY(writer_run(&j->t->writer, j->sources, (const int32_t *const *)j->ids,
+		                   j->lengths, j->most, j->o.batch, &j->decode, &decoded));
 	}
 	hec_status status = give_all(j, &decoded);
 	hec_decoded_free(&decoded);
@@ -342,16 +340,10 @@ hec_status hec_translate(hec_translator *translator, int64_t n, const char *cons
 	         .out = out};
 	HEC_TRY(options_take("hec_translate_options", &j.o, sizeof j.o, options));
 	HEC_TRY(options_take("hec_decode_options", &j.decode, sizeof j.decode, j.o.decode));
-	if (j.o.batch == 0)
-		j.o.batch = BATCH;
-	if (j.o.batch < 1 || j.o.batch > BATCH_MOST)
-		return fail(HEC_ERR_ARGUMENT, "translate: batch is %lld; it is from 1 to %d",
-		            (long long)j.o.batch, BATCH_MOST);
-	j.decode.beams = max_i64(1, j.decode.beams);
-	out->nbest = max_i64(1, j.decode.nbest);
-	if (out->nbest > j.decode.beams)
-		return fail(HEC_ERR_ARGUMENT, "translate: nbest is %lld, with %lld beams",
-		            (long long)out->nbest, (long long)j.decode.beams);
+	HEC_TRY(writer_check_batch("translate", &j.o.batch));
+	HEC_TRY(writer_check_beams("translate", &j.decode));
+	out->nbest = j.decode.nbest;
+	j.prefix = j.o.prefix ? j.o.prefix : translator->generation.prefix;
 	if (n == 0)
 		return HEC_OK;
 	hec_status status = work(&j);

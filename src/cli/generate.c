@@ -1,0 +1,376 @@
+/* generate.c — `hecate generate`: prompts in, what the model writes after them out. */
+#include "generate.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "model_path.h"
+#include "number_list.h"
+
+#define BATCH 16
+#define BATCH_MOST 4096
+#define CHUNK_LEAST 64
+
+typedef struct settings {
+	const char *model, *ids, *system;
+	int64_t beam, max_tokens, min_tokens, batch, threads, top_k, no_repeat;
+	double temperature, top_p, min_p, repetition, length_penalty;
+	option_seed seed;
+	bool sample, json, lossy, truncate, stream, echo, chat;
+} settings;
+
+/* What no option is given. */
+#define UNSET (-1000)
+
+/* ---- results ---- */
+
+static json_t *ids_json(const hec_generation *one)
+{
+	json_t *ids = json_array();
+	for (int64_t i = 0; i < one->n; i++)
+		json_array_append_new(ids, json_integer(one->ids[i]));
+	return ids;
+}
+
+static bool put_json(const hec_generation *one)
+{
+	json_t *text = one->text ? json_string(one->text) : json_null();
+	return put_json_line(json_pack("{s:o, s:o, s:f}", "ids", ids_json(one), "text", text,
+	                               "score", one->score),
+	                     stdout);
+}
+
+static void put_ids(const int32_t *ids, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		printf("%s%" PRId32, i ? "," : "", ids[i]);
+}
+
+/* The prompt and what follows it are one text. */
+static char *echoed(const hec_prompt *p, const char *text)
+{
+	size_t before = p->text ? p->bytes : 0, after = strlen(text);
+	char *whole = malloc(before + after + 1);
+	if (whole) {
+		memcpy(whole, p->text ? p->text : "", before);
+		memcpy(whole + before, text, after + 1);
+	}
+	return whole;
+}
+
+static int put_one(const generating *g, const hec_prompt *p, const hec_generation *one)
+{
+	if (g->json)
+		return put_json(one) ? EXIT_DONE : command_failed(g->self, "no memory for JSON");
+	if (!one->text) {
+		if (g->echo) {
+			put_ids(p->ids, p->n);
+			fputc(',', stdout);
+		}
+		put_ids(one->ids, one->n);
+		fputc('\n', stdout);
+		return EXIT_DONE;
+	}
+	char *whole = g->echo ? echoed(p, one->text) : NULL;
+	if (g->echo && !whole)
+		return command_failed(g->self, "no memory for a text");
+	const char *text = whole ? whole : one->text;
+	if (g->as_lines) {
+		put_line(text, stdout);
+	} else {
+		put_words(text, stdout);
+		fputc('\n', stdout);
+	}
+	free(whole);
+	return EXIT_DONE;
+}
+
+/* ---- as it is written ---- */
+
+static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
+{
+	(void)user, (void)prompt, (void)bytes;
+	put_words(text, stdout);
+	fflush(stdout);
+	return line_work_stopped() || ferror(stdout);
+}
+
+static hec_status stream_one(generating *g, const hec_prompt *p)
+{
+	hec_generations out;
+	if (g->echo && p->text) {
+		char *prompt = echoed(p, "");
+		put_words(prompt ? prompt : "", stdout);
+		free(prompt);
+	}
+	hec_status status = hec_generate(g->generator, 1, p, &g->options, &out);
+	hec_generations_free(&out);
+	if (status == HEC_OK)
+		fputc('\n', stdout);
+	return status;
+}
+
+/* One after the other: what is written shall not be mixed. */
+static int stream_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed)
+{
+	g->options.text = on_text;
+	for (int64_t i = 0; i < n; i++) {
+		/* Told as if it were the first of its call: those before it are written already. */
+		if (stream_one(g, &prompts[i]) != HEC_OK) {
+			*failed = -1;
+			return LINE_WORK_REFUSED;
+		}
+		g->lines.done++;
+	}
+	g->lines.done -= n;
+	return put_done();
+}
+
+int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed)
+{
+	if (g->stream)
+		return stream_some(g, n, prompts, failed);
+	hec_generations out;
+	hec_status status = hec_generate(g->generator, n, prompts, &g->options, &out);
+	*failed = out.failed;
+	if (status != HEC_OK)
+		return LINE_WORK_REFUSED;
+	line_work_clear(&g->lines);
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++)
+		code = put_one(g, &prompts[i], &out.items[i * out.nbest]);
+	hec_generations_free(&out);
+	return code == EXIT_DONE ? put_done() : code;
+}
+
+static int generate_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                          int64_t *failed)
+{
+	generating *g = user;
+	hec_prompt *prompts = calloc((size_t)n, sizeof *prompts);
+	if (!prompts)
+		return command_failed(g->self, "no memory for prompts");
+	for (int64_t i = 0; i < n; i++) {
+		prompts[i].text = texts[i];
+		prompts[i].bytes = bytes ? bytes[i] : strlen(texts[i]);
+	}
+	int code = generate_some(g, n, prompts, failed);
+	free(prompts);
+	return code;
+}
+
+static int generate_ids(generating *g, const char *list)
+{
+	number_list ids = {0};
+	int code = number_list_take(g->self, "--ids", list, INT32_MAX, &ids);
+	hec_prompt prompt = {.ids = ids.items, .n = ids.count};
+	int64_t failed = -1;
+	line_work_catch_signals();
+	if (code == EXIT_DONE)
+		code = generate_some(g, 1, &prompt, &failed);
+	free(ids.items);
+	if (code == LINE_WORK_REFUSED)
+		code = command_failed(g->self, "%s",
+		                      line_work_stopped() ? "interrupted" : hec_error_message());
+	return code;
+}
+
+/* ---- options ---- */
+
+static uint64_t any_seed(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000003u ^ (uint64_t)now.tv_nsec;
+}
+
+static void set_sampling(const settings *s, hec_decode_options *o)
+{
+	/* Who names a number of sampling wants to sample; temperature 0 is greedy by another name. */
+	const bool numbers = s->temperature > 0 || s->top_k > 0 || s->top_p >= 0 || s->min_p >= 0 ||
+	                     s->seed.given;
+	o->sample = (s->sample || numbers) && s->temperature != 0;
+	if (!o->sample)
+		return;
+	o->beams = s->beam > 0 ? s->beam : 1;
+	if (s->temperature > 0)
+		o->temperature = s->temperature;
+	if (s->top_k >= 0)
+		o->top_k = s->top_k;
+	if (s->top_p >= 0)
+		o->top_p = s->top_p;
+	if (s->min_p >= 0)
+		o->min_p = s->min_p;
+	o->seed = s->seed.given ? s->seed.value : any_seed();
+}
+
+static int set_options(generating *g, const settings *s, int operands)
+{
+	hec_decode_options *o = &g->decode;
+	*o = *hec_generator_defaults(g->generator);
+	if (s->beam > 0)
+		o->beams = s->beam;
+	set_sampling(s, o);
+	o->max_tokens = s->max_tokens;
+	if (s->min_tokens >= 0)
+		o->min_tokens = s->min_tokens;
+	if (s->no_repeat >= 0)
+		o->no_repeat_ngram = s->no_repeat;
+	if (s->repetition > 0)
+		o->repetition_penalty = s->repetition;
+	if (s->length_penalty > UNSET)
+		o->length_penalty = s->length_penalty;
+	if (s->stream && (s->json || o->beams > 1))
+		return command_usage(g->self, s->json ? "--stream and --json do not go together"
+		                                      : "--stream takes one beam: --beam 1");
+	if (o->sample && o->beams > 1)
+		return command_usage(g->self, "to sample takes one beam, not --beam %" PRId64,
+		                     o->beams);
+	o->progress = line_work_progress;
+	o->user = &g->lines;
+	g->options = (hec_generate_options)HEC_GENERATE_OPTIONS_INIT;
+	g->options.decode = o;
+	g->options.batch = s->batch;
+	g->options.lossy = s->lossy;
+	g->options.truncate = s->truncate;
+	g->options.no_special = s->chat;
+	const bool one = operands == 1 || s->ids;
+	g->json = s->json;
+	g->echo = s->echo;
+	g->as_lines = !one;
+	g->stream = s->stream || (one && !s->json && o->beams == 1 && isatty(STDOUT_FILENO));
+	if (!hec_generator_tokenizer(g->generator))
+		g->stream = false;
+	g->lines = (line_work){.self = g->self,
+	                       .work = s->chat ? generate_chat_lines : generate_lines,
+	                       .user = g,
+	                       .most = s->batch < CHUNK_LEAST ? CHUNK_LEAST : s->batch};
+	return EXIT_DONE;
+}
+
+static int run_with(generating *g, const settings *s, hec_ctx *ctx, int operands, char **argv)
+{
+	char path[MODEL_PATH_MOST];
+	int code = model_path(g->self, s->model, path);
+	if (code != EXIT_DONE)
+		return code;
+	if (hec_generator_load(ctx, path, &g->generator) != HEC_OK ||
+	    (s->chat && hec_chat_template_load(path, &g->chat) != HEC_OK))
+		return command_failed(g->self, "%s", hec_error_message());
+	code = set_options(g, s, operands);
+	if (code != EXIT_DONE)
+		return code;
+	if (s->ids)
+		return generate_ids(g, s->ids);
+	const bool talk = s->chat && operands == 0 && !s->json && g->decode.beams == 1;
+	if (talk && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		return generate_chat_terminal(g);
+	return line_work_run(&g->lines, operands, argv);
+}
+
+static int run(const command *self, int argc, char **argv)
+{
+	settings s = {.batch = BATCH,
+	              .min_tokens = -1,
+	              .top_k = -1,
+	              .no_repeat = -1,
+	              .temperature = -1,
+	              .top_p = -1,
+	              .min_p = -1,
+	              .repetition = -1,
+	              .length_penalty = UNSET};
+	const option table[] = {
+		{OPTION_TEXT, "-m", "DIR", "the model", &s.model, 0, 0},
+		{OPTION_TEXT, "--ids", "I,I,…", "the prompt as ids, in place of text", &s.ids, 0,
+	         0},
+		{OPTION_WHOLE, "--max-tokens", "N",
+	         "the most that are written (default: as the model says, else 256)", &s.max_tokens,
+	         1, 1 << 30},
+		{OPTION_WHOLE, "--min-tokens", "N", "no end before that many", &s.min_tokens, 0,
+	         1 << 30},
+		{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)",
+	         &s.beam, 1, 1024},
+		{OPTION_REAL, "--length-penalty", "X", "score = log p / length^X",
+	         &s.length_penalty, -8, 8},
+		{OPTION_REAL, "--repetition-penalty", "X", "of what was written already; 1: none",
+	         &s.repetition, 0, 1000},
+		{OPTION_WHOLE, "--no-repeat-ngram", "N", "no N tokens in a row appear twice",
+	         &s.no_repeat, 0, 1 << 20},
+		{OPTION_FLAG, "--sample", NULL,
+	         "draw each token, with the numbers that the model says unless they are given",
+	         &s.sample, 0, 0},
+		{OPTION_REAL, "--temperature", "X", "sharper below 1, flatter above; 0: greedy",
+	         &s.temperature, 0, 1000000},
+		{OPTION_WHOLE, "--top-k", "N", "draw from the N likeliest; 0: all", &s.top_k, 0,
+	         INT32_MAX},
+		{OPTION_REAL, "--top-p", "X", "draw from the likeliest that make up X", &s.top_p, 0,
+	         1},
+		{OPTION_REAL, "--min-p", "X", "draw from what has X of the likeliest's probability",
+	         &s.min_p, 0, 1},
+		{OPTION_SEED, "--seed", "N", "the same draws each time", &s.seed, 0, 0},
+		{OPTION_FLAG, "--chat", NULL,
+	         "prompts are what a user says, by the model's chat template; on a terminal "
+	         "without a prompt, a conversation",
+	         &s.chat, 0, 0},
+		{OPTION_TEXT, "--system", "TEXT", "with --chat: what the system says first",
+	         &s.system, 0, 0},
+		{OPTION_FLAG, "--stream", NULL,
+	         "print as it is written (on a terminal, for one prompt, it is so anyhow)",
+	         &s.stream, 0, 0},
+		{OPTION_FLAG, "--echo", NULL, "print the prompt, too", &s.echo, 0, 0},
+		{OPTION_WHOLE, "--batch", "N", "prompts at a time (default: 16)", &s.batch, 1,
+	         BATCH_MOST},
+		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
+	         &s.threads, 1, 4096},
+		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s.lossy, 0, 0},
+		{OPTION_FLAG, "--truncate", NULL, "cut off the beginning of what is too long",
+	         &s.truncate, 0, 0},
+		{OPTION_FLAG, "--json", NULL, "a JSON object for each prompt", &s.json, 0, 0},
+		{0},
+	};
+	int operands;
+	int code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	if (s.ids && (operands > 0 || s.chat))
+		return command_usage(self, "--ids is the prompt: give none beside it%s",
+		                     s.chat ? ", and no --chat" : "");
+	if (s.system && !s.chat)
+		return command_usage(self, "--system is for --chat");
+	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
+	wanted.threads = (int)s.threads;
+	hec_ctx *ctx = NULL;
+	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
+		return command_failed(self, "%s", hec_error_message());
+	generating g = {.self = self, .system = s.system};
+	code = run_with(&g, &s, ctx, operands, argv);
+	hec_chat_template_destroy(g.chat);
+	hec_generator_destroy(g.generator);
+	hec_ctx_destroy(ctx);
+	return code;
+}
+
+const command command_generate = {
+	"generate",
+	"Writes on from a prompt",
+	"generate -m DIR [OPTION]… [PROMPT]…\n"
+	"generate -m DIR --ids I,I,… [OPTION]…\n"
+	"generate -m DIR --chat [--system TEXT] [OPTION]…",
+	"Reads lines from standard input, or takes each PROMPT as one, and writes a line for each: "
+	"what\n"
+	"follows the prompt. One PROMPT alone is answered with its line ends as they are. A model "
+	"with an\n"
+	"encoder reads the prompt and writes its answer. The same words come out however many "
+	"other\n"
+	"prompts there are. Without --sample the likeliest are written.\n\n"
+	"With --json, each line is\n"
+	"  {\"ids\": […], \"text\": …, \"score\": …}\n"
+	"where score is the logarithm of the probability divided by length^X, and text is null "
+	"where the\n"
+	"model's directory has no tokenizer.\n\n"
+	"Example: hecate generate -m smollm2 --chat 'What is a transformer?' --max-tokens 60\n",
+	run,
+};

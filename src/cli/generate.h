@@ -1,0 +1,36 @@
+/* generate.h — the parts of `hecate generate`. */
+#ifndef CLI_GENERATE_H
+#define CLI_GENERATE_H
+
+#include <hecate/chat.h>
+#include <hecate/generate.h>
+
+#include "line_work.h"
+
+typedef struct generating {
+	const command *self;
+	hec_generator *generator;
+	hec_decode_options decode;
+	hec_generate_options options;
+	bool json, stream, echo;
+	bool as_lines; /* a line for each prompt, its line ends become spaces */
+	/* chat: */
+	hec_chat_template *chat; /* NULL: prompts are what they say */
+	const char *system;      /* NULL: none */
+	line_work lines;
+} generating;
+
+/* n prompts in one call; what they write is printed. source: what stands for the prompts, to echo; NULL: not
+ * known. As line_work_fn, but that *failed may stay −1. */
+int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed);
+
+/* The text of a conversation up to where the answer begins, for free(). */
+hec_status generate_chat_text(const generating *g, const hec_chat_message *messages, size_t n,
+                              char **text, size_t *bytes);
+/* Lines as first words of conversations, each its own: a line_work_fn. */
+int generate_chat_lines(void *generating, int64_t n, const char *const *texts, const size_t *bytes,
+                        int64_t *failed);
+/* A conversation on a terminal. */
+int generate_chat_terminal(generating *g);
+
+#endif

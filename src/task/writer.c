@@ -1,0 +1,98 @@
+/* writer.c — a session as large as a call needs it, and hec_decode over it. */
+#include "task/writer.h"
+
+#include "base/size.h"
+#include "base/status.h"
+
+/* T5 measures distances, and has no last position. */
+static int64_t longest(const hec_stack_config *s)
+{
+	const hec_position_kind kind = s->position.kind;
+	return kind == HEC_POSITION_NONE || kind == HEC_POSITION_RELATIVE ? INT64_MAX
+	                                                                  : s->position.max;
+}
+
+int64_t writer_max_source(const hec_model *model)
+{
+	return longest(&hec_model_config_of(model)->encoder);
+}
+
+int64_t writer_max_target(const hec_model *model)
+{
+	return longest(&hec_model_config_of(model)->decoder);
+}
+
+hec_status writer_check_batch(const char *task, int64_t *batch)
+{
+	if (*batch == 0)
+		*batch = WRITER_BATCH;
+	if (*batch < 1 || *batch > WRITER_BATCH_MOST)
+		return fail(HEC_ERR_ARGUMENT, "%s: batch is %lld; it is from 1 to %d", task,
+		            (long long)*batch, WRITER_BATCH_MOST);
+	return HEC_OK;
+}
+
+hec_status writer_check_beams(const char *task, hec_decode_options *o)
+{
+	o->beams = max_i64(1, o->beams);
+	o->nbest = max_i64(1, o->nbest);
+	if (o->nbest > o->beams)
+		return fail(HEC_ERR_ARGUMENT, "%s: nbest is %lld, with %lld beams", task,
+		            (long long)o->nbest, (long long)o->beams);
+	return HEC_OK;
+}
+
+/* Sizes go up in steps, so that a few texts more or a longer one do not need a new session. */
+static int64_t round_up(int64_t n, int64_t most)
+{
+	int64_t size = 32;
+	while (size < n)
+		size *= 2;
+	return min_i64(size, most);
+}
+
+static hec_status need_session(writer *w, const hec_session_options *wanted, int64_t batch)
+{
+	const hec_session_options *made = &w->made;
+	if (w->session && made->beams == wanted->beams && made->sources >= wanted->sources &&
+	    made->sources <= batch && made->max_source >= wanted->max_source &&
+	    made->max_target >= wanted->max_target)
+		return HEC_OK;
+	hec_session_options o = *wanted;
+	if (o.max_source > 0)
+		o.max_source = round_up(o.max_source, writer_max_source(w->model));
+	o.max_target = round_up(o.max_target, writer_max_target(w->model));
+	hec_session_destroy(w->session);
+	w->session = NULL;
+	HEC_TRY(hec_session_create(w->ctx, w->model, &o, &w->session));
+	w->made = o;
+	return HEC_OK;
+}
+
+hec_status writer_run(writer *w, int64_t n, const int32_t *const *ids, const int64_t *lengths,
+                      const int64_t *most, int64_t batch, const hec_decode_options *options,
+                      hec_decoded *out)
+{
+	const bool prompts = hec_model_config_of(w->model)->encoder.layers == 0;
+	hec_session_options wanted = HEC_SESSION_OPTIONS_INIT;
+	hec_decode_options o = *options;
+	wanted.beams = o.beams;
+	wanted.sources = min_i64(n, batch);
+	for (int64_t i = 0; i < n; i++) {
+		/* What a row begins with is fed, and all that is written but the last. */
+		int64_t begin = prompts ? lengths[i] : 1;
+		wanted.max_target = max_i64(wanted.max_target, begin + most[i] - 1);
+		if (!prompts)
+			wanted.max_source = max_i64(wanted.max_source, lengths[i]);
+	}
+	HEC_TRY(need_session(w, &wanted, batch));
+	o.max_tokens = 0;
+	o.most = most;
+	return hec_decode(w->session, n, ids, lengths, &o, out);
+}
+
+void writer_close(writer *w)
+{
+	hec_session_destroy(w->session);
+	*w = (writer){0};
+}

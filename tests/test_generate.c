@@ -1,0 +1,294 @@
+/* test_generate.c — prompts in, tokens and text out. generate.jsonl is what Transformers writes with the
+ * models of tests/golden/models. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/searches.h"
+#include "task/written_text.h"
+
+#define TOKENS_MOST 64
+
+static int64_t take_ids(json_t *line, const char *key, int32_t *out)
+{
+	json_t *list = json_object_get(line, key);
+	size_t n = json_array_size(list);
+	assert_true(n <= TOKENS_MOST);
+	for (size_t i = 0; i < n; i++)
+		out[i] = (int32_t)json_integer_value(json_array_get(list, i));
+	return (int64_t)n;
+}
+
+static void check_case(const kit *k, json_t *line)
+{
+	const char *name = json_string_value(json_object_get(line, "model"));
+	char folder[64], path[512];
+	snprintf(folder, sizeof folder, "models/%s", name);
+	searches_path(folder, path);
+	hec_generator *g;
+	OK(k, hec_generator_load(k->ctx, path, &g));
+	assert_null(hec_generator_tokenizer(g));
+	int32_t prompt[TOKENS_MOST], want[TOKENS_MOST];
+	hec_prompt p = {.ids = prompt, .n = take_ids(line, "prompt", prompt)};
+	int64_t n = take_ids(line, "ids", want);
+	hec_decode_options decode = *hec_generator_defaults(g);
+	decode.beams = json_integer_value(json_object_get(line, "beams"));
+	decode.max_tokens = json_integer_value(json_object_get(line, "tokens"));
+	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+	o.decode = &decode;
+	hec_generations out;
+	OK(k, hec_generate(g, 1, &p, &o, &out));
+	CHECK(k, out.items[0].n == n && memcmp(out.items[0].ids, want, (size_t)n * 4) == 0,
+	      "%s with %lld beams writes %lld tokens, or others than Transformers' %lld", name,
+	      (long long)decode.beams, (long long)out.items[0].n, (long long)n);
+	double score = json_real_value(json_object_get(line, "score"));
+	CHECK(k, fabs(out.items[0].score - score) <= 1e-4, "%s: score %g, Transformers has %g",
+	      name, out.items[0].score, score);
+	assert_null(out.items[0].text);
+	hec_generations_free(&out);
+	hec_generator_destroy(g);
+}
+
+static void every_family_writes_what_it_writes_with_transformers(void **state)
+{
+	(void)state;
+	kit k = kit_open(1);
+	FILE *f = searches_open(&k, "generate.jsonl");
+	char text[4096];
+	int cases = 0;
+	for (; fgets(text, sizeof text, f); cases++) {
+		json_t *line = json_loads(text, 0, NULL);
+		assert_non_null(line);
+		check_case(&k, line);
+		json_decref(line);
+	}
+	assert_true(cases >= 40);
+	fclose(f);
+	kit_close(&k);
+}
+
+/* ---- a model with words ---- */
+
+static const char *const lines[] = {"the cat sat on the mat", "小猫追蝴蝶，它饿坏了。",
+                                    "die Katze saß auf der Matte 🦊🦊", "naïve café"};
+
+static hec_status next_line(void *user, const char **line, size_t *bytes)
+{
+	size_t *at = user;
+	*line = *at < sizeof lines / sizeof *lines ? lines[*at] : NULL;
+	*bytes = *line ? strlen(*line) : 0;
+	++*at;
+	return HEC_OK;
+}
+
+typedef struct words {
+	hec_tokenizer *tokenizer;
+	hec_model *model;
+	hec_generator *generator;
+} words;
+
+#define POSITIONS 96
+
+static words open_words(const kit *k, bool unicode)
+{
+	words w = {0};
+	hec_bpe_train_options t = HEC_BPE_TRAIN_OPTIONS_INIT;
+	size_t at = 0;
+	t.vocab = 300;
+	t.unicode = unicode;
+	t.threads = 1;
+	OK(k, hec_bpe_train(&t, next_line, &at, &w.tokenizer));
+	/* Some ids more than the tokenizer has, as models do to fill up. */
+	hec_model_config c = {.size = sizeof c,
+	                      .vocab = hec_tokenizer_vocab(w.tokenizer) + 5,
+	                      .width = 16,
+	                      .head = HEC_HEAD_LM,
+	                      .bos_id = -1,
+	                      .pad_id = -1,
+	                      .start_id = -1,
+	                      .init_std = 0.5};
+	c.eos_id = hec_tokenizer_role(w.tokenizer, "eos");
+	hec_stack_config s = {.layers = 1,
+	                      .position = {.kind = HEC_POSITION_ROTARY, .max = POSITIONS}};
+	s.attention = (hec_multi_head_config){.size = sizeof s.attention, .heads = 2};
+	s.feed_forward = (hec_feed_forward_config){.size = sizeof s.feed_forward, .hidden = 32};
+	c.decoder = s;
+	OK(k, hec_model_create(k->ctx, &c, HEC_F32, 5, &w.model));
+	OK(k, hec_model_pack(k->ctx, w.model, false));
+	OK(k, hec_generator_create(k->ctx, w.model, w.tokenizer, &w.generator));
+	return w;
+}
+
+static void close_words(words *w)
+{
+	hec_generator_destroy(w->generator);
+	hec_model_destroy(w->model);
+	hec_tokenizer_destroy(w->tokenizer);
+}
+
+typedef struct heard {
+	char text[4][4096];
+	int pieces;
+	int64_t last;
+} heard;
+
+static bool is_utf8(const char *text, size_t bytes)
+{
+	json_t *value = json_stringn(text, bytes); /* refuses what is not */
+	json_decref(value);
+	return value != NULL;
+}
+
+static int hear(void *user, int64_t prompt, const char *text, size_t bytes)
+{
+	heard *h = user;
+	assert_true(is_utf8(text, bytes) && bytes > 0);
+	strcat(h->text[prompt], text);
+	h->pieces++;
+	h->last = prompt;
+	return 0;
+}
+
+static void pieces_are_whole_characters_and_make_up_the_text(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		kit k = kit_open(seed);
+		words w = open_words(&k, seed % 2);
+		hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+		decode.sample = true;
+		decode.seed = seed;
+		decode.temperature = 0.2 * (double)seed;
+		decode.max_tokens = 60;
+		hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+		heard h = {0};
+		o.decode = &decode;
+		o.text = hear;
+		o.user = &h;
+		hec_prompt p[2] = {{.text = "the cat", .bytes = 7}, {.text = "小猫", .bytes = 6}};
+		hec_generations out;
+		OK(&k, hec_generate(w.generator, 2, p, &o, &out));
+		for (int i = 0; i < 2; i++) {
+			/* Byte fallback takes a character back where a wrong byte follows it. */
+			if (seed % 2 == 0 || !strstr(out.items[i].text, "\xEF\xBF\xBD"))
+				assert_string_equal(h.text[i], out.items[i].text);
+		}
+		assert_true(h.pieces > 10);
+		hec_generations_free(&out);
+		close_words(&w);
+		kit_close(&k);
+	}
+}
+
+/* 🦊 in bytes of its own: nothing until its last. */
+static void a_character_in_pieces_is_held_back(void **state)
+{
+	(void)state;
+	kit k = kit_open(1);
+	words w = open_words(&k, false);
+	const char *bytes[] = {"ð", "Ł", "¦", "Ĭ"};
+	text_stream s = {.tokenizer = w.tokenizer};
+	char *text;
+	for (int i = 0; i < 4; i++) {
+		int32_t id = hec_tokenizer_id(w.tokenizer, bytes[i]);
+		assert_true(id >= 0);
+		OK(&k, text_stream_add(&s, id, false, &text));
+		assert_string_equal(text, i < 3 ? "" : "🦊");
+		free(text);
+	}
+	OK(&k, text_stream_add(&s, hec_tokenizer_id(w.tokenizer, bytes[0]), false, &text));
+	assert_string_equal(text, "");
+	free(text);
+	OK(&k, text_stream_add(&s, -1, true, &text));
+	assert_string_equal(text, "\xEF\xBF\xBD");
+	free(text);
+	text_stream_free(&s);
+	close_words(&w);
+	kit_close(&k);
+}
+
+static void prompts_give_the_same_alone_and_among_others(void **state)
+{
+	(void)state;
+	kit k = kit_open(2);
+	words w = open_words(&k, false);
+	hec_prompt p[4] = {{.text = "the cat sat", .bytes = 11},
+	                   {.text = "die", .bytes = 3},
+	                   {.text = "小猫追蝴蝶", .bytes = 15},
+	                   {.text = "on", .bytes = 2}};
+	for (int64_t beams = 1; beams <= 3; beams += 2) {
+		hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+		decode.beams = beams;
+		decode.max_tokens = 20;
+		hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+		o.decode = &decode;
+		o.batch = 3;
+		hec_generations all, one;
+		OK(&k, hec_generate(w.generator, 4, p, &o, &all));
+		for (int i = 0; i < 4; i++) {
+			OK(&k, hec_generate(w.generator, 1, &p[i], &o, &one));
+			assert_string_equal(one.items[0].text, all.items[i].text);
+			assert_true(one.items[0].score == all.items[i].score);
+			hec_generations_free(&one);
+		}
+		hec_generations_free(&all);
+	}
+	close_words(&w);
+	kit_close(&k);
+}
+
+static void what_is_too_long_or_wrong_is_said(void **state)
+{
+	(void)state;
+	kit k = kit_open(3);
+	words w = open_words(&k, false);
+	assert_int_equal(hec_generator_longest(w.generator), POSITIONS);
+	char many[4 * POSITIONS];
+	for (size_t i = 0; i < sizeof many; i++)
+		many[i] = i % 2 ? 'q' : 'z';
+	hec_prompt p[2] = {{.text = "the", .bytes = 3}, {.text = many, .bytes = sizeof many}};
+	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	hec_generations out;
+	o.decode = &decode;
+	FAILS(&k, HEC_ERR_SHAPE, hec_generate(w.generator, 2, p, &o, &out), "386");
+	assert_int_equal(out.failed, 1);
+	o.truncate = true;
+	OK(&k, hec_generate(w.generator, 2, p, &o, &out));
+	hec_generations_free(&out);
+	/* As many as there is room for, and not one more. */
+	int32_t ids[POSITIONS] = {1};
+	hec_prompt long_one = {.ids = ids, .n = 90};
+	decode.max_tokens = 6;
+	decode.min_tokens = 6;
+	OK(&k, hec_generate(w.generator, 1, &long_one, &o, &out));
+	assert_int_equal(out.items[0].n, 6);
+	hec_generations_free(&out);
+	decode.max_tokens = 7;
+	FAILS(&k, HEC_ERR_SHAPE, hec_generate(w.generator, 1, &long_one, &o, &out), "90");
+	decode.max_tokens = 0; /* nobody says how many: what there is room for */
+	decode.min_tokens = 1000;
+	OK(&k, hec_generate(w.generator, 1, &long_one, &o, &out));
+	assert_int_equal(out.items[0].n, 6);
+	hec_generations_free(&out);
+	ids[3] = 100000;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, &long_one, &o, &out), "100000");
+	hec_prompt none = {.ids = ids, .n = 0};
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, &none, &o, &out), "no tokens");
+	assert_int_equal(out.failed, 0);
+	close_words(&w);
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_family_writes_what_it_writes_with_transformers),
+		cmocka_unit_test(pieces_are_whole_characters_and_make_up_the_text),
+		cmocka_unit_test(a_character_in_pieces_is_held_back),
+		cmocka_unit_test(prompts_give_the_same_alone_and_among_others),
+		cmocka_unit_test(what_is_too_long_or_wrong_is_said),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
