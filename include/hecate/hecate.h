@@ -9,11 +9,13 @@
 #include <hecate/attention.h>
 #include <hecate/audio.h>
 #include <hecate/chat.h>
+#include <hecate/classify.h>
 #include <hecate/context.h>
 #include <hecate/corpus.h>
 #include <hecate/decode.h>
 #include <hecate/decoder_layer.h>
 #include <hecate/dropout.h>
+#include <hecate/embed.h>
 #include <hecate/embedding.h>
 #include <hecate/encoder_layer.h>
 #include <hecate/feed_forward.h>

@@ -34,6 +34,8 @@ int command_failed(const command *self, const char *format, ...)
 extern const command command_translate;
 extern const command command_generate;
 extern const command command_answer;
+extern const command command_classify;
+extern const command command_embed;
 extern const command command_explain;
 extern const command command_fill;
 extern const command command_train;

@@ -20,6 +20,8 @@ static const command *const commands[] = {
 	&command_generate,
 	&command_answer,
 	&command_fill,
+	&command_classify,
+	&command_embed,
 	&command_attend,
 	&command_train,
 	&command_tokenize,

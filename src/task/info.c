@@ -6,22 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/size.h"
 #include "base/width.h"
 #include "format/json.h"
 #include "format/safetensors.h"
+#include "task/folder.h"
 #include "tensor/check.h"
-
-static hec_status join(const char *folder, const char *name, char **out)
-{
-	size_t length = strlen(folder), bytes;
-	*out = size_add(length, strlen(name) + 2, &bytes) ? malloc(bytes) : NULL;
-	if (!*out)
-		return fail(HEC_ERR_MEMORY, "%s: no memory for its path", name);
-	snprintf(*out, bytes, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/",
-	         name);
-	return HEC_OK;
-}
 
 /* As much as fits, cut between characters. */
 static void keep(char out[HEC_INFO_TEXT], const char *text)
@@ -50,7 +39,7 @@ static hec_status read_config(const char *folder, hec_info *info)
 {
 	char *path = NULL;
 	json_t *root = NULL;
-	HEC_TRY(join(folder, "config.json", &path));
+	HEC_TRY(folder_join(folder, "config.json", &path));
 	hec_status status = json_file_read(path, JSON_CONFIG_MOST, &root);
 	if (status == HEC_OK)
 		status = take_config(path, root, info);
@@ -109,7 +98,7 @@ static hec_status read_tokenizer(const char *folder, hec_info *info)
 	char *path = NULL;
 	json_t *root = NULL;
 	struct stat found;
-	HEC_TRY(join(folder, "tokenizer.json", &path));
+	HEC_TRY(folder_join(folder, "tokenizer.json", &path));
 	hec_status status = HEC_OK;
 	if (stat(path, &found) == 0)
 		status = json_file_read(path, JSON_TOKENIZER_MOST, &root);

@@ -1,0 +1,395 @@
+/* classify.c — text → ids → encoder, or decoder → a logit for each label → probabilities. */
+#include <hecate/classify.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "format/json.h"
+#include "task/folder.h"
+#include "task/text_inputs.h"
+
+#define PLAIN_NAME 28 /* bytes of "LABEL_9223372036854775807" */
+
+struct hec_classifier {
+	task_model m;
+	batches batches;
+	hec_scoring scoring;
+	char (*plain)[PLAIN_NAME]; /* names of labels that have none; NULL: all have one */
+};
+
+/* ---- making one ---- */
+
+static bool labels_tokens(const hec_classifier *c)
+{
+	return hec_model_config_of(c->m.model)->head == HEC_HEAD_TOKENS;
+}
+
+static hec_status name_labels(hec_classifier *c)
+{
+	const int64_t n = hec_classifier_labels(c);
+	if (hec_model_label(c->m.model, 0))
+		return HEC_OK;
+	c->plain = calloc((size_t)n, sizeof *c->plain);
+	if (!c->plain)
+		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld labels", (long long)n);
+	for (int64_t i = 0; i < n; i++)
+		(void)snprintf(c->plain[i], sizeof *c->plain, "LABEL_%lld", (long long)i);
+	return HEC_OK;
+}
+
+static hec_status check_model(hec_classifier *c)
+{
+	const hec_model_config *config = hec_model_config_of(c->m.model);
+	if (config->head != HEC_HEAD_CLASSIFY && config->head != HEC_HEAD_TOKENS)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "classify: the model has no head that gives labels: it was not made to "
+		            "classify");
+	c->scoring = config->labels == 1 ? HEC_SCORING_SIGMOID : HEC_SCORING_SOFTMAX;
+	return name_labels(c);
+}
+
+/* As the text-classification pipeline of Transformers decides. */
+static hec_status read_problem(const char *dir, hec_classifier *c)
+{
+	static const struct {
+		const char *name;
+		hec_scoring scoring;
+	} known[] = {{"regression", HEC_SCORING_LOGITS},
+	             {"multi_label_classification", HEC_SCORING_SIGMOID}};
+	json_t *root = NULL;
+	json_scope scope;
+	const char *problem = NULL;
+	HEC_TRY(folder_json(dir, "config.json", &root));
+	hec_status status = json_scope_root("config.json", root, &scope);
+	if (status == HEC_OK)
+		status = json_want_string(&scope, "problem_type", &problem);
+	for (size_t i = 0; problem && i < sizeof known / sizeof *known; i++) {
+		if (strcmp(problem, known[i].name) == 0)
+			c->scoring = known[i].scoring;
+	}
+	json_decref(root);
+	return status;
+}
+
+static hec_status classifier_new(hec_classifier **out)
+{
+	hec_classifier *c = calloc(1, sizeof *c);
+	if (!c)
+		return fail(HEC_ERR_MEMORY, "classify: no memory for a classifier");
+	*out = c;
+	return HEC_OK;
+}
+
+static hec_status finish(hec_classifier *c, hec_status status, hec_classifier **out)
+{
+	if (status != HEC_OK)
+		hec_classifier_destroy(c);
+	else
+		*out = c;
+	return status;
+}
+
+hec_status hec_classifier_create(hec_ctx *ctx, const hec_model *model,
+                                 const hec_tokenizer *tokenizer, hec_classifier **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
+	hec_classifier *c = NULL;
+	HEC_TRY(classifier_new(&c));
+	hec_status status = task_model_take("classify", ctx, model, tokenizer, &c->m);
+	if (status == HEC_OK)
+		status = check_model(c);
+	return finish(c, status, out);
+}
+
+hec_status hec_classifier_load(hec_ctx *ctx, const char *dir, hec_classifier **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
+	hec_classifier *c = NULL;
+	HEC_TRY(classifier_new(&c));
+	hec_status status = task_model_load("classify", ctx, dir, &c->m);
+	if (status == HEC_OK)
+		status = check_model(c);
+	if (status == HEC_OK)
+		status = read_problem(dir, c);
+	return finish(c, status, out);
+}
+
+void hec_classifier_destroy(hec_classifier *classifier)
+{
+	if (!classifier)
+		return;
+	batches_free(&classifier->batches);
+	task_model_free(&classifier->m);
+	free(classifier->plain);
+	free(classifier);
+}
+
+const hec_model *hec_classifier_model(const hec_classifier *classifier)
+{
+	return classifier->m.model;
+}
+
+const hec_tokenizer *hec_classifier_tokenizer(const hec_classifier *classifier)
+{
+	return classifier->m.tokenizer;
+}
+
+int64_t hec_classifier_longest(const hec_classifier *classifier)
+{
+	return classifier->m.longest;
+}
+
+hec_scoring hec_classifier_scoring(const hec_classifier *classifier)
+{
+	return classifier->scoring;
+}
+
+int64_t hec_classifier_labels(const hec_classifier *classifier)
+{
+	return hec_model_config_of(classifier->m.model)->labels;
+}
+
+const char *hec_classifier_label(const hec_classifier *classifier, int64_t i)
+{
+	if (i < 0 || i >= hec_classifier_labels(classifier))
+		return NULL;
+	return classifier->plain ? classifier->plain[i] : hec_model_label(classifier->m.model, i);
+}
+
+/* ---- logits to scores ---- */
+
+static void softmax(const float *logits, int64_t n, float *scores)
+{
+	double most = logits[0], sum = 0;
+	for (int64_t i = 1; i < n; i++)
+		most = fmax(most, logits[i]);
+	for (int64_t i = 0; i < n; i++)
+		sum += exp(logits[i] - most);
+	for (int64_t i = 0; i < n; i++)
+		scores[i] = (float)(exp(logits[i] - most) / sum);
+}
+
+static void score(hec_scoring scoring, const float *logits, int64_t n, float *scores)
+{
+	if (scoring == HEC_SCORING_SOFTMAX) {
+		softmax(logits, n, scores);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		scores[i] = scoring == HEC_SCORING_SIGMOID ? (float)(1 / (1 + exp(-logits[i])))
+		                                           : logits[i];
+}
+
+typedef struct ranked {
+	float score;
+	int32_t label;
+} ranked;
+
+static int better_first(const void *a, const void *b)
+{
+	const ranked *x = a, *y = b;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return x->label < y->label ? -1 : 1;
+}
+
+/* ---- both kinds of work ---- */
+
+typedef struct job {
+	hec_classifier *c;
+	hec_classify_options o;
+	text_inputs texts;
+	ranked *ranks; /* [labels] */
+	hec_classes *out;
+	hec_token_classes *tokens;
+	int64_t items, room; /* of tokens */
+} job;
+
+static hec_status take(job *j, bool tokens, const hec_classify_options *options)
+{
+	j->o = (hec_classify_options)HEC_CLASSIFY_OPTIONS_INIT;
+	if (!j->c)
+		return fail(HEC_ERR_ARGUMENT, "classify: the classifier is NULL");
+	HEC_TRY(options_take("hec_classify_options", &j->o, sizeof j->o, options));
+	if (j->o.scoring < HEC_SCORING_MODEL || j->o.scoring > HEC_SCORING_LOGITS)
+		return fail(HEC_ERR_ARGUMENT, "classify: scoring is %d; there are 0 to %d",
+		            (int)j->o.scoring, HEC_SCORING_LOGITS);
+	if (j->o.scoring == HEC_SCORING_MODEL)
+		j->o.scoring = j->c->scoring;
+	if (labels_tokens(j->c) != tokens)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            tokens ? "classify: the model labels whole texts, not their tokens"
+		                   : "classify: the model labels tokens, not whole texts");
+	j->texts.pairs = j->o.pairs;
+	j->texts.pair_bytes = j->o.pair_bytes;
+	j->texts.truncate = j->o.truncate;
+	j->texts.lossy = j->o.lossy;
+	return text_inputs_check(&j->c->m, &j->texts);
+}
+
+static hec_status run(job *j, batch_fn *give, int64_t *failed)
+{
+	batch_input *inputs = NULL;
+	HEC_TRY(text_inputs_encode(&j->c->m, &j->texts, &inputs, failed));
+	batch_work work = {.model = &j->c->m,
+	                   .want = BATCH_LOGITS,
+	                   .inputs = inputs,
+	                   .n = j->texts.n,
+	                   .give = give,
+	                   .user = j,
+	                   .progress = j->o.progress,
+	                   .progress_user = j->o.user};
+	hec_status status = batches_run(&j->c->batches, &work);
+	*failed = work.failed;
+	batch_inputs_free(inputs, j->texts.n);
+	return status;
+}
+
+/* ---- whole texts ---- */
+
+static hec_status give_text(void *user, int64_t text, const hec_tensor *rows)
+{
+	job *j = user;
+	const int64_t n = j->out->labels;
+	float *scores = j->out->scores + text * n;
+	score(j->o.scoring, rows->data, n, scores);
+	for (int64_t i = 0; i < n; i++)
+		j->ranks[i] = (ranked){isnan(scores[i]) ? -INFINITY : scores[i], (int32_t)i};
+	qsort(j->ranks, (size_t)n, sizeof *j->ranks, better_first);
+	for (int64_t i = 0; i < n; i++)
+		j->out->order[text * n + i] = j->ranks[i].label;
+	return HEC_OK;
+}
+
+static hec_status classify(job *j)
+{
+	hec_classes *out = j->out;
+	const size_t n = (size_t)j->texts.n, labels = (size_t)hec_classifier_labels(j->c);
+	size_t count;
+	if (!size_mul(n, labels, &count) || !(out->scores = calloc(count, sizeof *out->scores)) ||
+	    !(out->order = calloc(count, sizeof *out->order)) ||
+	    !(j->ranks = calloc(labels, sizeof *j->ranks)))
+		return fail(HEC_ERR_MEMORY, "classify: no memory for %zu texts of %zu labels", n,
+		            labels);
+	out->texts = j->texts.n;
+	out->labels = (int64_t)labels;
+	return run(j, give_text, &out->failed);
+}
+
+hec_status hec_classify(hec_classifier *classifier, int64_t n, const char *const *texts,
+                        const size_t *bytes, const hec_classify_options *options, hec_classes *out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
+	*out = (hec_classes){.size = sizeof *out, .failed = -1};
+	job j = {.c = classifier, .out = out, .texts = {.n = n, .texts = texts, .bytes = bytes}};
+	HEC_TRY(take(&j, false, options));
+	if (n == 0)
+		return HEC_OK;
+	hec_status status = classify(&j);
+	free(j.ranks);
+	if (status != HEC_OK) {
+		int64_t failed = out->failed;
+		hec_classes_free(out);
+		out->failed = failed;
+	}
+	return status;
+}
+
+void hec_classes_free(hec_classes *classes)
+{
+	if (!classes)
+		return;
+	free(classes->scores);
+	free(classes->order);
+	*classes = (hec_classes){.size = sizeof *classes, .failed = -1};
+}
+
+/* ---- tokens ---- */
+
+/* What the tokenizer added has no place in the text. */
+static hec_status keep_tokens(void *user, int64_t text, const hec_encoding *e)
+{
+	job *j = user;
+	hec_token_classes *out = j->tokens;
+	const int64_t need = j->items + (int64_t)e->n;
+	if (need > j->room) {
+		const int64_t room = max_i64(need, 2 * j->room);
+		hec_token_class *items = realloc(out->items, (size_t)room * sizeof *items);
+		if (!items)
+			return fail(HEC_ERR_MEMORY, "classify: no memory for %lld tokens",
+			            (long long)room);
+		out->items = items;
+		j->room = room;
+	}
+	for (size_t i = 0; i < e->n; i++) {
+		if (e->sequence[i] >= 0)
+			out->items[j->items++] = (hec_token_class){.index = (int64_t)i,
+			                                           .id = e->ids[i],
+			                                           .second = e->sequence[i],
+			                                           .span = e->offsets[i]};
+	}
+	out->begin[text + 1] = j->items;
+	return HEC_OK;
+}
+
+static hec_status give_tokens(void *user, int64_t text, const hec_tensor *rows)
+{
+	job *j = user;
+	hec_token_classes *out = j->tokens;
+	const int64_t n = rows->shape[1];
+	for (int64_t i = out->begin[text]; i < out->begin[text + 1]; i++) {
+		hec_token_class *t = &out->items[i];
+		const float *logits = (const float *)rows->data + t->index * n;
+		double sum = 0;
+		t->label = 0;
+		for (int32_t k = 1; k < n; k++)
+			t->label = logits[k] > logits[t->label] ? k : t->label;
+		for (int64_t k = 0; k < n; k++)
+			sum += exp((double)logits[k] - logits[t->label]);
+		t->score = (float)(1 / sum);
+	}
+	return HEC_OK;
+}
+
+hec_status hec_classify_tokens(hec_classifier *classifier, int64_t n, const char *const *texts,
+                               const size_t *bytes, const hec_classify_options *options,
+                               hec_token_classes *out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
+	*out = (hec_token_classes){.size = sizeof *out, .failed = -1};
+	job j = {.c = classifier, .tokens = out};
+	j.texts = (text_inputs){
+		.n = n, .texts = texts, .bytes = bytes, .encoded = keep_tokens, .user = &j};
+	HEC_TRY(take(&j, true, options));
+	if (n == 0)
+		return HEC_OK;
+	out->begin = calloc((size_t)n + 1, sizeof *out->begin);
+	if (!out->begin)
+		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld texts", (long long)n);
+	out->texts = n;
+	hec_status status = run(&j, give_tokens, &out->failed);
+	if (status != HEC_OK) {
+		int64_t failed = out->failed;
+		hec_token_classes_free(out);
+		out->failed = failed;
+	}
+	return status;
+}
+
+void hec_token_classes_free(hec_token_classes *classes)
+{
+	if (!classes)
+		return;
+	free(classes->items);
+	free(classes->begin);
+	*classes = (hec_token_classes){.size = sizeof *classes, .failed = -1};
+}

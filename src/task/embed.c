@@ -1,0 +1,285 @@
+/* embed.c — text → ids → hidden states → one vector. Sums are in double: the order of the tokens is the
+ * only one there is, and the bits are the same in any batch. */
+#include <hecate/embed.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "task/sentence_files.h"
+#include "task/text_inputs.h"
+
+#define POOLINGS 6
+#define POOLING_ALL ((1 << POOLINGS) - 1)
+#define LEAST_LENGTH 1e-12 /* of a vector that is divided by it, as in PyTorch */
+
+struct hec_embedder {
+	task_model m;
+	batches batches;
+	int pooling;
+	bool normalize;
+	int64_t longest;
+};
+
+/* ---- making one ---- */
+
+static hec_status embedder_new(hec_embedder **out)
+{
+	hec_embedder *e = calloc(1, sizeof *e);
+	if (!e)
+		return fail(HEC_ERR_MEMORY, "embed: no memory for an embedder");
+	e->pooling = HEC_POOL_MEAN;
+	*out = e;
+	return HEC_OK;
+}
+
+static hec_status finish(hec_embedder *e, hec_status status, hec_embedder **out)
+{
+	if (status != HEC_OK)
+		hec_embedder_destroy(e);
+	else
+		*out = e;
+	return status;
+}
+
+hec_status hec_embedder_create(hec_ctx *ctx, const hec_model *model, const hec_tokenizer *tokenizer,
+                               hec_embedder **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
+	hec_embedder *e = NULL;
+	HEC_TRY(embedder_new(&e));
+	hec_status status = task_model_take("embed", ctx, model, tokenizer, &e->m);
+	e->longest = e->m.longest;
+	return finish(e, status, out);
+}
+
+static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir)
+{
+	if (!dir)
+		return fail(HEC_ERR_ARGUMENT, "embed: dir is NULL");
+	sentence_files files;
+	HEC_TRY(sentence_files_read(dir, &files));
+	hec_status status = task_model_load("embed", ctx, files.model, &e->m);
+	e->pooling = files.pooling;
+	e->normalize = files.normalize;
+	e->longest = files.longest > 0 ? min_i64(files.longest, e->m.longest) : e->m.longest;
+	sentence_files_free(&files);
+	return status;
+}
+
+hec_status hec_embedder_load(hec_ctx *ctx, const char *dir, hec_embedder **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
+	hec_embedder *e = NULL;
+	HEC_TRY(embedder_new(&e));
+	return finish(e, load(e, ctx, dir), out);
+}
+
+void hec_embedder_destroy(hec_embedder *embedder)
+{
+	if (!embedder)
+		return;
+	batches_free(&embedder->batches);
+	task_model_free(&embedder->m);
+	free(embedder);
+}
+
+const hec_model *hec_embedder_model(const hec_embedder *embedder)
+{
+	return embedder->m.model;
+}
+
+const hec_tokenizer *hec_embedder_tokenizer(const hec_embedder *embedder)
+{
+	return embedder->m.tokenizer;
+}
+
+int64_t hec_embedder_longest(const hec_embedder *embedder)
+{
+	return embedder->longest;
+}
+
+int hec_embedder_pooling(const hec_embedder *embedder)
+{
+	return embedder->pooling;
+}
+
+bool hec_embedder_normalizes(const hec_embedder *embedder)
+{
+	return embedder->normalize;
+}
+
+/* ---- pooling ---- */
+
+typedef struct job {
+	hec_embedder *e;
+	hec_embed_options o;
+	hec_embeddings *out;
+} job;
+
+/* Σ weight(t)·x[t] · scale, for each column. */
+static void pool_sum(const float *x, int64_t n, int64_t C, bool weighted, double scale, float *to)
+{
+	for (int64_t c = 0; c < C; c++) {
+		double sum = 0;
+		for (int64_t t = 0; t < n; t++)
+			sum += (weighted ? (double)(t + 1) : 1.0) * x[t * C + c];
+		to[c] = (float)(sum * scale);
+	}
+}
+
+static void pool_max(const float *x, int64_t n, int64_t C, float *to)
+{
+	for (int64_t c = 0; c < C; c++) {
+		float most = x[c];
+		for (int64_t t = 1; t < n; t++)
+			most = fmaxf(most, x[t * C + c]);
+		to[c] = most;
+	}
+}
+
+static void pool(hec_pooling how, const float *x, int64_t n, int64_t C, float *to)
+{
+	const double count = (double)n;
+	switch (how) {
+	case HEC_POOL_MODEL:
+	case HEC_POOL_FIRST:
+		pool_sum(x, 1, C, false, 1, to);
+		break;
+	case HEC_POOL_MAX:
+		pool_max(x, n, C, to);
+		break;
+	case HEC_POOL_MEAN:
+		pool_sum(x, n, C, false, 1 / count, to);
+		break;
+	case HEC_POOL_MEAN_SQRT:
+		pool_sum(x, n, C, false, 1 / sqrt(count), to);
+		break;
+	case HEC_POOL_WEIGHTED:
+		pool_sum(x, n, C, true, 2 / (count * (count + 1)), to);
+		break;
+	case HEC_POOL_LAST:
+		pool_sum(x + (n - 1) * C, 1, C, false, 1, to);
+		break;
+	}
+}
+
+static double length_of(const float *x, int64_t n)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)x[i] * x[i];
+	return sqrt(sum);
+}
+
+static hec_status give(void *user, int64_t text, const hec_tensor *rows)
+{
+	job *j = user;
+	const int64_t n = rows->shape[0], C = rows->shape[1], width = j->out->width;
+	float *row = j->out->rows + text * width, *to = row;
+	for (int i = 0; i < POOLINGS; i++) {
+		if (j->o.pooling & 1 << i) {
+			pool((hec_pooling)(1 << i), rows->data, n, C, to);
+			to += C;
+		}
+	}
+	if (j->o.normalize) {
+		const double length = fmax(length_of(row, width), LEAST_LENGTH);
+		for (int64_t i = 0; i < width; i++)
+			row[i] = (float)(row[i] / length);
+	}
+	return HEC_OK;
+}
+
+/* ---- the call ---- */
+
+static int64_t count_bits(int pooling)
+{
+	int64_t n = 0;
+	for (int i = 0; i < POOLINGS; i++)
+		n += pooling >> i & 1;
+	return n;
+}
+
+static hec_status embed(job *j, const text_inputs *texts)
+{
+	hec_embedder *e = j->e;
+	hec_embeddings *out = j->out;
+	batch_input *inputs = NULL;
+	size_t count;
+	out->width = hec_model_config_of(e->m.model)->width * count_bits(j->o.pooling);
+	if (!size_mul((size_t)texts->n, (size_t)out->width, &count) ||
+	    !(out->rows = calloc(count, sizeof *out->rows)))
+		return fail(HEC_ERR_MEMORY, "embed: no memory for %lld vectors of %lld",
+		            (long long)texts->n, (long long)out->width);
+	out->texts = texts->n;
+	HEC_TRY(text_inputs_encode(&e->m, texts, &inputs, &out->failed));
+	batch_work work = {.model = &e->m,
+	                   .want = BATCH_HIDDEN,
+	                   .inputs = inputs,
+	                   .n = texts->n,
+	                   .give = give,
+	                   .user = j,
+	                   .progress = j->o.progress,
+	                   .progress_user = j->o.user};
+	hec_status status = batches_run(&e->batches, &work);
+	out->failed = work.failed;
+	batch_inputs_free(inputs, texts->n);
+	return status;
+}
+
+hec_status hec_embed(hec_embedder *embedder, int64_t n, const char *const *texts,
+                     const size_t *bytes, const hec_embed_options *options, hec_embeddings *out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
+	*out = (hec_embeddings){.size = sizeof *out, .failed = -1};
+	if (!embedder)
+		return fail(HEC_ERR_ARGUMENT, "embed: the embedder is NULL");
+	job j = {.e = embedder, .o = HEC_EMBED_OPTIONS_INIT, .out = out};
+	HEC_TRY(options_take("hec_embed_options", &j.o, sizeof j.o, options));
+	if (j.o.pooling < 0 || j.o.pooling > POOLING_ALL)
+		return fail(HEC_ERR_ARGUMENT,
+		            "embed: pooling is %d; a sum of %d ways is at most %d", j.o.pooling,
+		            POOLINGS, POOLING_ALL);
+	if (j.o.pooling == HEC_POOL_MODEL)
+		j.o.pooling = embedder->pooling;
+	j.o.normalize = j.o.normalize || embedder->normalize;
+	const text_inputs t = {.n = n,
+	                       .texts = texts,
+	                       .bytes = bytes,
+	                       .longest = embedder->longest,
+	                       .truncate = j.o.truncate,
+	                       .lossy = j.o.lossy};
+	HEC_TRY(text_inputs_check(&embedder->m, &t));
+	if (n == 0)
+		return HEC_OK;
+	hec_status status = embed(&j, &t);
+	if (status != HEC_OK) {
+		int64_t failed = out->failed;
+		hec_embeddings_free(out);
+		out->failed = failed;
+	}
+	return status;
+}
+
+void hec_embeddings_free(hec_embeddings *embeddings)
+{
+	if (!embeddings)
+		return;
+	free(embeddings->rows);
+	*embeddings = (hec_embeddings){.size = sizeof *embeddings, .failed = -1};
+}
+
+double hec_cosine(const float *a, const float *b, int64_t width)
+{
+	const double lengths = length_of(a, width) * length_of(b, width);
+	double dot = 0;
+	for (int64_t i = 0; i < width; i++)
+		dot += (double)a[i] * b[i];
+	return lengths > 0 ? dot / lengths : 0;
+}
