@@ -183,8 +183,9 @@ static void score(hec_scoring scoring, const float *logits, int64_t n, float *sc
 		return;
 	}
 	for (int64_t i = 0; i < n; i++)
-		scores[i] = scoring == HEC_SCORING_SIGMOID ? (float)(1 / (1 + exp(-logits[i])))
-		                                           : logits[i];
+		scores[i] = scoring == HEC_SCORING_SIGMOID
+		                    ? (float)(1 / (1 + exp(-(double)logits[i])))
+		                    : logits[i];
 }
 
 typedef struct ranked {
