@@ -3,6 +3,8 @@
 #include "support/gradient.h"
 #include "support/models.h"
 
+#include <string.h>
+
 static const hec_dropout_key key = {77, 5, 1};
 
 typedef struct model_case {
@@ -54,6 +56,13 @@ static void model_check(kit *k, const hec_model_config *config, bool ragged,
 	   hec_model_bwd(k->ctx, k->arena, c.model, &c.batch.input, dropout, kept, &dlogits, grad));
 	for (size_t i = 0; i < hec_model_param_count(c.model); i++) {
 		hec_tensor w = hec_model_tensor(c.model, i), dw = hec_model_tensor(grad, i);
+		if (config->encoder.position.fixed &&
+		    strcmp(hec_model_param_at(c.model, i)->name, "encoder.positions") == 0) {
+			for (int64_t j = 0; j < hec_tensor_count(&dw); j++)
+				CHECK(k, get(&dw, j) == GRADIENT_START, "a fixed table learns");
+			CHECK(k, !hec_model_param_at(c.model, i)->decay, "a fixed table decays");
+			continue;
+		}
 		check_gradient(k, hec_model_param_at(c.model, i)->name, model_loss, &c, &w, &dw,
 		               GRADIENT_START);
 	}
@@ -91,6 +100,17 @@ static void encoder_decoder_models(void **state)
 	check_form(FORM_BOTH, HEC_HEAD_LM);
 }
 
+static void models_of_frames(void **state)
+{
+	(void)state;
+	for (int n = 0; n < MODEL_VARIANTS; n++) {
+		kit k = kit_open_at(6300 + (uint64_t)n, "ref", 1);
+		hec_model_config config = frames_variant(n, HEC_HEAD_LM, n % 2 ? 0.2 : 0);
+		model_check(&k, &config, false, n % 2 ? &key : NULL);
+		kit_close(&k);
+	}
+}
+
 static void every_head(void **state)
 {
 	(void)state;
@@ -123,7 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encoder_only_models),       cmocka_unit_test(decoder_only_models),
 		cmocka_unit_test(encoder_decoder_models),    cmocka_unit_test(every_head),
-		cmocka_unit_test(models_with_every_dropout),
+		cmocka_unit_test(models_with_every_dropout), cmocka_unit_test(models_of_frames),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

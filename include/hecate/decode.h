@@ -106,6 +106,13 @@ HEC_API HEC_MUST_USE hec_status
 hec_decode_features(hec_session *session, int64_t n,
                     const hec_tensor *features, /* [n] tensors [bands, frames] */
                     const hec_decode_options *options, hec_decoded *out);
+/* The same for the sources that are live in the session (hec_session_start, …_start_features), of a model
+ * with an encoder: their rows become empty first. They stay, so that they can be written for again, from
+ * other prompts or by other rules, without running the encoder again. What is live stays so also where
+ * this fails. */
+HEC_API HEC_MUST_USE hec_status hec_decode_live(hec_session *session,
+                                                const hec_decode_options *options,
+                                                hec_decoded *out);
 HEC_API void hec_decoded_free(hec_decoded *decoded); /* takes an empty one */
 
 HEC_END

@@ -64,8 +64,9 @@ HEC_API HEC_MUST_USE hec_status hec_session_rewind(hec_session *session);
  * each. Rows grow by their own count: a prompt is fed many at once, then one at a time. */
 HEC_API HEC_MUST_USE hec_status
 hec_session_step(hec_session *session, const hec_tensor *ids, /* [rows, T] i32 */
-                 const int32_t *count, /* [rows] how many of T each row takes; NULL: all */
-                 hec_tensor *logits /* [rows, V] written */);
+                 /* [rows] how many of T each row takes; NULL: all. One that takes none stays as it
+                  * is, and its logits mean nothing; some row takes one. */
+                 const int32_t *count, hec_tensor *logits /* [rows, V] written */);
 
 /* Row r becomes what row from[r] was (beam search). Both must share a source. */
 HEC_API HEC_MUST_USE hec_status hec_session_reorder(hec_session *session, const int32_t *from);

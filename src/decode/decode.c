@@ -10,6 +10,7 @@
 typedef struct session_user {
 	hec_session *session;
 	bool prompts;               /* the model has no encoder: it is not shown the sources */
+	bool live;                  /* the sources are in the session already */
 	bool frames;                /* the model reads features */
 	const hec_tensor *features; /* [sources] then */
 	int64_t vocab;
@@ -60,16 +61,29 @@ static hec_status session_add_frames(void *user, int64_t source)
 	                        : fail_in(status, "decode: source %lld", (long long)source);
 }
 
-static hec_status check_model(const hec_model_config *c, bool frames, bool prompts)
+/* They are there already. */
+static hec_status session_add_live(void *user, int64_t source)
+{
+	(void)user;
+	(void)source;
+	return HEC_OK;
+}
+
+static hec_status check_model(const hec_model_config *c, const session_user *u, bool prompts)
 {
 	if (c->decoder.layers == 0 || c->head != HEC_HEAD_LM)
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: the model writes no tokens: it has %lld decoder layers%s",
 		            (long long)c->decoder.layers,
 		            c->head == HEC_HEAD_LM ? "" : " and another head than HEC_HEAD_LM");
-	if (frames != (c->front.features > 0))
+	if (u->live && c->encoder.layers == 0)
+		return fail(HEC_ERR_ARGUMENT,
+		            "decode: without an encoder there is nothing to go on "
+		            "from that is live");
+	if (!u->live && u->frames != (c->front.features > 0))
 		return fail(HEC_ERR_ARGUMENT, "decode: the sources are %s, the model reads %s",
-		            frames ? "features" : "ids", frames ? "words" : "frames of features");
+		            u->frames ? "features" : "ids",
+		            u->frames ? "words" : "frames of features");
 	if (c->encoder.layers > 0 && c->start_id < 0 && !prompts)
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: the model's configuration has no start_id to begin with");
@@ -85,7 +99,7 @@ static hec_status decode(session_user *user, int64_t n, const int32_t *const *id
 	const hec_session_options *o = hec_session_options_of(session);
 	hec_decode_options taken = HEC_DECODE_OPTIONS_INIT;
 	HEC_TRY(options_take("hec_decode_options", &taken, sizeof taken, options));
-	HEC_TRY(check_model(c, user->frames, taken.prompts != NULL));
+	HEC_TRY(check_model(c, user, taken.prompts != NULL));
 	user->prompts = c->encoder.layers == 0;
 	user->vocab = c->vocab;
 	engine e = {.ctx = hec_session_ctx(session),
@@ -100,10 +114,12 @@ static hec_status decode(session_user *user, int64_t n, const int32_t *const *id
 	                                          : c->start_id,
 	            .eos_id = c->eos_id,
 	            .add = session_add,
-	            .add_other = user->frames ? session_add_frames : NULL,
+	            .add_other = user->live     ? session_add_live
+	                         : user->frames ? session_add_frames
+	                                        : NULL,
 	            .step = session_step,
 	            .reorder = session_reorder,
-	            .keep = session_keep};
+	            .keep = user->live ? NULL : session_keep};
 	size_t bytes;
 	int64_t rows = min_i64(o->sources, max_i64(n, 1)) * o->beams;
 	if (!size_mul((size_t)rows, (size_t)c->vocab * sizeof(float), &bytes) ||
@@ -111,7 +127,8 @@ static hec_status decode(session_user *user, int64_t n, const int32_t *const *id
 		return fail(HEC_ERR_MEMORY, "decode: no memory for logits [%lld, %lld]",
 		            (long long)rows, (long long)c->vocab);
 	/* What an earlier call left, which may have been cancelled. */
-	hec_status status = hec_session_keep(session, NULL, 0);
+	hec_status status =
+		user->live ? hec_session_rewind(session) : hec_session_keep(session, NULL, 0);
 	if (status == HEC_OK)
 		status = decode_run(&e, n, ids, lengths, options, out);
 	free(user->logits);
@@ -143,4 +160,12 @@ hec_status hec_decode_features(hec_session *session, int64_t n, const hec_tensor
 		            (long long)n);
 	session_user user = {.session = session, .frames = true, .features = features};
 	return decode(&user, n, NULL, NULL, options, out);
+}
+
+hec_status hec_decode_live(hec_session *session, const hec_decode_options *options,
+                           hec_decoded *out)
+{
+	HEC_TRY(begin(session, out));
+	session_user user = {.session = session, .live = true};
+	return decode(&user, hec_session_sources(session), NULL, NULL, options, out);
 }

@@ -26,11 +26,12 @@ typedef struct engine {
 	/* Instead of add, where sources are not tokens: one more of the call's sources, by its place
 	 * there. NULL: they are. */
 	hec_status (*add_other)(void *user, int64_t source);
-	/* Feeds count[r] ≥ 1 of T tokens to row r; *logits [rows, vocab] may be written to and stay
+	/* Feeds count[r] of T tokens to row r, 0 only where all stay; *logits [rows, vocab] may be written to and stay
 	 * valid until the next call. */
 	hec_status (*step)(void *user, int64_t rows, int64_t T, const int32_t *ids /* [rows, T] */,
 	                   const int32_t *count /* [rows] */, float **logits);
 	hec_status (*reorder)(void *user, const int32_t *from /* [rows] */);
+	/* Those stay; NULL: all do, and rows that are done take no more tokens. */
 	hec_status (*keep)(void *user, const int64_t *keep, int64_t n);
 } engine;
 

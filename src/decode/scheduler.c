@@ -194,13 +194,13 @@ static int64_t lay_out_feed(run *r)
 	int64_t beams = r->p.o.beams, T = 1;
 	for (int64_t i = 0; i < r->live; i++) {
 		const search *s = w->live[i];
-		if (s->length == s->prompt)
+		if (s->length == s->prompt && !s->given)
 			T = max_i64(T, s->prompt);
 	}
 	for (int64_t row = 0; row < r->live * beams; row++) {
 		const search *s = w->live[row / beams];
 		int32_t *ids = w->ids + row * T;
-		int64_t n = s->length == s->prompt ? s->prompt : 1;
+		int64_t n = s->given ? 0 : s->length == s->prompt ? s->prompt : 1;
 		memcpy(ids, search_ids(s, row % beams) + s->length - n, (size_t)n * sizeof *ids);
 		memset(ids + n, 0, (size_t)(T - n) * sizeof *ids);
 		w->count[row] = (int32_t)n;
@@ -213,6 +213,8 @@ static void row_task(void *arg, int64_t row, int worker)
 	run *r = arg;
 	workspace *w = &r->w;
 	const search *s = w->live[row / r->p.o.beams];
+	if (s->given)
+		return;
 	w->can[row] =
 		search_row(&r->p, s, row % r->p.o.beams, r->logits + row * r->p.vocab, w->lse[row],
 	                   &w->benches[worker], w->lists + row * r->p.candidates);
@@ -238,6 +240,8 @@ static hec_status look(run *r)
 	pool_run(ctx_pool(r->e->ctx), rows, row_task, r);
 	for (int64_t row = 0; row < rows; row++) {
 		const search *s = w->live[row / r->p.o.beams];
+		if (s->given)
+			continue;
 		if (!isfinite(w->lse[row]))
 			return fail(HEC_ERR_FORMAT,
 			            "decode: the model's logits for source %lld at position %lld "
@@ -277,14 +281,16 @@ static hec_status choose(run *r)
 	bool moved = false;
 	for (int64_t i = 0; i < r->live; i++) {
 		search *s = w->live[i];
-		search_advance(&r->p, s, w->lists + i * beams * r->p.candidates);
+		if (!s->given)
+			search_advance(&r->p, s, w->lists + i * beams * r->p.candidates);
 		for (int64_t b = 0; b < beams; b++) {
 			/* Nobody reads the rows of one that is done. */
 			int64_t from = s->done ? b : s->from[b];
 			w->from[i * beams + b] = (int32_t)(i * beams + from);
 			moved = moved || from != b;
 		}
-		if (r->p.o.token && r->p.o.token(r->p.o.user, s->source, s->next[0]) != 0)
+		if (r->p.o.token && !s->given &&
+		    r->p.o.token(r->p.o.user, s->source, s->next[0]) != 0)
 			return fail(HEC_ERR_CANCELLED,
 			            "decode: cancelled while source %lld was "
 			            "written",
@@ -293,11 +299,21 @@ static hec_status choose(run *r)
 	return moved ? r->e->reorder(r->e->user, w->from) : HEC_OK;
 }
 
-/* Those that are done give their results and leave; the others close ranks. */
+/* Those that are done give their results; they leave, and the others close ranks, or all stay. */
 static hec_status dismiss(run *r)
 {
 	workspace *w = &r->w;
 	int64_t kept = 0;
+	for (int64_t i = 0; !r->e->keep && i < r->live; i++) {
+		search *s = w->live[i];
+		if (!s->done || s->given)
+			continue;
+		HEC_TRY(give_result(r, s));
+		s->given = true;
+		r->done++;
+	}
+	if (!r->e->keep)
+		return HEC_OK;
 	for (int64_t i = 0; i < r->live; i++) {
 		search *s = w->live[i];
 		if (s->done) {

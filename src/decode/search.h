@@ -45,6 +45,7 @@ typedef struct search {
 	int32_t *from;      /* [beams] which row it was */
 	bool can_improve;   /* a row may still beat the worst result */
 	bool done;
+	bool given; /* done, and its result is in the call's */
 } search;
 
 /* Work space of one thread. */

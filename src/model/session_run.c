@@ -376,9 +376,11 @@ static hec_status check_step(const hec_session *s, const hec_tensor *ids, const 
 	const int64_t rows = s->live * s->cache.beams;
 	HEC_TRY(CHECK_2D("session: ids", ids, HEC_I32, rows, ANY));
 	HEC_TRY(CHECK_2D("session: logits", logits, s->model->dtype, rows, c->vocab));
+	int64_t most = 0;
 	for (int64_t r = 0; r < rows; r++) {
 		const int64_t own = count ? count[r] : ids->shape[1];
-		if (own < 1 || own > ids->shape[1])
+		most = max_i64(most, own);
+		if (own < 0 || own > ids->shape[1])
 			return fail(HEC_ERR_ARGUMENT, "session: row %lld takes %lld tokens of %lld",
 			            (long long)r, (long long)own, (long long)ids->shape[1]);
 		if (s->cache.length[r] + own > s->options.max_target)
@@ -397,6 +399,9 @@ static hec_status check_step(const hec_session *s, const hec_tensor *ids, const 
 				            (long long)c->vocab);
 		}
 	}
+	if (rows > 0 && most == 0)
+		return fail(HEC_ERR_ARGUMENT, "session: none of %lld rows takes a token",
+		            (long long)rows);
 	return HEC_OK;
 }
 

@@ -92,6 +92,19 @@ hec_model_config model_variant(model_form form, int n, hec_head head, double dro
 	return c;
 }
 
+hec_model_config frames_variant(int n, hec_head head, double dropout)
+{
+	hec_model_config c = model_variant(FORM_BOTH, n, head, dropout);
+	c.front.features = 1 + n % 4;
+	c.separate_embeddings = false;
+	c.encoder.position.skip_padding = false;
+	c.encoder.position.max = 2 + n % 3;
+	c.encoder.position.fixed = n == 6 && c.encoder.position.kind == HEC_POSITION_LEARNED;
+	c.encoder.attention.no_k_bias = !c.encoder.attention.fused;
+	c.decoder.attention.no_k_bias = !c.decoder.attention.fused;
+	return c;
+}
+
 hec_model *model_open(kit *k, const hec_model_config *config, hec_dtype dtype)
 {
 	hec_model *m = NULL;
@@ -121,7 +134,11 @@ void batch_open(model_batch *batch, kit *k, const hec_model *model, int64_t B, i
 		batch->length[b] = (int32_t)(b == 0 ? S : draw_in(k, 1, S));
 		batch->decoder_length[b] = (int32_t)(b == 0 ? T : draw_in(k, 1, T));
 	}
-	if (c->encoder.layers > 0) {
+	if (c->front.features > 0) {
+		batch->input.features =
+			make_random(k, hec_model_block(model).dtype,
+		                    SHAPE(B, c->front.features, 2 * c->encoder.position.max));
+	} else if (c->encoder.layers > 0) {
 		batch->input.ids = draw_ids(k, B, S, c->vocab);
 		if (ragged)
 			batch->input.length = batch->length;

@@ -11,6 +11,9 @@ typedef enum model_form { FORM_ENCODER, FORM_DECODER, FORM_BOTH } model_form;
 #define MODEL_VARIANTS 10
 hec_model_config model_variant(model_form form, int n, hec_head head, double dropout);
 
+/* Of both stacks, with an encoder that reads frames. */
+hec_model_config frames_variant(int n, hec_head head, double dropout);
+
 /* Random parameters everywhere, norms and biases among them. */
 hec_model *model_open(kit *k, const hec_model_config *config, hec_dtype dtype);
 
