@@ -116,12 +116,68 @@ static void wrong_values_are_named(void **state)
 	kit_close(&k);
 }
 
+static void write_config(const kit *k, const char *text)
+{
+	char path[128];
+	snprintf(path, sizeof path, "%s/config.json", folder);
+	FILE *f = fopen(path, "w");
+	CHECK(k, f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
+}
+
+/* As T5 comes: the task says more than generation_config.json. */
+static void a_task_has_its_own_say(void **state)
+{
+	(void)state;
+	kit k = kit_open(4);
+	generation_config g;
+	OK(&k, read_text(&k,
+	                 "{\"num_beams\": 2, \"max_length\": 20, \"do_sample\": true, "
+	                 "\"temperature\": 0.6, \"top_p\": 0.9, \"top_k\": 7}",
+	                 &g));
+	assert_true(g.sample && !g.options.sample);
+	assert_true(g.options.temperature == 0.6 && g.options.top_p == 0.9 && g.options.top_k == 7);
+	generation_config_free(&g);
+	write_config(&k, "{\"num_beams\": 9, \"task_specific_params\": {\"summarization\": "
+	                 "{\"prefix\": \"summarize: \", \"early_stopping\": true, "
+	                 "\"length_penalty\": 2.0, \"max_length\": 200, \"min_length\": 30, "
+	                 "\"no_repeat_ngram_size\": 3, \"num_beams\": 4}}}");
+	OK(&k, generation_config_read(folder, 100, 1, "summarization", &g));
+	assert_string_equal(g.prefix, "summarize: ");
+	assert_int_equal(g.options.beams, 4);
+	assert_int_equal(g.options.max_tokens, 199);
+	assert_int_equal(g.options.min_tokens, 29);
+	assert_int_equal(g.options.no_repeat_ngram, 3);
+	assert_int_equal(g.options.early, HEC_EARLY_TRUE);
+	assert_true(g.options.length_penalty == 2);
+	generation_config_free(&g);
+	OK(&k, generation_config_read(folder, 100, 1, "translation_en_to_de", &g));
+	assert_null(g.prefix);
+	assert_int_equal(g.options.beams, 2);
+	generation_config_free(&g);
+	/* A length that counts the prompt is nobody's number of tokens. */
+	OK(&k, generation_config_read(folder, 100, 0, NULL, &g));
+	assert_int_equal(g.options.max_tokens, 0);
+	assert_int_equal(g.max_length, 20);
+	generation_config_free(&g);
+	/* Without generation_config.json, config.json says it. */
+	char path[128];
+	snprintf(path, sizeof path, "%s/generation_config.json", folder);
+	unlink(path);
+	OK(&k, generation_config_read(folder, 100, 1, NULL, &g));
+	assert_int_equal(g.options.beams, 9);
+	generation_config_free(&g);
+	snprintf(path, sizeof path, "%s/config.json", folder);
+	unlink(path);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_missing_file_gives_the_defaults),
 		cmocka_unit_test(every_key_becomes_its_option),
 		cmocka_unit_test(wrong_values_are_named),
+		cmocka_unit_test(a_task_has_its_own_say),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -2,6 +2,8 @@
  * Transformers writes with it. */
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/searches.h"
@@ -156,12 +158,177 @@ static void what_is_wrong_with_a_text_is_said(void **state)
 	kit_close(&k);
 }
 
+/* ---- many languages ---- */
+
+static hec_status next_line(void *user, const char **line, size_t *bytes)
+{
+	size_t *at = user;
+	*line = *at < 40 ? "the cat sat on the mat die katze" : NULL;
+	*bytes = *line ? strlen(*line) : 0;
+	++*at;
+	return HEC_OK;
+}
+
+static hec_tokenizer *many_languages(const kit *k, const char *language)
+{
+	static const hec_special special[] = {
+		{"</s>", "eos", false}, {"en_XX", NULL, false}, {"de_DE", NULL, false}};
+	hec_bpe_train_options o = HEC_BPE_TRAIN_OPTIONS_INIT;
+	hec_tokenizer *t;
+	size_t at = 0;
+	o.vocab = 290;
+	o.special = special;
+	o.specials = 3;
+	o.begin = language;
+	o.end = "</s>";
+	o.threads = 1;
+	OK(k, hec_bpe_train(&o, next_line, &at, &t));
+	return t;
+}
+
+static hec_model *small_model(const kit *k, int64_t vocab, int32_t start)
+{
+	hec_stack_config s = {.layers = 1,
+	                      .position = {.kind = HEC_POSITION_SINUSOIDAL, .max = 48}};
+	s.attention = (hec_multi_head_config){.size = sizeof s.attention, .heads = 2};
+	s.feed_forward = (hec_feed_forward_config){.size = sizeof s.feed_forward, .hidden = 32};
+	hec_model_config c = {.size = sizeof c,
+	                      .vocab = vocab,
+	                      .width = 16,
+	                      .head = HEC_HEAD_LM,
+	                      .encoder = s,
+	                      .decoder = s,
+	                      .bos_id = -1,
+	                      .pad_id = -1,
+	                      .eos_id = 0,
+	                      .start_id = start,
+	                      .init_std = 0.5};
+	hec_model *m;
+	OK(k, hec_model_create(k->ctx, &c, HEC_F32, 3, &m));
+	OK(k, hec_model_pack(k->ctx, m, false));
+	return m;
+}
+
+static void translated(const kit *k, hec_translator *t, const char *text,
+                       const hec_translate_options *o, char *buffer, size_t size)
+{
+	hec_translations out;
+	OK(k, hec_translate(t, 1, &text, NULL, o, &out));
+	snprintf(buffer, size, "%d %.9g %s", (int)out.items[0].ids[0], out.items[0].score,
+	         out.items[0].text);
+	hec_translations_free(&out);
+}
+
+static void languages_are_those_that_are_asked_for(void **state)
+{
+	(void)state;
+	kit k = kit_open(5);
+	hec_tokenizer *english = many_languages(&k, "en_XX"), *german = many_languages(&k, "de_DE");
+	const int32_t de = hec_tokenizer_id(english, "de_DE"),
+		      en = hec_tokenizer_id(english, "en_XX");
+	hec_model *m = small_model(&k, hec_tokenizer_vocab(english), 0),
+		  *by_start = small_model(&k, hec_tokenizer_vocab(english), en),
+		  *german_start = small_model(&k, hec_tokenizer_vocab(english), de);
+	hec_translator *t, *g, *s, *gs;
+	OK(&k, hec_translator_create(k.ctx, m, english, &t));
+	OK(&k, hec_translator_create(k.ctx, m, german, &g));
+	OK(&k, hec_translator_create(k.ctx, by_start, english, &s));
+	OK(&k, hec_translator_create(k.ctx, german_start, english, &gs));
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	decode.max_tokens = decode.min_tokens = 8;
+	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
+	o.decode = &decode;
+	char plain[512], other[512], asked[512], forced[512];
+	translated(&k, t, "the cat", &o, plain, sizeof plain);
+	translated(&k, g, "the cat", &o, other, sizeof other);
+	o.from_language = "de_DE";
+	translated(&k, t, "the cat", &o, asked, sizeof asked);
+	assert_string_equal(asked, other);
+	assert_string_not_equal(asked, plain);
+	/* A start that is no language: the language is written first. */
+	o.from_language = NULL;
+	o.to_language = "de_DE";
+	translated(&k, t, "the cat", &o, forced, sizeof forced);
+	assert_int_equal(atoi(forced), de);
+	/* A start that is one: it is the start. */
+	translated(&k, s, "the cat", &o, asked, sizeof asked);
+	o.to_language = NULL;
+	translated(&k, gs, "the cat", &o, other, sizeof other);
+	assert_string_equal(asked, other);
+	hec_translations out;
+	const char *text = "the cat";
+	o.to_language = "xx_XX";
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 1, &text, NULL, &o, &out), "xx_XX");
+	hec_translator_destroy(t);
+	hec_translator_destroy(g);
+	hec_translator_destroy(s);
+	hec_translator_destroy(gs);
+	hec_model_destroy(m);
+	hec_model_destroy(by_start);
+	hec_model_destroy(german_start);
+	hec_tokenizer_destroy(english);
+	hec_tokenizer_destroy(german);
+	kit_close(&k);
+}
+
+static void a_prefix_is_part_of_the_text(void **state)
+{
+	(void)state;
+	kit k = kit_open(6);
+	hec_translator *t = load(&k);
+	assert_string_equal(hec_translator_prefix(t), "");
+	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
+	const char *part = "try again later.", *bad = "ab\xff", *blank = " ";
+	hec_translations out;
+	o.prefix = "Please ";
+	OK(&k, hec_translate(t, 1, &part, NULL, &o, &out));
+	assert_string_equal(out.items[0].text, "Die Datei konnte nicht geöffnet werden.");
+	hec_translations_free(&out);
+	FAILS(&k, HEC_ERR_FORMAT, hec_translate(t, 1, &bad, NULL, &o, &out), "2");
+	OK(&k, hec_translate(t, 1, &blank, NULL, &o, &out));
+	assert_string_equal(out.items[0].text, "");
+	hec_translations_free(&out);
+	hec_translator_destroy(t);
+	kit_close(&k);
+}
+
+static void windows_do_what_is_too_long_in_pieces(void **state)
+{
+	(void)state;
+	kit k = kit_open(7);
+	hec_translator *t = load(&k);
+	char text[4096] = "";
+	for (int i = 0; i < 40; i++)
+		strcat(text, "Please try again later. ");
+	const char *texts[] = {text, "Please try again later."};
+	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
+	hec_translations out, alone;
+	FAILS(&k, HEC_ERR_SHAPE, hec_translate(t, 1, texts, NULL, &o, &out), "tokens");
+	OK(&k, hec_translate(t, 1, texts + 1, NULL, &o, &alone));
+	o.windows = true;
+	OK(&k, hec_translate(t, 2, texts, NULL, &o, &out));
+	assert_string_equal(out.items[1].text, alone.items[0].text);
+	assert_true(out.items[0].n > 60);
+	int ends = 0;
+	for (int64_t i = 0; i < out.items[0].n; i++)
+		ends += out.items[0].ids[i] ==
+		        hec_tokenizer_role(hec_translator_tokenizer(t), "eos");
+	assert_true(ends >= 3); /* one for each piece */
+	hec_translations_free(&out);
+	hec_translations_free(&alone);
+	hec_translator_destroy(t);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_become_what_transformers_makes_of_them),
 		cmocka_unit_test(where_nobody_bounds_a_translation_its_source_does),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said),
+		cmocka_unit_test(languages_are_those_that_are_asked_for),
+		cmocka_unit_test(a_prefix_is_part_of_the_text),
+		cmocka_unit_test(windows_do_what_is_too_long_in_pieces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

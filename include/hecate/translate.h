@@ -45,10 +45,17 @@ typedef struct hec_translate_options {
 	bool truncate;      /* a text that is too long loses its end; else it is an error */
 	bool lossy;         /* invalid UTF-8 counts as U+FFFD; else it is an error */
 	const char *prefix; /* put before each text; NULL: hec_translator_prefix */
+	/* Of a model of many languages, as its tokenizer names them ("de_DE", "deu_Latn", "de"): that of
+	 * the texts, which takes the place of the one that the tokenizer adds; that to write. NULL: as
+	 * the tokenizer and generation_config.json say. */
+	const char *from_language, *to_language;
+	/* A text that is too long is done in pieces that overlap by an eighth, and their results are
+	 * joined with spaces: score is their mean by tokens, ids one after the other. With nbest 1. */
+	bool windows;
 } hec_translate_options;
 
 /* clang-format off */
-#define HEC_TRANSLATE_OPTIONS_INIT {sizeof(hec_translate_options), NULL, 0, false, false, NULL}
+#define HEC_TRANSLATE_OPTIONS_INIT {sizeof(hec_translate_options), NULL, 0, false, false, NULL, NULL, NULL, false}
 /* clang-format on */
 
 typedef struct hec_translation {

@@ -32,6 +32,7 @@ int command_failed(const command *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 extern const command command_translate;
+extern const command command_summarize;
 extern const command command_generate;
 extern const command command_answer;
 extern const command command_classify;

@@ -17,6 +17,7 @@
 static const command *const commands[] = {
 	&command_explain,
 	&command_translate,
+	&command_summarize,
 	&command_generate,
 	&command_answer,
 	&command_fill,

@@ -45,6 +45,9 @@ static hec_status check_model(const hec_generator *g)
 		            "decoder and a head that writes words",
 		            (long long)c->decoder.layers,
 		            c->head == HEC_HEAD_LM ? "" : " and another head");
+	if (c->front.features > 0)
+		return fail(HEC_ERR_UNSUPPORTED, "generate: this model hears, and takes no prompt: "
+		                                 "transcribe with it");
 	if (g->tokenizer && hec_tokenizer_vocab(g->tokenizer) > c->vocab)
 		return fail(HEC_ERR_FORMAT, "generate: the tokenizer has %lld ids, the model %lld",
 		            (long long)hec_tokenizer_vocab(g->tokenizer), (long long)c->vocab);

@@ -1,0 +1,40 @@
+/* text_to_text.h — what `hecate translate` and `hecate summarize` share: settings, and the work. */
+#ifndef CLI_TEXT_TO_TEXT_H
+#define CLI_TEXT_TO_TEXT_H
+
+#include <hecate/translate.h>
+
+#include "line_work.h"
+
+#define TEXT_BATCH 16
+#define TEXT_BATCH_MOST 4096
+
+typedef struct text_to_text {
+	const char *model, *task, *prefix, *from_language, *to_language;
+	option_list files; /* each a text; none: lines */
+	int64_t beam, nbest, max_tokens, min_tokens, no_repeat, batch, threads;
+	double length_penalty;
+	bool json, lossy, truncate, windows;
+} text_to_text;
+
+/* Nothing is asked for. */
+#define TEXT_TO_TEXT_INIT                                                                          \
+	{                                                                                          \
+		.batch = TEXT_BATCH, .min_tokens = -1, .no_repeat = -1, .length_penalty = -1000    \
+	}
+
+/* Rows that both tables have; s is a text_to_text. */
+/* clang-format off */
+#define TEXT_TO_TEXT_WRITING(s) \
+	{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)", &(s)->beam, 1, 1024}, \
+	{OPTION_REAL, "--length-penalty", "X", "score = log p / length^X", &(s)->length_penalty, -8, 8}
+#define TEXT_TO_TEXT_RUNNING(s) \
+	{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &(s)->batch, 1, TEXT_BATCH_MOST}, \
+	{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)", &(s)->threads, 1, 4096}, \
+	{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &(s)->lossy, 0, 0}, \
+	{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model", &(s)->truncate, 0, 0}
+/* clang-format on */
+
+int text_to_text_run(const command *self, const text_to_text *s, int operands, char **argv);
+
+#endif
