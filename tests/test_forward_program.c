@@ -168,6 +168,9 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"bert", "--ids 1,2 --type-ids 0,3 --out OUT", 1, "3"},
 		{"bert", "--ids 1,2 --out /nowhere/at/all", 1, "/nowhere"},
 		{"none", "--ids 1,2 --out OUT", 1, "config.json"},
+		{"bert", "--ids 1,2 --out OUT --override", 2, "--override wants a value"},
+		{"bert", "--override layers=1 --ids 1,2 --out OUT", 1, "bert has no key 'layers'"},
+		{"bert", "--override vocab_size=7 --ids 1,8 --out OUT", 1, "8"},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		char line[1024], *out;
@@ -188,9 +191,35 @@ static void an_invocation_ends_as_it_should(void **state)
 	done(&r);
 }
 
+static void what_is_overridden_is_told(void **state)
+{
+	(void)state;
+	kit k = kit_open(7420);
+	char line[1024], path[300];
+	snprintf(path, sizeof path, "%s/out", folder);
+	snprintf(line, sizeof line,
+	         "forward -m " MODELS "/bert --override num_hidden_layers=1 --override "
+	         "vocab_size=150 --ids 1,149 --out %s",
+	         path);
+	result r = run(line);
+	assert_int_equal(r.code, 0);
+	assert_string_equal(r.out, "");
+	assert_non_null(strstr(r.err, "extended: bert.embeddings.word_embeddings.weight: 150 rows"));
+	assert_non_null(strstr(r.err, "ignored: bert.encoder.layer.1.output.dense.weight\n"));
+	safetensors *s = NULL;
+	OK(&k, safetensors_open(path, &s));
+	assert_non_null(safetensors_find(s, "attentions.0"));
+	assert_null(safetensors_find(s, "attentions.1"));
+	assert_int_equal(safetensors_find(s, "logits")->shape[2], 150);
+	safetensors_close(s);
+	done(&r);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_overridden_is_told),
 		cmocka_unit_test(every_number_is_what_transformers_gives),
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 	};

@@ -9,6 +9,7 @@
 #include <hecate/model.h>
 #include <hecate/tensor_file.h>
 
+#include "model_load.h"
 #include "model_path.h"
 #include "number_list.h"
 #include "reserve.h"
@@ -19,6 +20,7 @@
 typedef struct forward {
 	const command *self;
 	const char *dir, *ids, *types, *mask, *decoder, *dtype, *out;
+	option_list overrides;
 	number_list id, type, decoder_id, visible;
 	int8_t *seen; /* the mask */
 	hec_ctx *ctx;
@@ -207,7 +209,7 @@ static int compute(forward *f)
 static int load_and_compute(forward *f)
 {
 	if (hec_ctx_create(NULL, &f->ctx) != HEC_OK ||
-	    hec_model_load(f->ctx, f->dir, &f->model) != HEC_OK)
+	    model_load(f->ctx, f->dir, &f->overrides, &f->model) != HEC_OK)
 		return failed(f);
 	f->config = hec_model_config_of(f->model);
 	int code = check_inputs(f);
@@ -251,6 +253,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_TEXT, "--decoder-ids", "I,I,…", "what a decoder behind an encoder reads",
 	         &f.decoder, 0, 0},
 		{OPTION_TEXT, "--dtype", "TYPE", "what it computes in: f32", &f.dtype, 0, 0},
+		OPTION_OVERRIDE(f.overrides),
 		{OPTION_TEXT, "--out", "FILE", "the safetensors file to write", &f.out, 0, 0},
 		{0},
 	};
@@ -277,8 +280,8 @@ static int run(const command *self, int argc, char **argv)
 const command command_forward = {
 	"forward",
 	"One pass of a model over ids, with all its numbers in a file",
-	"forward -m DIR --ids I,I,… [--type-ids I,I,…] [--mask 1,0,…] [--decoder-ids I,I,…] --out "
-	"FILE",
+	"forward -m DIR --ids I,I,… [--type-ids I,I,…] [--mask 1,0,…] [--decoder-ids I,I,…] "
+	"[--override KEY=VALUE]… --out FILE",
 	"The file is in the safetensors format. Its tensors are named and shaped as in "
 	"Transformers, "
 	"with\n"

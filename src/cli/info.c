@@ -7,6 +7,7 @@
 #include <hecate/context.h>
 
 #include "info_facts.h"
+#include "model_load.h"
 #include "model_path.h"
 
 #define LENGTH_DEFAULT 128
@@ -18,6 +19,7 @@ typedef struct request {
 	const char *dir;
 	int64_t length, batch; /* 0: not given */
 	bool json;
+	option_list overrides;
 } request;
 
 static int show(const request *r, hec_ctx *ctx, hec_model *model, info_facts *f)
@@ -51,7 +53,7 @@ static int load_and_show(const request *r)
 	if (status == HEC_OK)
 		status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
-		status = hec_model_load(ctx, r->dir, &model);
+		status = model_load(ctx, r->dir, &r->overrides, &model);
 	if (status == HEC_OK && *f.files.tokenizer)
 		status = hec_tokenizer_load(r->dir, &tokenizer);
 	int code = EXIT_FAILED;
@@ -78,6 +80,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--batch-tokens", "N",
 	         "training: tokens of a batch on each side (default: 2048)", &r.batch, 1,
 	         LENGTH_MOST},
+		OPTION_OVERRIDE(r.overrides),
 		{OPTION_FLAG, "--json", NULL, "for machines", &r.json, 0, 0},
 		{0},
 	};
@@ -95,7 +98,7 @@ static int run(const command *self, int argc, char **argv)
 const command command_info = {
 	"info",
 	"What a model is made of, and the memory it takes",
-	"info [DIR] [--length N] [--batch-tokens N] [--json]",
+	"info [DIR] [--length N] [--batch-tokens N] [--override KEY=VALUE]… [--json]",
 	"Without DIR it is about the model that `hecate translate` takes by default. Memory is\n"
 	"measured by going through the same calls as running and training do, with every\n"
 	"operation left out.\n\n"

@@ -95,6 +95,7 @@ static bool set(const option *o, const char *text, char error[OPTION_ERROR])
 	case OPTION_SEED:
 		return set_seed(o, text, error);
 	case OPTION_LIST:
+	case OPTION_EACH:
 		return add_to_list(o, text, error);
 	case OPTION_END:
 		break;

@@ -14,7 +14,8 @@ typedef enum option_kind {
 	OPTION_WHOLE, /* int64_t in low … high */
 	OPTION_REAL,  /* double in low … high */
 	OPTION_SEED,  /* option_seed: all of uint64_t */
-	OPTION_LIST   /* option_list: every word up to the next option; given again, it adds */
+	OPTION_LIST,  /* option_list: every word up to the next option; given again, it adds */
+	OPTION_EACH   /* option_list: one word each time it is given */
 } option_kind;
 
 typedef struct option_seed {
