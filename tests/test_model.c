@@ -159,6 +159,9 @@ static void a_wrong_configuration_is_named_with_its_number(void **state)
 	REFUSED(c.head = HEC_HEAD_TOKENS, HEC_ERR_ARGUMENT, "labels", "0");
 	REFUSED((c.head = HEC_HEAD_ANSWER, c.labels = 5), HEC_ERR_ARGUMENT, "labels", "5");
 	REFUSED((c.head = HEC_HEAD_CLASSIFY, c.labels = 5), HEC_ERR_ARGUMENT, "decoder", "first");
+	REFUSED((c.head = HEC_HEAD_CLASSIFY, c.labels = 5, c.head_row = HEC_ROW_EOS, c.eos_id = -1),
+	        HEC_ERR_ARGUMENT, "eos_id", "none");
+	REFUSED(c.head_row = (hec_head_row)3, HEC_ERR_ARGUMENT, "head_row", "3");
 	REFUSED((c.encoder.layers = 0, c.types = 2), HEC_ERR_ARGUMENT, "types", "2");
 	REFUSED(c.pad_id = 7, HEC_ERR_ARGUMENT, "pad_id", "7");
 	REFUSED(c.eos_id = -2, HEC_ERR_ARGUMENT, "eos_id", "-2");
@@ -423,6 +426,73 @@ static void a_wrong_batch_is_named(void **state)
 	kit_close(&k);
 }
 
+/* ---- which position is classified ---- */
+
+static hec_tensor labels_of(kit *k, const hec_model *m, int32_t *ids, int64_t n, int64_t length)
+{
+	const int32_t one = (int32_t)length;
+	hec_tensor t = hec_tensor_2d(ids, HEC_I32, 1, n);
+	hec_model_input in = {.size = sizeof in, .decoder_ids = t, .decoder_length = &one};
+	hec_model_output out = {.size = sizeof out, .logits = make(k, HEC_F32, SHAPE(1, 3))};
+	if (hec_model_config_of(m)->encoder.layers > 0) {
+		in.ids = t;
+		in.length = &one;
+	}
+	OK(k, hec_model_fwd(k->ctx, k->arena, m, &in, NULL, &out, NULL));
+	return out.logits;
+}
+
+static void a_decoder_is_classified_by_its_last_word(void **state)
+{
+	(void)state;
+	kit k = kit_open(5230);
+	hec_model_config c = model_variant(FORM_DECODER, 0, HEC_HEAD_CLASSIFY, 0);
+	hec_model *m = model_open(&k, &c, HEC_F32);
+	int32_t bare[] = {3, 5, 2}, padded[] = {3, 5, 2, 1, 1}, any[] = {3, 5, 2, 4, 6},
+		none[] = {1, 1, 1};
+	hec_tensor a = labels_of(&k, m, bare, 3, 3), b = labels_of(&k, m, padded, 5, 5),
+		   d = labels_of(&k, m, any, 5, 3), e = labels_of(&k, m, any, 5, 5),
+		   first = labels_of(&k, m, none, 3, 3), one = labels_of(&k, m, none, 1, 1);
+	check_same_bits(&k, "padding behind it", &a, &b);
+	check_same_bits(&k, "what is behind its length", &a, &d);
+	check_same_bits(&k, "only padding", &first, &one);
+	CHECK(&k, get(&a, 0) != get(&e, 0), "more words are no other text");
+	int32_t empty = 0;
+	hec_model_input in = {.size = sizeof in,
+	                      .decoder_ids = hec_tensor_2d(any, HEC_I32, 1, 5),
+	                      .decoder_length = &empty};
+	hec_model_output out = {.size = sizeof out, .logits = a};
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_fwd(k.ctx, k.arena, m, &in, NULL, &out, NULL),
+	      "sequence 0 is empty");
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
+static void an_encoder_with_a_decoder_is_classified_by_the_end(void **state)
+{
+	(void)state;
+	kit k = kit_open(5240);
+	hec_model_config c = model_variant(FORM_BOTH, 0, HEC_HEAD_CLASSIFY, 0);
+	hec_model *m = model_open(&k, &c, HEC_F32);
+	int32_t bare[] = {3, 1, 5, 1}, longer[] = {3, 1, 5, 1, 6, 1}, none[] = {3, 5, 2};
+	hec_tensor a = labels_of(&k, m, bare, 4, 4), b = labels_of(&k, m, longer, 6, 4),
+		   d = labels_of(&k, m, longer, 6, 6);
+	check_same_bits(&k, "what is behind its length", &a, &b);
+	CHECK(&k, get(&a, 0) != get(&d, 0), "it is not the last end");
+	hec_tensor ids = hec_tensor_2d(none, HEC_I32, 1, 3),
+		   few = hec_tensor_2d(bare, HEC_I32, 1, 3);
+	hec_model_input in = {.size = sizeof in, .ids = ids, .decoder_ids = ids};
+	hec_model_output out = {.size = sizeof out, .logits = a};
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_fwd(k.ctx, k.arena, m, &in, NULL, &out, NULL),
+	      "sequence 0 has no id 1");
+	in.ids = hec_tensor_2d(bare, HEC_I32, 1, 4);
+	in.decoder_ids = few;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_fwd(k.ctx, k.arena, m, &in, NULL, &out, NULL),
+	      "position 3", "3 ids");
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +506,8 @@ int main(void)
 		cmocka_unit_test(the_row_of_padding_takes_no_gradient),
 		cmocka_unit_test(weights_of_every_head_sum_to_one),
 		cmocka_unit_test(a_wrong_batch_is_named),
+		cmocka_unit_test(a_decoder_is_classified_by_its_last_word),
+		cmocka_unit_test(an_encoder_with_a_decoder_is_classified_by_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

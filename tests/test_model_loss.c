@@ -88,8 +88,6 @@ static void learning_at_once_is_forward_loss_and_backward(void **state)
 	(void)state;
 	for (int head = HEC_HEAD_LM; head <= HEC_HEAD_TOKENS; head++) {
 		for (int form = 0; form < MODEL_FORMS; form++) {
-			if (head == HEC_HEAD_CLASSIFY && form != FORM_ENCODER)
-				continue;
 			kit k = kit_open(6400 + (uint64_t)head);
 			hec_model_config config =
 				model_variant((model_form)form, form + 3, (hec_head)head, 0.2);

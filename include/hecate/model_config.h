@@ -67,10 +67,18 @@ typedef enum hec_head {
 	HEC_HEAD_NONE = 0, /* the hidden states */
 	HEC_HEAD_LM,       /* a logit for each word of the vocabulary at each position */
 	HEC_HEAD_MASKED,   /* the same after one more dense layer, activation and norm (BERT) */
-	HEC_HEAD_CLASSIFY, /* labels for the whole sequence, from its first position */
+	HEC_HEAD_CLASSIFY, /* labels for the whole sequence, from one of its positions */
 	HEC_HEAD_TOKENS,   /* labels for each position */
 	HEC_HEAD_ANSWER    /* two logits for each position: where an answer begins and ends */
 } hec_head;
+
+/* Which position HEC_HEAD_CLASSIFY reads. */
+typedef enum hec_head_row {
+	HEC_ROW_FIRST = 0, /* the first; not of a decoder, where it sees nothing else */
+	HEC_ROW_LAST,      /* the last that is not pad_id (GPT-2, Llama); the first where all are */
+	HEC_ROW_EOS        /* where the last eos_id stands in ids, or in decoder_ids where they are
+	                      alone; each sequence must have one (BART, T5) */
+} hec_head_row;
 
 typedef struct hec_model_config {
 	size_t size;   /* sizeof(hec_model_config) */
@@ -87,9 +95,12 @@ typedef struct hec_model_config {
 	bool pooler; /* NONE: a dense layer and tanh on the first position as well (BERT's) */
 	hec_activation head_act; /* of the dense layer of MASKED */
 	hec_activation pool_act; /* of that of CLASSIFY; NONE: tanh (BERT's pooler) */
-	double head_dropout;     /* before the labels of CLASSIFY and TOKENS */
-	int64_t labels;          /* of CLASSIFY, TOKENS */
-	double init_std;         /* > 0: linears and embeddings start normal with this deviation;
+	hec_head_row head_row;   /* of CLASSIFY */
+	bool head_plain; /* CLASSIFY: labels of the row itself, without a dense layer and without a
+	                    bias (GPT-2's "score") */
+	double head_dropout; /* before the labels of CLASSIFY and TOKENS */
+	int64_t labels;      /* of CLASSIFY, TOKENS */
+	double init_std;     /* > 0: linears and embeddings start normal with this deviation;
 	                            0: linears Xavier, embeddings 1/√C */
 	/* Ids with a meaning; −1: there is none. A zeroed struct says id 0 for each: set them. */
 	int32_t pad_id; /* its embedding is zero and stays so */

@@ -8,13 +8,12 @@
 
 /* The row of a command's table; list is an option_list. */
 #define OPTION_OVERRIDE(list)                                                                      \
-	{OPTION_EACH,                                                                              \
-	 "--override",                                                                             \
-	 "KEY=VALUE",                                                                              \
-	 "config.json says this instead: what fits is loaded, the rest starts fresh",              \
-	 &(list),                                                                                  \
-	 0,                                                                                        \
-	 0}
+	{                                                                                          \
+		OPTION_EACH, "--override", "KEY=VALUE",                                            \
+			"config.json says this instead: what fits is loaded, the rest starts "     \
+			"fresh",                                                                   \
+			&(list), 0, 0                                                              \
+	}
 
 /* What hec_model_load_with takes. */
 hec_model_load_options model_load_options(const option_list *overrides);

@@ -227,9 +227,16 @@ static hec_status resolve_head(hec_model_config *c)
 	}
 	if (c->head == HEC_HEAD_CLASSIFY || c->head == HEC_HEAD_TOKENS)
 		HEC_TRY(check_size("model", "labels", c->labels, 1));
-	if (c->head == HEC_HEAD_CLASSIFY && c->decoder.layers > 0)
+	if ((unsigned)c->head_row > HEC_ROW_EOS)
+		return fail(HEC_ERR_ARGUMENT, "model: head_row %d is not known", (int)c->head_row);
+	if (c->head != HEC_HEAD_CLASSIFY)
+		return HEC_OK;
+	if (c->head_row == HEC_ROW_FIRST && c->decoder.layers > 0)
 		return fail(HEC_ERR_ARGUMENT, "model: classification reads the first position, "
 		                              "which in a decoder sees nothing else");
+	if (c->head_row == HEC_ROW_EOS && c->eos_id < 0)
+		return fail(HEC_ERR_ARGUMENT,
+		            "model: classification reads where eos_id stands, but there is none");
 	return HEC_OK;
 }
 

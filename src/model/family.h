@@ -83,6 +83,7 @@ typedef struct family_tensor {
 typedef struct family_architecture {
 	const char *name;
 	hec_head head;
+	const char *prefix; /* of the base model in its files, where it is not the family's */
 } family_architecture;
 
 typedef struct family {
@@ -114,6 +115,9 @@ bool family_file_has(const safetensors *files, const char *prefix, const char *n
 hec_status family_look_bias(const safetensors *files, hec_model_config *c);
 /* pooler, where the files hold one and no other head is asked for. */
 hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_model_config *c);
+/* Labels of a decoder's heads, and the dropout before those of TOKENS. */
+hec_status family_read_labels(const json_scope *s, hec_model_config *c);
+hec_status family_write_labels(const hec_model_config *c, json_t *config);
 /* generation_config.json: the ids that have a meaning. */
 hec_status family_generation(const hec_model_config *c, json_t *config);
 /* The first of "architectures"; "" where there is none. */
@@ -159,6 +163,7 @@ typedef struct weight {
 	int parts;   /* 0: zeros */
 	weight_part part[WEIGHT_PARTS];
 	const family_tensor *row; /* NULL: our own name */
+	size_t base;              /* where in `name` it begins after the prefix of the base model */
 	int64_t layer;            /* what '*' stands for */
 } weight;
 

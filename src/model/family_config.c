@@ -312,7 +312,11 @@ static void normal(hec_model_config *c)
 		c->output_scale = 1;
 	if (c->head != HEC_HEAD_MASKED)
 		c->head_act = HEC_ACT_NONE;
-	if (c->head != HEC_HEAD_CLASSIFY)
+	if (c->head != HEC_HEAD_CLASSIFY) {
+		c->head_row = HEC_ROW_FIRST;
+		c->head_plain = false;
+	}
+	if (c->head != HEC_HEAD_CLASSIFY || c->head_plain)
 		c->pool_act = HEC_ACT_NONE;
 	if (words || c->head == HEC_HEAD_NONE)
 		c->labels = 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/family.h"
+#include "model/labels.h"
 
 bool family_file_has(const safetensors *files, const char *prefix, const char *name)
 {
@@ -33,6 +34,23 @@ hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_
 	c->pooler =
 		c->head == HEC_HEAD_NONE && family_file_has(files, prefix, "pooler.dense.weight");
 	return HEC_OK;
+}
+
+hec_status family_read_labels(const json_scope *s, hec_model_config *c)
+{
+	if (c->head == HEC_HEAD_TOKENS) {
+		c->head_dropout = 0.1;
+		HEC_TRY(json_want_double(s, "hidden_dropout", 0, 1, &c->head_dropout));
+		HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
+	}
+	return labels_count(s, c);
+}
+
+hec_status family_write_labels(const hec_model_config *c, json_t *config)
+{
+	if (c->head == HEC_HEAD_TOKENS)
+		HEC_TRY(json_put(config, "classifier_dropout", json_real(c->head_dropout)));
+	return labels_plain(c, config);
 }
 
 hec_status family_generation(const hec_model_config *c, json_t *g)

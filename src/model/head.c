@@ -2,7 +2,8 @@
  *
  *   LM        logits = (output_scale·x)·Wᵀ + b
  *   MASKED    logits = norm(act(dense(x)))·Wᵀ + b
- *   CLASSIFY  logits = labels(dropout(act(dense(x₀))))       x₀: the first position; act: or tanh
+ *   CLASSIFY  logits = labels(dropout(act(dense(xᵢ))))       i: head_row; act: or tanh
+ *             logits = labels(dropout(xᵢ))                   head_plain
  *   TOKENS    logits = labels(dropout(x))
  *   ANSWER    logits = labels(x), two of them */
 #include "model/head.h"
@@ -26,10 +27,103 @@ static hec_status first_rows(const hec_tensor *hidden, hec_tensor *rows)
 	return hec_tensor_reshape(&first, 2, (int64_t[]){hidden->shape[0], hidden->shape[2]}, rows);
 }
 
-hec_status head_rows(const hec_model *m, const hec_tensor *hidden, hec_tensor *rows)
+/* ---- rows ---- */
+
+static bool is_gathered(const hec_model *m)
 {
-	return m->config.head == HEC_HEAD_CLASSIFY ? first_rows(hidden, rows)
-	                                           : view_rows("model: hidden", hidden, rows);
+	return m->config.head == HEC_HEAD_CLASSIFY && m->config.head_row != HEC_ROW_FIRST;
+}
+
+/* The position of a sequence that the head reads, or −1. */
+static int64_t row_of(const hec_model *m, const int32_t *ids, int64_t length)
+{
+	const hec_model_config *c = &m->config;
+	for (int64_t t = length - 1; t >= 0; t--)
+		if (c->head_row == HEC_ROW_LAST ? ids[t] != c->pad_id : ids[t] == c->eos_id)
+			return t;
+	return c->head_row == HEC_ROW_LAST && length > 0 ? 0 : -1;
+}
+
+/* Where they stand among the rows [B·T, C]. */
+static hec_status find_rows(hec_arena *arena, const hec_model *m, const hec_model_input *input,
+                            int64_t T, hec_tensor *index)
+{
+	const bool eos = m->config.head_row == HEC_ROW_EOS && model_has_encoder(m);
+	const bool encoder = eos || !model_has_decoder(m);
+	const hec_tensor *ids = encoder ? &input->ids : &input->decoder_ids;
+	const int32_t *length = encoder ? input->length : input->decoder_length;
+	const int64_t B = ids->shape[0], S = ids->shape[1];
+	if (B * T > INT32_MAX)
+		return fail(HEC_ERR_SHAPE, "model: %lld positions at once", (long long)(B * T));
+	HEC_TRY(hec_arena_tensor(arena, HEC_I32, 1, &B, index));
+	for (int64_t b = 0; b < B; b++) {
+		const int64_t t =
+			row_of(m, (const int32_t *)ids->data + b * S, length ? length[b] : S);
+		const int64_t most = model_has_decoder(m) && input->decoder_length
+		                             ? input->decoder_length[b]
+		                             : T;
+		if (t < 0)
+			return fail(HEC_ERR_ARGUMENT,
+			            eos ? "model: sequence %lld has no id %d to classify it by"
+			                : "model: sequence %lld is empty: it cannot be classified",
+			            (long long)b, (int)m->config.eos_id);
+		if (t >= most)
+			return fail(HEC_ERR_ARGUMENT,
+			            "model: sequence %lld is classified by position %lld, the "
+			            "decoder is given %lld ids",
+			            (long long)b, (long long)t, (long long)most);
+		((int32_t *)index->data)[b] = (int32_t)(b * T + t);
+	}
+	return HEC_OK;
+}
+
+hec_status head_rows(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                     const hec_model_input *input, const hec_tensor *hidden, hec_tensor *rows)
+{
+	if (m->config.head != HEC_HEAD_CLASSIFY)
+		return view_rows("model: hidden", hidden, rows);
+	if (!is_gathered(m))
+		return first_rows(hidden, rows);
+	hec_embedding all = {.scale = 1, .padding_id = -1};
+	hec_tensor index;
+	HEC_TRY(view_rows("model: hidden", hidden, &all.table));
+	HEC_TRY(find_rows(arena, m, input, hidden->shape[1], &index));
+	HEC_TRY(hec_arena_tensor(arena, hidden->dtype, 2,
+	                         (int64_t[]){hidden->shape[0], hidden->shape[2]}, rows));
+	return hec_embedding_fwd(ctx, &all, &index, rows);
+}
+
+hec_status head_drows(hec_ctx *ctx, hec_arena *arena, const hec_model *m, hec_tensor *dhidden,
+                      hec_tensor *drows)
+{
+	if (m->config.head != HEC_HEAD_CLASSIFY)
+		return view_rows("model: hidden", dhidden, drows);
+	HEC_TRY(hec_fill(ctx, 0, dhidden));
+	if (!is_gathered(m))
+		return first_rows(dhidden, drows);
+	return hec_arena_tensor(arena, dhidden->dtype, 2,
+	                        (int64_t[]){dhidden->shape[0], dhidden->shape[2]}, drows);
+}
+
+hec_status head_put_drows(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                          const hec_model_input *input, const hec_tensor *drows,
+                          hec_tensor *dhidden)
+{
+	if (!is_gathered(m))
+		return HEC_OK;
+	hec_embedding all = {.scale = 1, .padding_id = -1};
+	hec_tensor index;
+	HEC_TRY(view_rows("model: hidden", dhidden, &all.table));
+	HEC_TRY(find_rows(arena, m, input, dhidden->shape[1], &index));
+	hec_tensor to = all.table;
+	return hec_embedding_bwd(ctx, &all, drows, &index, &to);
+}
+
+/* ---- logits ---- */
+
+static bool has_pool(const hec_model *m)
+{
+	return m->config.head == HEC_HEAD_CLASSIFY && !m->config.head_plain;
 }
 
 int64_t head_width(const hec_model *m)
@@ -120,7 +214,7 @@ static bool is_scaled(const hec_model *m)
 	return m->config.head == HEC_HEAD_LM && m->config.output_scale != 1;
 }
 
-/* act or tanh of the dense layer on the first position. */
+/* act or tanh of the dense layer. */
 static hec_status classify_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
                                const hec_tensor *rows, head_kept *kept)
 {
@@ -157,7 +251,7 @@ hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 	kept->in = *rows;
 	if (m->config.head == HEC_HEAD_MASKED)
 		HEC_TRY(masked_fwd(ctx, arena, m, rows, kept));
-	if (m->config.head == HEC_HEAD_CLASSIFY) {
+	if (has_pool(m)) {
 		HEC_TRY(classify_fwd(ctx, arena, m, rows, kept));
 		kept->in = kept->pooled;
 	}
@@ -179,7 +273,7 @@ hec_status head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
                     hec_tensor *drows, hec_model *grad)
 {
 	const hec_head head = m->config.head;
-	const bool direct = head != HEC_HEAD_MASKED && head != HEC_HEAD_CLASSIFY;
+	const bool direct = head != HEC_HEAD_MASKED && !has_pool(m);
 	hec_tensor din = *drows;
 	if (!direct)
 		HEC_TRY(like(arena, rows, &din));
@@ -190,7 +284,7 @@ hec_status head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 		HEC_TRY(hec_dropout_apply(ctx, &dropout, &din, &din));
 	if (head == HEC_HEAD_MASKED)
 		return masked_bwd(ctx, arena, m, kept, rows, &din, drows, grad);
-	if (head == HEC_HEAD_CLASSIFY)
+	if (has_pool(m))
 		return classify_bwd(ctx, m, kept, rows, &din, drows, grad);
 	return is_scaled(m) ? hec_add(ctx, m->config.output_scale, drows, 0, drows, drows) : HEC_OK;
 }

@@ -8,12 +8,21 @@ typedef struct head_kept {
 	hec_tensor pre, act; /* [N, C] the dense layer before and (MASKED) after its curve */
 	hec_norm_kept norm;  /* MASKED */
 	hec_tensor in;       /* [N, C] what the last linear was given */
-	hec_tensor pooled;   /* CLASSIFY: [N, C] after its curve, before dropout */
+	hec_tensor pooled;   /* CLASSIFY, not plain: [N, C] after its curve, before dropout */
 } head_kept;
 
-/* The rows that the head reads: all positions, or the first of each sequence. */
-hec_status head_rows(const hec_model *m, const hec_tensor *hidden, /* [B, T, C] */
-                     hec_tensor *rows /* [N, C] a view */);
+/* The rows that the head reads: all positions, or one of each sequence. */
+hec_status head_rows(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                     const hec_model_input *input, const hec_tensor *hidden, /* [B, T, C] */
+                     hec_tensor *rows /* [N, C] a view, or in the arena */);
+/* A place for their gradient, and dhidden zero where the head reads nothing; head_put_drows puts it
+ * where it belongs, unless it is a view. */
+hec_status head_drows(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                      hec_tensor *dhidden, /* [B, T, C] */
+                      hec_tensor *drows /* [N, C] a view, or in the arena */);
+hec_status head_put_drows(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                          const hec_model_input *input, const hec_tensor *drows,
+                          hec_tensor *dhidden);
 /* Logits of one row: V, labels or 2. 0: there is no head. */
 int64_t head_width(const hec_model *m);
 

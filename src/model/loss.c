@@ -130,14 +130,21 @@ static hec_status gathered(loss_run *r, const hec_tensor *rows, const hec_tensor
 	return hec_embedding_bwd(r->ctx, &table, &dsome, &index, drows);
 }
 
+/* Of the sequences that the head reads; NULL: all are whole. */
+static const int32_t *length_of(const hec_model *m, const hec_model_input *input)
+{
+	return model_has_decoder(m) ? input->decoder_length : input->length;
+}
+
 /* ANSWER: the positions of a sequence compete, once to be its begin and once to be its end. */
-static hec_status answers(loss_run *r, const hec_tensor *hidden, const int32_t *length,
+static hec_status answers(loss_run *r, const hec_model_input *input, const hec_tensor *hidden,
                           hec_tensor *dhidden)
 {
+	const int32_t *length = length_of(r->model, input);
 	const int64_t B = hidden->shape[0], T = hidden->shape[1];
 	hec_tensor rows, drows = HEC_TENSOR_NONE, logits, dlogits, scores, line, targets;
 	head_kept kept = {0};
-	HEC_TRY(head_rows(r->model, hidden, &rows));
+	HEC_TRY(head_rows(r->ctx, r->arena, r->model, input, hidden, &rows));
 	HEC_TRY(hec_arena_tensor(r->arena, hidden->dtype, 2, (int64_t[]){B * T, 2}, &logits));
 	HEC_TRY(hec_arena_tensor(r->arena, hidden->dtype, 3, (int64_t[]){B, 2, T}, &scores));
 	HEC_TRY(head_fwd(r->ctx, r->arena, r->model, r->key, &rows, &logits, &kept));
@@ -158,27 +165,27 @@ static hec_status answers(loss_run *r, const hec_tensor *hidden, const int32_t *
 		return HEC_OK;
 	HEC_TRY(hec_copy(r->ctx, &scores, &turned));
 	dlogits = logits;
-	HEC_TRY(head_rows(r->model, dhidden, &drows));
+	HEC_TRY(head_drows(r->ctx, r->arena, r->model, dhidden, &drows));
 	return head_bwd(r->ctx, r->arena, r->model, r->key, &kept, &rows, &dlogits, &drows,
 	                r->grad);
 }
 
-static hec_status head_loss(loss_run *r, const hec_tensor *hidden, const int32_t *length,
+static hec_status head_loss(loss_run *r, const hec_model_input *input, const hec_tensor *hidden,
                             hec_tensor *dhidden)
 {
 	const hec_head head = r->model->config.head;
 	hec_tensor rows, drows = HEC_TENSOR_NONE, targets;
 	if (head == HEC_HEAD_ANSWER)
-		return answers(r, hidden, length, dhidden);
-	HEC_TRY(head_rows(r->model, hidden, &rows));
-	if (r->grad && head == HEC_HEAD_CLASSIFY)
-		HEC_TRY(hec_fill(r->ctx, 0, dhidden));
+		return answers(r, input, hidden, dhidden);
+	HEC_TRY(head_rows(r->ctx, r->arena, r->model, input, hidden, &rows));
 	if (r->grad)
-		HEC_TRY(head_rows(r->model, dhidden, &drows));
+		HEC_TRY(head_drows(r->ctx, r->arena, r->model, dhidden, &drows));
 	HEC_TRY(hec_tensor_reshape(&r->loss.targets, 1, (int64_t[]){rows.shape[0]}, &targets));
 	/* The labels' dropout goes by row, as in hec_model_fwd: these are not gathered. */
-	return head_is_vocabulary(head) ? gathered(r, &rows, &targets, &drows)
-	                                : piece(r, &rows, &targets, &drows);
+	HEC_TRY(head_is_vocabulary(head) ? gathered(r, &rows, &targets, &drows)
+	                                 : piece(r, &rows, &targets, &drows));
+	return r->grad ? head_put_drows(r->ctx, r->arena, r->model, input, &drows, dhidden)
+	               : HEC_OK;
 }
 
 static hec_status check_shape(const hec_model *m, const hec_model_input *input,
@@ -198,12 +205,6 @@ static hec_status check_shape(const hec_model *m, const hec_model_input *input,
 		break;
 	}
 	return check_tensor("model: targets", targets, HEC_I32, 2, ids->shape);
-}
-
-/* Of the sequences that the head reads; NULL: all are whole. */
-static const int32_t *length_of(const hec_model *m, const hec_model_input *input)
-{
-	return model_has_decoder(m) ? input->decoder_length : input->length;
 }
 
 /* All before the first product, and by their place in the whole. */
@@ -238,7 +239,7 @@ static hec_status learn(loss_run *r, const hec_model_input *input)
 	if (r->grad)
 		HEC_TRY(tensor_like(r, &k.hidden, &dhidden));
 	size_t mark = hec_arena_used(r->arena);
-	HEC_TRY(head_loss(r, &k.hidden, length_of(m, input), &dhidden));
+	HEC_TRY(head_loss(r, input, &k.hidden, &dhidden));
 	hec_arena_rewind(r->arena, mark);
 	return r->grad ? hidden_bwd(r->ctx, r->arena, m, input, r->key, &k, &dhidden, r->grad)
 	               : HEC_OK;

@@ -25,37 +25,59 @@ static void note(problems *p, const char *what)
 	                            p->used ? "; " : "", what);
 }
 
-/* By the name of the table; without the prefix of the base model; with the old names of norms. */
-static const safetensors_entry *find_named(const safetensors *files, const family *f,
-                                           const char *name)
+/* By this name, or with the old names of norms. */
+static const safetensors_entry *find_old(const safetensors *files, const char *name)
 {
 	static const char *const endings[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
 	                                         {"LayerNorm.bias", "LayerNorm.beta"}};
 	const safetensors_entry *e = safetensors_find(files, name);
-	size_t prefix = strlen(f->prefix), n = strlen(name);
+	size_t n = strlen(name);
 	for (size_t i = 0; !e && i < 2; i++) {
 		size_t end = strlen(endings[i][0]);
 		char old[WEIGHT_NAME];
 		if (n < end || strcmp(name + n - end, endings[i][0]) != 0)
 			continue;
 		snprintf(old, sizeof old, "%.*s%s", (int)(n - end), name, endings[i][1]);
-		e = find_named(files, f, old);
+		e = safetensors_find(files, old);
 	}
-	if (!e && prefix > 0 && strncmp(name, f->prefix, prefix) == 0)
-		e = find_named(files, f, name + prefix);
+	return e;
+}
+
+/* base: without the prefix of the base model, which files of a base model lack, and which is another
+ * one for some heads. */
+static const safetensors_entry *find_base(const safetensors *files, const family *f,
+                                          const char *base)
+{
+	const safetensors_entry *e = find_old(files, base);
+	const char *tried = "";
+	for (const family_architecture *a = f->architectures; !e && a->name; a++) {
+		const char *prefix = a->prefix ? a->prefix : f->prefix;
+		char name[WEIGHT_NAME];
+		if (strcmp(prefix, tried) == 0)
+			continue;
+		tried = prefix;
+		if (snprintf(name, sizeof name, "%s%s", prefix, base) < WEIGHT_NAME)
+			e = find_old(files, name);
+	}
 	return e;
 }
 
 static const safetensors_entry *find_weight(const safetensors *files, const family *f,
                                             const weight *w)
 {
-	const safetensors_entry *e = find_named(files, f, w->name);
+	const safetensors_entry *e = find_old(files, w->name);
 	const family_tensor *row = w->row;
+	const size_t prefix = strlen(f->prefix);
+	/* With no prefix to tell by, w->base does. */
+	if (!e && (w->base > 0 || (row && prefix == 0 && strncmp(row->ours, "head.", 5) != 0)))
+		e = find_base(files, f, w->name + w->base);
 	while (!e && row && (++row)->ours && (row->flags & TENSOR_INSTEAD)) {
 		char name[WEIGHT_NAME];
 		if (weights_name(row->theirs, w->layer, name) != HEC_OK)
 			break;
-		e = find_named(files, f, name);
+		e = find_old(files, name);
+		if (!e && strncmp(name, f->prefix, prefix) == 0)
+			e = find_base(files, f, name + prefix);
 	}
 	return e;
 }

@@ -154,10 +154,13 @@ static hec_status set_head(const char *file, const family *f, hec_head head, jso
 	return json_put(root, "architectures", json_pack("[s]", found->name));
 }
 
-static hec_status set_labels(const hec_model_load_options *o, int64_t n, json_t *root)
+static hec_status set_labels(const hec_model_load_options *o, const family *f, int64_t n,
+                             json_t *root)
 {
 	if (n < 1 || n > INT32_MAX / 64)
 		return fail(HEC_ERR_ARGUMENT, "override: %lld labels", (long long)n);
+	if (is_key_of(f, "labels"))
+		HEC_TRY(json_put(root, "labels", json_integer(n)));
 	json_t *old = json_incref(json_object_get(root, "id2label"));
 	hec_status status = json_put(root, "id2label", json_object());
 	for (int64_t i = 0; status == HEC_OK && i < n; i++) {
@@ -199,7 +202,7 @@ static hec_status apply_value(const char *file, const hec_model_load_options *o,
 	int64_t n = 0;
 	if (strcmp(key, "num_labels") == 0)
 		return json_whole(value, &n)
-		               ? set_labels(o, n, root)
+		               ? set_labels(o, f, n, root)
 		               : fail(HEC_ERR_ARGUMENT, "override: num_labels is no whole number");
 	if (is_key_of(f, key))
 		return set_path(file, root, key, value);
@@ -249,5 +252,5 @@ hec_status override_apply(const char *file, const hec_model_load_options *o, jso
 		HEC_TRY(apply_one(file, o, *out, root, o->overrides[i]));
 	if (o->head)
 		HEC_TRY(set_head(file, *out, *o->head, root));
-	return o->labels > 0 ? set_labels(o, o->labels, root) : HEC_OK;
+	return o->labels > 0 ? set_labels(o, *out, o->labels, root) : HEC_OK;
 }

@@ -276,7 +276,7 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	}
 	if (m->config.head == HEC_HEAD_NONE || !(keep || is_present(&o->logits)))
 		return HEC_OK;
-	HEC_TRY(head_rows(m, &k->hidden, &rows));
+	HEC_TRY(head_rows(ctx, arena, m, input, &k->hidden, &rows));
 	if (is_present(&o->logits))
 		HEC_TRY(view_rows("model: logits", &o->logits, &logits));
 	else
@@ -311,8 +311,9 @@ hec_status hec_model_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 
 /* dhidden [B, T, C] from the gradient of the head's output. */
 static hec_status head_gradient(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
-                                const hec_dropout_key *key, const hec_model_kept *k,
-                                hec_tensor *dlogits, hec_tensor *dhidden, hec_model *grad)
+                                const hec_model_input *input, const hec_dropout_key *key,
+                                const hec_model_kept *k, hec_tensor *dlogits, hec_tensor *dhidden,
+                                hec_model *grad)
 {
 	if (m->config.head == HEC_HEAD_NONE) {
 		HEC_TRY(check_tensor("model: gradient of hidden", dlogits, m->dtype, 3,
@@ -325,13 +326,12 @@ static hec_status head_gradient(hec_ctx *ctx, hec_arena *arena, const hec_model 
 	                ? CHECK_2D("model: dlogits", dlogits, m->dtype, B, W)
 	                : CHECK_3D("model: dlogits", dlogits, m->dtype, B, T, W));
 	HEC_TRY(hec_arena_tensor(arena, m->dtype, 3, k->hidden.shape, dhidden));
-	if (m->config.head == HEC_HEAD_CLASSIFY)
-		HEC_TRY(hec_fill(ctx, 0, dhidden));
 	hec_tensor rows, drows, dl;
-	HEC_TRY(head_rows(m, &k->hidden, &rows));
-	HEC_TRY(head_rows(m, dhidden, &drows));
+	HEC_TRY(head_rows(ctx, arena, m, input, &k->hidden, &rows));
+	HEC_TRY(head_drows(ctx, arena, m, dhidden, &drows));
 	HEC_TRY(view_rows("model: dlogits", dlogits, &dl));
-	return head_bwd(ctx, arena, m, key, &k->head, &rows, &dl, &drows, grad);
+	HEC_TRY(head_bwd(ctx, arena, m, key, &k->head, &rows, &dl, &drows, grad));
+	return head_put_drows(ctx, arena, m, input, &drows, dhidden);
 }
 
 static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
@@ -339,7 +339,7 @@ static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
                            const hec_model_kept *k, hec_tensor *dlogits, hec_model *grad)
 {
 	hec_tensor dhidden;
-	HEC_TRY(head_gradient(ctx, arena, m, key, k, dlogits, &dhidden, grad));
+	HEC_TRY(head_gradient(ctx, arena, m, input, key, k, dlogits, &dhidden, grad));
 	return hidden_bwd(ctx, arena, m, input, key, k, &dhidden, grad);
 }
 

@@ -78,12 +78,13 @@ static hec_status walk_head(const param_walk *walk, hec_model *m)
 {
 	const hec_model_config *c = &m->config;
 	param_walk head = {"head", walk->fn, walk->user};
-	if (c->head == HEC_HEAD_MASKED || c->head == HEC_HEAD_CLASSIFY || c->pooler)
+	const bool plain = c->head == HEC_HEAD_CLASSIFY && c->head_plain;
+	if (c->head == HEC_HEAD_MASKED || (c->head == HEC_HEAD_CLASSIFY && !plain) || c->pooler)
 		HEC_TRY(walk_linear(&head, "dense", &m->dense, c->width, c->width, true));
 	if (c->head == HEC_HEAD_MASKED)
 		HEC_TRY(walk_norm(&head, "norm", &m->norm, c->width));
 	if (c->head >= HEC_HEAD_CLASSIFY)
-		return walk_linear(&head, "labels", &m->labels, c->labels, c->width, true);
+		return walk_linear(&head, "labels", &m->labels, c->labels, c->width, !plain);
 	if (!head_is_vocabulary(c->head))
 		return HEC_OK;
 	if (c->separate_output)

@@ -18,6 +18,7 @@ typedef struct entry {
 
 typedef struct lookup {
 	const hec_model *model;
+	const family *family;
 	entry *list;
 	size_t count;
 } lookup;
@@ -27,9 +28,9 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
 }
 
-static hec_status open_lookup(const hec_model *model, lookup *l)
+static hec_status open_lookup(const family *f, const hec_model *model, lookup *l)
 {
-	*l = (lookup){.model = model, .count = hec_model_param_count(model)};
+	*l = (lookup){.model = model, .family = f, .count = hec_model_param_count(model)};
 	l->list = calloc(l->count + 1, sizeof *l->list);
 	if (!l->list)
 		return fail(HEC_ERR_MEMORY, "no memory for the names of %zu parameters", l->count);
@@ -157,6 +158,31 @@ static hec_status add_zero(list *l, const family_tensor *row, int64_t vocab)
 	return weights_name(row->theirs, 0, w->name);
 }
 
+/* The prefix of the base model in files with this head. */
+static const char *prefix_of(const family *f, hec_head head)
+{
+	for (const family_architecture *a = f->architectures; a->name; a++)
+		if (a->head == head)
+			return a->prefix ? a->prefix : f->prefix;
+	return f->prefix;
+}
+
+/* The name of a row's tensor in files with the head of this model. */
+static hec_status name_row(const lookup *params, const family_tensor *row, int64_t layer, weight *w)
+{
+	const char *usual = params->family->prefix,
+		   *own = prefix_of(params->family, params->model->config.head);
+	const size_t n = strlen(usual);
+	const bool of_base =
+		n > 0 ? strncmp(row->theirs, usual, n) == 0 : strncmp(row->ours, "head.", 5) != 0;
+	char rest[WEIGHT_NAME];
+	HEC_TRY(weights_name(row->theirs + (of_base ? n : 0), layer, rest));
+	w->base = of_base ? strlen(own) : 0;
+	if (snprintf(w->name, WEIGHT_NAME, "%s%s", of_base ? own : "", rest) >= WEIGHT_NAME)
+		return fail(HEC_ERR_INTERNAL, "%s: the name is too long", row->theirs);
+	return HEC_OK;
+}
+
 static hec_status add_row(list *l, const lookup *params, const family_tensor *row, int64_t layer)
 {
 	char ours[WEIGHT_NAME];
@@ -174,7 +200,7 @@ static hec_status add_row(list *l, const lookup *params, const family_tensor *ro
 	if (!joined) {
 		w->row = row;
 		w->layer = layer;
-		HEC_TRY(weights_name(row->theirs, layer, w->name));
+		HEC_TRY(name_row(params, row, layer, w));
 	}
 	return add_part(w, row, part);
 }
@@ -256,7 +282,7 @@ hec_status weights_list(const family *f, const hec_model *model, weight **out, s
 {
 	list l = {0};
 	lookup params;
-	HEC_TRY(open_lookup(model, &params));
+	HEC_TRY(open_lookup(f, model, &params));
 	hec_status status =
 		f->tensors ? list_theirs(&l, &params, f->tensors) : list_ours(&l, model);
 	if (status == HEC_OK)

@@ -82,6 +82,11 @@ hec_model_config model_variant(model_form form, int n, hec_head head, double dro
 		.eos_id = n == 6 ? 1 : -1,
 		.start_id = -1,
 	};
+	if (head == HEC_HEAD_CLASSIFY && form != FORM_ENCODER) {
+		c.head_row = form == FORM_BOTH ? HEC_ROW_EOS : HEC_ROW_LAST;
+		c.head_plain = form == FORM_DECODER;
+		c.pad_id = c.eos_id = 1;
+	}
 	if (form != FORM_DECODER)
 		c.encoder = stack_variant(n, dropout, true);
 	if (form != FORM_ENCODER)
@@ -125,6 +130,20 @@ static hec_tensor draw_ids(kit *k, int64_t B, int64_t T, int64_t most)
 	return ids;
 }
 
+/* One end in each sequence, where the decoder has a row, too. */
+static void mark_ends(model_batch *batch, int32_t eos, bool ragged)
+{
+	const int64_t S = batch->input.ids.shape[1], T = batch->input.decoder_ids.shape[1];
+	for (int64_t b = 0; b < batch->input.ids.shape[0]; b++) {
+		int32_t *ids = (int32_t *)batch->input.ids.data + b * S;
+		const int64_t here = ragged ? batch->length[b] : S,
+			      there = ragged ? batch->decoder_length[b] : T;
+		for (int64_t i = 0; i < S; i++)
+			ids[i] += ids[i] == eos;
+		ids[(here < there ? here : there) - 1] = eos;
+	}
+}
+
 void batch_open(model_batch *batch, kit *k, const hec_model *model, int64_t B, int64_t S, int64_t T,
                 bool ragged)
 {
@@ -150,6 +169,8 @@ void batch_open(model_batch *batch, kit *k, const hec_model *model, int64_t B, i
 		if (ragged)
 			batch->input.decoder_length = batch->decoder_length;
 	}
+	if (c->head == HEC_HEAD_CLASSIFY && c->head_row == HEC_ROW_EOS)
+		mark_ends(batch, c->eos_id, ragged);
 }
 
 hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *input)

@@ -16,6 +16,8 @@ from safetensors.torch import load_file, save_file
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
+    BartForQuestionAnswering,
+    BartForSequenceClassification,
     BartModel,
     BertConfig,
     BertForMaskedLM,
@@ -30,19 +32,33 @@ from transformers import (
     DistilBertForTokenClassification,
     DistilBertModel,
     GPT2Config,
+    GPT2ForQuestionAnswering,
+    GPT2ForSequenceClassification,
+    GPT2ForTokenClassification,
     GPT2LMHeadModel,
     GPT2Model,
     LlamaConfig,
     LlamaForCausalLM,
+    LlamaForQuestionAnswering,
+    LlamaForSequenceClassification,
+    LlamaForTokenClassification,
     LlamaModel,
     MarianConfig,
     MarianMTModel,
     MBartConfig,
     MBartForConditionalGeneration,
+    MBartForQuestionAnswering,
+    MBartForSequenceClassification,
     MistralConfig,
     MistralForCausalLM,
+    MistralForQuestionAnswering,
+    MistralForSequenceClassification,
+    MistralForTokenClassification,
     Qwen2Config,
     Qwen2ForCausalLM,
+    Qwen2ForQuestionAnswering,
+    Qwen2ForSequenceClassification,
+    Qwen2ForTokenClassification,
     RobertaConfig,
     RobertaForMaskedLM,
     RobertaForQuestionAnswering,
@@ -52,6 +68,9 @@ from transformers import (
     T5Config,
     T5EncoderModel,
     T5ForConditionalGeneration,
+    T5ForQuestionAnswering,
+    T5ForSequenceClassification,
+    T5ForTokenClassification,
     WhisperConfig,
     WhisperForConditionalGeneration,
     WhisperModel,
@@ -172,6 +191,28 @@ def cases(size):
     yield ("t5_gated", T5ForConditionalGeneration, t5(
         size, feed_forward_proj="gated-gelu", tie_word_embeddings=False), half)
     yield ("t5_encoder", T5EncoderModel, t5(size), half)
+    padded = {"pad_token_id": 0}
+    yield ("gpt2_classify", GPT2ForSequenceClassification, gpt2(size, **padded, num_labels=3), half)
+    yield ("gpt2_tokens", GPT2ForTokenClassification, gpt2(size, num_labels=5), half)
+    yield ("gpt2_answer", GPT2ForQuestionAnswering, gpt2(size), half)
+    yield ("llama_classify", LlamaForSequenceClassification, llama(size, 1, **padded, num_labels=3), half)
+    yield ("llama_tokens", LlamaForTokenClassification, llama(size, 1, num_labels=5), half)
+    yield ("llama_answer", LlamaForQuestionAnswering, llama(size, 1), half)
+    yield ("mistral_classify", MistralForSequenceClassification, llama(
+        size, 1, MistralConfig, **padded, num_labels=3), half)
+    yield ("mistral_tokens", MistralForTokenClassification, llama(size, 1, MistralConfig, num_labels=5), half)
+    yield ("mistral_answer", MistralForQuestionAnswering, llama(size, 1, MistralConfig), half)
+    yield ("qwen2_classify", Qwen2ForSequenceClassification, llama(
+        size, 1, Qwen2Config, **padded, num_labels=3), half)
+    yield ("qwen2_tokens", Qwen2ForTokenClassification, llama(size, 1, Qwen2Config, num_labels=5), half)
+    yield ("qwen2_answer", Qwen2ForQuestionAnswering, llama(size, 1, Qwen2Config), half)
+    yield ("bart_classify", BartForSequenceClassification, bart(size, num_labels=4), half)
+    yield ("bart_answer", BartForQuestionAnswering, bart(size), half)
+    yield ("mbart_classify", MBartForSequenceClassification, bart(size, MBartConfig, num_labels=4), half)
+    yield ("mbart_answer", MBartForQuestionAnswering, bart(size, MBartConfig), half)
+    yield ("t5_classify", T5ForSequenceClassification, t5(size, num_labels=4), half)
+    yield ("t5_tokens", T5ForTokenClassification, t5(size, num_labels=5), half)
+    yield ("t5_answer", T5ForQuestionAnswering, t5(size), half)
     yield ("whisper", WhisperForConditionalGeneration, whisper(size), {})
     yield ("whisper_base", WhisperModel, whisper(dict(size, layers=1), activation_function="relu"), half)
     yield ("marian", MarianMTModel, marian(size, activation_function="relu", scale_embedding=True), {})
@@ -212,12 +253,29 @@ def inputs(kind, config, size, generator):
     kept = {"ids": ids, "length": length}
     if getattr(config, "type_vocab_size", 1) > 1:
         kept["types"] = given["token_type_ids"] = draw(config.type_vocab_size, 2, size["S"])
-    if config.is_encoder_decoder and kind is not T5EncoderModel:
+    both = config.is_encoder_decoder and kind not in (T5EncoderModel, T5ForTokenClassification)
+    if kind.__name__.endswith("ForSequenceClassification") and (both or config.model_type in DECODERS):
+        mark_ends(ids, length, config, both)
+        if both:  # the decoder's row is that of the encoder's end of text
+            kept["decoder_ids"] = given["decoder_input_ids"] = draw(size["vocab"], 2, size["S"])
+    elif both:
         kept["decoder_ids"] = given["decoder_input_ids"] = draw(size["vocab"], 2, size["T"])
     return given, kept
 
 
 DECODERS = ("gpt2", "llama", "mistral", "qwen2")
+WRITERS = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel")
+
+
+def mark_ends(ids, length, config, both):
+    """Which row Transformers classifies by, it finds by the ids: one end of text, or no padding behind it."""
+    for row, n in zip(ids, length):
+        if both:
+            row[row == config.eos_token_id] += 1
+            row[n - 1] = config.eos_token_id
+        else:
+            row[row == config.pad_token_id] += 1
+            row[n:] = config.pad_token_id
 
 
 def greedy(model, kept, size):
@@ -284,7 +342,7 @@ def make(folder, name, kind, config, how, size, generator):
         kept["memory"] = out.encoder_last_hidden_state
     if "pooler_output" in out:
         kept["pooled"] = out.pooler_output
-    if "logits" in out and ("decoder_ids" in kept or config.model_type in DECODERS):
+    if kind.__name__.endswith(WRITERS):
         kept["greedy"] = greedy(model, kept, size)
     if "logits" in out and "features" in kept:
         kept.update(searched(model, kept, size))

@@ -4,17 +4,22 @@
 #include <math.h>
 
 #include "model/family/layer_rows.h"
+#include "model/labels.h"
 
 static const family_architecture bart[] = {
-	{"BartForConditionalGeneration", HEC_HEAD_LM},
-	{"BartModel", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"BartForConditionalGeneration", HEC_HEAD_LM, NULL},
+	{"BartForSequenceClassification", HEC_HEAD_CLASSIFY, NULL},
+	{"BartForQuestionAnswering", HEC_HEAD_ANSWER, NULL},
+	{"BartModel", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 static const family_architecture mbart[] = {
-	{"MBartForConditionalGeneration", HEC_HEAD_LM},
-	{"MBartModel", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"MBartForConditionalGeneration", HEC_HEAD_LM, NULL},
+	{"MBartForSequenceClassification", HEC_HEAD_CLASSIFY, NULL},
+	{"MBartForQuestionAnswering", HEC_HEAD_ANSWER, NULL},
+	{"MBartModel", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 /* clang-format off */
@@ -67,7 +72,10 @@ static const family_tensor tensors[] = {
 	NORM("encoder.final_norm", "model.encoder.layer_norm"), /* mBART's */
 	NORM("decoder.final_norm", "model.decoder.layer_norm"),
 	{"head.output.w", "lm_head.weight", 0},
-	{"head.output.b", "final_logits_bias", TENSOR_ROW | TENSOR_ZERO},
+	{"head.output.b", "final_logits_bias", TENSOR_ROW | TENSOR_ZERO | TENSOR_OF(HEC_HEAD_LM)},
+	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "classification_head.dense"),
+	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.labels", "classification_head.out_proj"),
+	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
 	{NULL, NULL, 0},
 };
 
@@ -83,12 +91,14 @@ static void begin_stack(hec_stack_config *s, bool norm_first)
 
 static void begin_bart(hec_model_config *c)
 {
+	c->head_row = HEC_ROW_EOS;
 	begin_stack(&c->encoder, false);
 	begin_stack(&c->decoder, false);
 }
 
 static void begin_mbart(hec_model_config *c)
 {
+	c->head_row = HEC_ROW_EOS;
 	begin_stack(&c->encoder, true);
 	begin_stack(&c->decoder, true);
 }
@@ -99,7 +109,8 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	HEC_TRY(json_want_bool(s, "scale_embedding", &scaled));
 	c->encoder.embedding_scale = c->decoder.embedding_scale =
 		scaled ? sqrt((double)c->width) : 1;
-	return HEC_OK;
+	HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
+	return labels_count(s, c);
 }
 
 static hec_status write(const hec_model_config *c, json_t *config)
@@ -107,6 +118,8 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	bool scaled = c->encoder.embedding_scale == sqrt((double)c->width) && c->width > 1;
 	HEC_TRY(json_put(config, "scale_embedding", json_boolean(scaled)));
 	HEC_TRY(json_put(config, "is_encoder_decoder", json_true()));
+	HEC_TRY(json_put(config, "classifier_dropout", json_real(c->head_dropout)));
+	HEC_TRY(labels_plain(c, config));
 	return json_put(config, "use_cache", json_true());
 }
 

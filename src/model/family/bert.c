@@ -7,13 +7,13 @@
 #include "model/labels.h"
 
 static const family_architecture architectures[] = {
-	{"BertForMaskedLM", HEC_HEAD_MASKED},
-	{"BertForPreTraining", HEC_HEAD_MASKED},
-	{"BertForSequenceClassification", HEC_HEAD_CLASSIFY},
-	{"BertForTokenClassification", HEC_HEAD_TOKENS},
-	{"BertForQuestionAnswering", HEC_HEAD_ANSWER},
-	{"BertModel", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"BertForMaskedLM", HEC_HEAD_MASKED, NULL},
+	{"BertForPreTraining", HEC_HEAD_MASKED, NULL},
+	{"BertForSequenceClassification", HEC_HEAD_CLASSIFY, NULL},
+	{"BertForTokenClassification", HEC_HEAD_TOKENS, NULL},
+	{"BertForQuestionAnswering", HEC_HEAD_ANSWER, NULL},
+	{"BertModel", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 static const family_key keys[] = {

@@ -4,12 +4,12 @@
 #include "model/labels.h"
 
 static const family_architecture architectures[] = {
-	{"DistilBertForMaskedLM", HEC_HEAD_MASKED},
-	{"DistilBertForSequenceClassification", HEC_HEAD_CLASSIFY},
-	{"DistilBertForTokenClassification", HEC_HEAD_TOKENS},
-	{"DistilBertForQuestionAnswering", HEC_HEAD_ANSWER},
-	{"DistilBertModel", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"DistilBertForMaskedLM", HEC_HEAD_MASKED, NULL},
+	{"DistilBertForSequenceClassification", HEC_HEAD_CLASSIFY, NULL},
+	{"DistilBertForTokenClassification", HEC_HEAD_TOKENS, NULL},
+	{"DistilBertForQuestionAnswering", HEC_HEAD_ANSWER, NULL},
+	{"DistilBertModel", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 static const family_key keys[] = {

@@ -4,9 +4,12 @@
 #include "model/family.h"
 
 static const family_architecture architectures[] = {
-	{"GPT2LMHeadModel", HEC_HEAD_LM},
-	{"GPT2Model", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"GPT2LMHeadModel", HEC_HEAD_LM, NULL},
+	{"GPT2ForSequenceClassification", HEC_HEAD_CLASSIFY, NULL},
+	{"GPT2ForTokenClassification", HEC_HEAD_TOKENS, NULL},
+	{"GPT2ForQuestionAnswering", HEC_HEAD_ANSWER, NULL},
+	{"GPT2Model", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 static const family_key keys[] = {
@@ -51,6 +54,9 @@ static const family_tensor tensors[] = {
 	NORM(OURS "norm3", THEIRS "ln_2"),
 	NORM("decoder.final_norm", "transformer.ln_f"),
 	{"head.output.w", "lm_head.weight", 0},
+	{"head.labels.w", "score.weight", TENSOR_OF(HEC_HEAD_CLASSIFY)},
+	LINEAR_OF(HEC_HEAD_TOKENS, "head.labels", "classifier"),
+	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
 	{NULL, NULL, 0},
 };
 
@@ -62,6 +68,8 @@ static void begin(hec_model_config *c)
 	s->final_norm = true;
 	s->attention.fused = true;
 	s->position.kind = HEC_POSITION_LEARNED;
+	c->head_row = HEC_ROW_LAST;
+	c->head_plain = true;
 }
 
 static hec_status must_be(const json_scope *s, const char *key, bool value)
@@ -81,12 +89,13 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 		c->decoder.feed_forward.hidden = 4 * c->width;
 	HEC_TRY(must_be(s, "scale_attn_weights", true));
 	HEC_TRY(must_be(s, "scale_attn_by_inverse_layer_idx", false));
-	return must_be(s, "add_cross_attention", false);
+	HEC_TRY(must_be(s, "add_cross_attention", false));
+	return family_read_labels(s, c);
 }
 
 static hec_status write(const hec_model_config *c, json_t *config)
 {
-	(void)c;
+	HEC_TRY(family_write_labels(c, config));
 	HEC_TRY(json_put(config, "scale_attn_weights", json_true()));
 	return json_put(config, "use_cache", json_true());
 }

@@ -3,13 +3,13 @@
 #include "model/family.h"
 
 static const family_architecture architectures[] = {
-	{"HecateLM", HEC_HEAD_LM},
-	{"HecateModel", HEC_HEAD_NONE},
-	{"HecateMasked", HEC_HEAD_MASKED},
-	{"HecateClassify", HEC_HEAD_CLASSIFY},
-	{"HecateTokens", HEC_HEAD_TOKENS},
-	{"HecateAnswer", HEC_HEAD_ANSWER},
-	{NULL, HEC_HEAD_NONE},
+	{"HecateLM", HEC_HEAD_LM, NULL},
+	{"HecateModel", HEC_HEAD_NONE, NULL},
+	{"HecateMasked", HEC_HEAD_MASKED, NULL},
+	{"HecateClassify", HEC_HEAD_CLASSIFY, NULL},
+	{"HecateTokens", HEC_HEAD_TOKENS, NULL},
+	{"HecateAnswer", HEC_HEAD_ANSWER, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 static const family_word norms[] = {{"layer", HEC_NORM_LAYER}, {"rms", HEC_NORM_RMS}, {NULL, 0}};
@@ -28,6 +28,9 @@ static const family_word stretches[] = {
 static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU},
                                    {"gelu", HEC_ACT_GELU}, {"gelu_tanh", HEC_ACT_GELU_TANH},
                                    {"silu", HEC_ACT_SILU}, {NULL, 0}};
+
+static const family_word rows[] = {
+	{"first", HEC_ROW_FIRST}, {"last", HEC_ROW_LAST}, {"eos", HEC_ROW_EOS}, {NULL, 0}};
 
 /* clang-format off */
 #define STACK(s) \
@@ -97,6 +100,8 @@ static const family_key keys[] = {
 	{"pooler", KEY_FLAG, FIELD(pooler), 0, NULL},
 	{"head_act", KEY_WORD, FIELD(head_act), HEC_ACT_NONE, acts},
 	{"pool_act", KEY_WORD, FIELD(pool_act), HEC_ACT_NONE, acts},
+	{"head_row", KEY_WORD, FIELD(head_row), HEC_ROW_FIRST, rows},
+	{"head_plain", KEY_FLAG, FIELD(head_plain), 0, NULL},
 	{"head_dropout", KEY_RATE, FIELD(head_dropout), 0, NULL},
 	{"labels", KEY_COUNT, FIELD(labels), 0, NULL},
 	{"init_std", KEY_REAL, FIELD(init_std), 0, NULL},

@@ -7,15 +7,22 @@
 #include "model/family.h"
 #include "model/family/rope.h"
 
-#define ARCHITECTURES(name)                                                                        \
-	{                                                                                          \
-		{name "ForCausalLM", HEC_HEAD_LM}, {name "Model", HEC_HEAD_NONE},                  \
-			{NULL, HEC_HEAD_NONE},                                                     \
+/* Answers of Llama and Qwen2 have their base model under another name. */
+/* clang-format off */
+#define ARCHITECTURES(name, answer) \
+	{ \
+		{name "ForCausalLM", HEC_HEAD_LM, NULL}, \
+		{name "ForSequenceClassification", HEC_HEAD_CLASSIFY, NULL}, \
+		{name "ForTokenClassification", HEC_HEAD_TOKENS, NULL}, \
+		{name "ForQuestionAnswering", HEC_HEAD_ANSWER, answer}, \
+		{name "Model", HEC_HEAD_NONE, NULL}, \
+		{NULL, HEC_HEAD_NONE, NULL}, \
 	}
+/* clang-format on */
 
-static const family_architecture llama[] = ARCHITECTURES("Llama");
-static const family_architecture mistral[] = ARCHITECTURES("Mistral");
-static const family_architecture qwen2[] = ARCHITECTURES("Qwen2");
+static const family_architecture llama[] = ARCHITECTURES("Llama", "transformer.");
+static const family_architecture mistral[] = ARCHITECTURES("Mistral", NULL);
+static const family_architecture qwen2[] = ARCHITECTURES("Qwen2", "transformer.");
 
 /* clang-format off */
 #define KEYS(vocabulary, inner, groups, longest, bos, eos) \
@@ -83,6 +90,9 @@ static const family_tensor tensors[] = {
 	NORM(OURS "norm3", THEIRS "post_attention_layernorm"),
 	NORM("decoder.final_norm", "model.norm"),
 	{"head.output.w", "lm_head.weight", 0},
+	{"head.labels.w", "score.weight", TENSOR_OF(HEC_HEAD_CLASSIFY)},
+	LINEAR_OF(HEC_HEAD_TOKENS, "head.labels", "score"),
+	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
 	{NULL, NULL, 0},
 };
 
@@ -94,6 +104,8 @@ static void begin_llama(hec_model_config *c)
 	s->feed_forward.gated = s->feed_forward.no_bias = true;
 	s->position.kind = HEC_POSITION_ROTARY;
 	s->position.pairs = HEC_ROTARY_HALVES;
+	c->head_row = HEC_ROW_LAST;
+	c->head_plain = true;
 }
 
 static void begin_mistral(hec_model_config *c)
@@ -110,6 +122,7 @@ static void begin_qwen2(hec_model_config *c)
 
 static hec_status read_llama(const json_scope *s, hec_model_config *c)
 {
+	HEC_TRY(family_read_labels(s, c));
 	return rope_read(s, &c->decoder.position);
 }
 
@@ -125,7 +138,7 @@ static hec_status read_window(const json_scope *s, int64_t otherwise, int64_t *w
 static hec_status read_mistral(const json_scope *s, hec_model_config *c)
 {
 	HEC_TRY(read_window(s, 4096, &c->decoder.window));
-	return rope_read(s, &c->decoder.position);
+	return read_llama(s, c);
 }
 
 /* Which layers slide, where that is said of each: from one on, all. */
@@ -166,7 +179,7 @@ static hec_status read_qwen2(const json_scope *s, hec_model_config *c)
 	HEC_TRY(read_layer_types(s, d));
 	if (!slides)
 		d->window = d->window_from = 0;
-	return rope_read(s, &d->position);
+	return read_llama(s, c);
 }
 
 static hec_status put_window(int64_t window, json_t *config)
@@ -178,6 +191,7 @@ static hec_status put_window(int64_t window, json_t *config)
 
 static hec_status write_llama(const hec_model_config *c, json_t *config)
 {
+	HEC_TRY(family_write_labels(c, config));
 	HEC_TRY(json_put(config, "use_cache", json_true()));
 	return rope_write(&c->decoder.position, config);
 }

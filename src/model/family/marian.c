@@ -10,9 +10,9 @@
 #include "model/model.h"
 
 static const family_architecture architectures[] = {
-	{"MarianMTModel", HEC_HEAD_LM},
-	{"MarianModel", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"MarianMTModel", HEC_HEAD_LM, NULL},
+	{"MarianModel", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 static const family_key keys[] = {

@@ -10,7 +10,7 @@
 			{name "ForSequenceClassification", HEC_HEAD_CLASSIFY},                     \
 			{name "ForTokenClassification", HEC_HEAD_TOKENS},                          \
 			{name "ForQuestionAnswering", HEC_HEAD_ANSWER},                            \
-			{name "Model", HEC_HEAD_NONE}, {NULL, HEC_HEAD_NONE},                      \
+			{name "Model", HEC_HEAD_NONE}, {NULL, HEC_HEAD_NONE, NULL},                \
 	}
 
 static const family_architecture roberta[] = ARCHITECTURES("Roberta");

@@ -6,12 +6,16 @@
 
 #include "base/quote.h"
 #include "model/family.h"
+#include "model/labels.h"
 
 static const family_architecture architectures[] = {
-	{"T5ForConditionalGeneration", HEC_HEAD_LM},
-	{"T5Model", HEC_HEAD_NONE},
-	{"T5EncoderModel", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"T5ForConditionalGeneration", HEC_HEAD_LM, NULL},
+	{"T5ForSequenceClassification", HEC_HEAD_CLASSIFY, "transformer."},
+	{"T5ForTokenClassification", HEC_HEAD_TOKENS, "transformer."}, /* of the encoder */
+	{"T5ForQuestionAnswering", HEC_HEAD_ANSWER, NULL},
+	{"T5Model", HEC_HEAD_NONE, NULL},
+	{"T5EncoderModel", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 /* clang-format off */
@@ -86,6 +90,10 @@ static const family_tensor tensors[] = {
 	NORM("encoder.final_norm", "encoder.final_layer_norm"),
 	NORM("decoder.final_norm", "decoder.final_layer_norm"),
 	{"head.output.w", "lm_head.weight", 0},
+	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "classification_head.dense"),
+	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.labels", "classification_head.out_proj"),
+	LINEAR_OF(HEC_HEAD_TOKENS, "head.labels", "classifier"),
+	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
 	{NULL, NULL, 0},
 };
 
@@ -110,6 +118,7 @@ static void begin(hec_model_config *c)
 {
 	begin_stack(&c->encoder);
 	begin_stack(&c->decoder);
+	c->head_row = HEC_ROW_EOS;
 }
 
 /* "relu", "gated-gelu" (which means gelu_new), "gated-silu", … */
@@ -142,7 +151,8 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	c->decoder.feed_forward.gated = c->encoder.feed_forward.gated;
 	if (c->decoder.layers == 0)
 		c->decoder.layers = c->encoder.layers;
-	if (strcmp(family_architecture_of(s), "T5EncoderModel") == 0) {
+	if (c->head == HEC_HEAD_TOKENS ||
+	    strcmp(family_architecture_of(s), "T5EncoderModel") == 0) {
 		c->decoder = (hec_stack_config){0};
 		c->start_id = -1;
 	}
@@ -150,7 +160,8 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	HEC_TRY(json_want_bool(s, "tie_word_embeddings", &tied));
 	HEC_TRY(json_want_bool(s, "scale_decoder_outputs", &tied));
 	c->output_scale = tied && c->head == HEC_HEAD_LM ? 1 / sqrt((double)c->width) : 1;
-	return HEC_OK;
+	HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
+	return labels_count(s, c);
 }
 
 static hec_status look(const safetensors *files, hec_model_config *c)
@@ -174,8 +185,12 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	HEC_TRY(json_put(config, "feed_forward_proj", json_string(form)));
 	HEC_TRY(json_put(config, "tie_word_embeddings", json_boolean(scaled)));
 	HEC_TRY(json_put(config, "is_encoder_decoder", json_boolean(c->decoder.layers > 0)));
+	HEC_TRY(json_put(config, "classifier_dropout", json_real(c->head_dropout)));
+	HEC_TRY(labels_plain(c, config));
 	if (c->decoder.layers == 0) {
-		HEC_TRY(json_put(config, "architectures", json_pack("[s]", "T5EncoderModel")));
+		if (c->head == HEC_HEAD_NONE)
+			HEC_TRY(json_put(config, "architectures",
+			                 json_pack("[s]", "T5EncoderModel")));
 		HEC_TRY(json_put(config, "num_decoder_layers", json_integer(c->encoder.layers)));
 	}
 	return json_put(config, "use_cache", json_true());

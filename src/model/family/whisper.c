@@ -5,9 +5,9 @@
 #include "model/family/layer_rows.h"
 
 static const family_architecture architectures[] = {
-	{"WhisperForConditionalGeneration", HEC_HEAD_LM},
-	{"WhisperModel", HEC_HEAD_NONE},
-	{NULL, HEC_HEAD_NONE},
+	{"WhisperForConditionalGeneration", HEC_HEAD_LM, NULL},
+	{"WhisperModel", HEC_HEAD_NONE, NULL},
+	{NULL, HEC_HEAD_NONE, NULL},
 };
 
 static const family_key keys[] = {
