@@ -50,7 +50,7 @@ static void config_json_is_checked(void **state)
 	OK(&k, load_with(&k, dir, "transformers_version", json_string("x")));
 	FAILS(&k, HEC_ERR_UNSUPPORTED, load_with(&k, dir, "model_type", json_string("mamba")),
 	      "config.json", "'mamba' is not known", "marian, bert, distilbert,",
-	      "llama, mistral, qwen2, bart, mbart, t5, hecate");
+	      "llama, mistral, qwen2, bart, mbart, t5, whisper, hecate");
 	FAILS(&k, HEC_ERR_FORMAT, load_with(&k, dir, "model_type", json_integer(1)), "a text");
 	OK(&k, load_with(&k, dir, "model_type", NULL)); /* architectures say it as well */
 	OK(&k, load_with(&k, dir, "architectures", NULL));
