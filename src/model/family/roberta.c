@@ -6,11 +6,11 @@
 
 #define ARCHITECTURES(name)                                                                        \
 	{                                                                                          \
-		{name "ForMaskedLM", HEC_HEAD_MASKED},                                             \
-			{name "ForSequenceClassification", HEC_HEAD_CLASSIFY},                     \
-			{name "ForTokenClassification", HEC_HEAD_TOKENS},                          \
-			{name "ForQuestionAnswering", HEC_HEAD_ANSWER},                            \
-			{name "Model", HEC_HEAD_NONE}, {NULL, HEC_HEAD_NONE, NULL},                \
+		{name "ForMaskedLM", HEC_HEAD_MASKED, NULL},                                       \
+			{name "ForSequenceClassification", HEC_HEAD_CLASSIFY, NULL},               \
+			{name "ForTokenClassification", HEC_HEAD_TOKENS, NULL},                    \
+			{name "ForQuestionAnswering", HEC_HEAD_ANSWER, NULL},                      \
+			{name "Model", HEC_HEAD_NONE, NULL}, {NULL, HEC_HEAD_NONE, NULL},          \
 	}
 
 static const family_architecture roberta[] = ARCHITECTURES("Roberta");
