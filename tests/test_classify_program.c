@@ -204,6 +204,21 @@ static void lines_are_ranked_by_their_likeness(void **state)
 	done(&top);
 }
 
+#ifdef EXAMPLE_SIMILAR
+static void the_example_finds_the_text_that_is_most_like_another(void **state)
+{
+	(void)state;
+	int code = shell("'%s' '%s' 'a cat' 'the film' 'A cat' 'not' >%s/out", EXAMPLE_SIMILAR,
+	                 models[BASE_MODEL], folder);
+	char *out = read_all("out");
+	assert_int_equal(code, 0);
+	assert_int_equal(lines_of(out), 4);
+	assert_non_null(strstr(out, "\n1.000  A cat\n"));
+	assert_non_null(strstr(out, "\nmost like \"a cat\": \"A cat\"\n"));
+	free(out);
+}
+#endif
+
 static void what_is_wrong_is_said_with_its_line(void **state)
 {
 	(void)state;
@@ -263,6 +278,9 @@ int main(void)
 		cmocka_unit_test(tokens_have_labels_and_places),
 		cmocka_unit_test(vectors_come_out_as_numbers_or_json),
 		cmocka_unit_test(lines_are_ranked_by_their_likeness),
+#ifdef EXAMPLE_SIMILAR
+		cmocka_unit_test(the_example_finds_the_text_that_is_most_like_another),
+#endif
 		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
 	};
 	return cmocka_run_group_tests_name("classify_program", tests, make_folders, remove_folders);
