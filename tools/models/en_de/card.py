@@ -170,6 +170,7 @@ def arguments():
     parser.add_argument("--model", type=Path)
     parser.add_argument("--out", type=Path, default=Path("models/en-de"))
     parser.add_argument("--machine", default="a CPU")
+    parser.add_argument("--note", default="")
     parser.add_argument("--sentences", type=Path, default=HERE / "sentences.txt")
     parser.add_argument("--judged", type=Path, default=HERE / "judged.tsv")
     parser.add_argument("--cache", type=Path, default=Path("build/en-de-card"))
@@ -189,7 +190,8 @@ def main():
     train = read_json(a.run / "train.json")
     best = a.model.name if a.model and a.model.name in ("bleu", "chrf", "accuracy") else train["best"]
     facts = {"bytes": check_files(model), "train": train, "log": read_log(a.run / "log.jsonl", best),
-             "config": read_json(model / "config.json"), "machine": a.machine, "best": best,
+             "config": read_json(model / "config.json"), "machine": a.machine, "note": a.note,
+             "best": best,
              "sources": licences.read(a.data / "sources.txt")}
     hecate = Hecate(a.hecate, model, a.cache)
     facts["parameters"] = hecate.parameters()

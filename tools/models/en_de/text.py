@@ -201,7 +201,7 @@ def training(facts):
         It may be stopped at any time and goes on with `hecate train --resume --out RUN`, to the same bits. The model
         is that of step {kept['step']:,} of {log['last']['step']:,}, the best by validation {facts['best']} (loss
         {kept['valid_loss']:.3f}; chrF {kept['chrf']:.1f} of {train['valid_sentences']} greedily translated sentences),
-        after {log['targets'] / 1e6:.1f} million target tokens and {hours(log['seconds'])} on {facts['machine']}.""")
+        after {log['targets'] / 1e6:.1f} million target tokens and {hours(log['seconds'])} on {facts['machine']}.{' ' + facts['note'] if facts['note'] else ''}""")
     return f"""`models/en-de` was made so; DATA is the folder that `tools/data/en-de` fills:
 
 ```
