@@ -15,9 +15,10 @@ typedef enum hec_task {
 	HEC_TASK_SEQ2SEQ,       /* source, tab, target on a line */
 	HEC_TASK_LM,            /* running text */
 	HEC_TASK_MLM,           /* a text a line; some tokens are hidden and asked for */
-	HEC_TASK_CLASSIFY       /* label, tab, text on a line */
+	HEC_TASK_CLASSIFY,      /* label, tab, text on a line */
+	HEC_TASK_ANSWER         /* questions on texts: SQuAD's JSON, squad.h */
 } hec_task;
-#define HEC_TASKS 5
+#define HEC_TASKS 6
 
 HEC_API const char *hec_task_name(hec_task task); /* "translate"; "?" for an unknown one */
 
@@ -28,6 +29,7 @@ typedef struct hec_corpus_counts {
 	int64_t examples; /* kept */
 	int64_t source_tokens, target_tokens;
 	int64_t bad_utf8, empty, too_long, no_tab, unknown_label; /* lines left out, and why */
+	int64_t cut;                                              /* kept, but not to their end */
 } hec_corpus_counts;
 
 /* ---- reading the texts of files, line by line ---- */
@@ -62,6 +64,11 @@ typedef struct hec_corpus_options {
 	size_t n_labels;
 	hec_progress_fn *progress; /* or NULL */
 	void *user;
+	const int32_t *label_ids;  /* [n_labels] ids that are not the index; NULL: they are */
+	const char *source_prefix; /* translate, seq2seq: before every source; NULL: nothing */
+	bool truncate;             /* texts that are too long are cut, not left out */
+	int64_t stride;            /* answer: tokens that a window shares with the one before */
+	const hec_tokenizer *target_tokenizer; /* of targets; NULL: one for both sides */
 } hec_corpus_options;
 
 /* Takes the ids that lie at `cache` where they were made from these files (by size and time), this
@@ -70,6 +77,11 @@ HEC_API HEC_MUST_USE hec_status hec_corpus_open(const hec_corpus_options *option
                                                 hec_corpus **out);
 HEC_API void hec_corpus_close(hec_corpus *corpus); /* takes NULL */
 HEC_API const hec_corpus_counts *hec_corpus_counts_of(const hec_corpus *corpus);
+/* Batches of so many epochs, as hec_train cuts them: rows · longest side ≤ max_tokens, at most max_rows
+ * (0: any number). */
+HEC_API HEC_MUST_USE hec_status hec_corpus_batches(const hec_corpus *corpus, int64_t max_tokens,
+                                                   int64_t max_rows, uint64_t seed, int64_t epochs,
+                                                   int64_t *batches);
 /* The same number for the same ids in the same order. */
 HEC_API uint32_t hec_corpus_checksum(const hec_corpus *corpus);
 

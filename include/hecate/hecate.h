@@ -34,6 +34,7 @@
 #include <hecate/random.h>
 #include <hecate/score.h>
 #include <hecate/session.h>
+#include <hecate/squad.h>
 #include <hecate/status.h>
 #include <hecate/tensor.h>
 #include <hecate/tensor_file.h>

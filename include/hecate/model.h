@@ -60,6 +60,10 @@ HEC_API void hec_model_destroy(hec_model *model); /* takes NULL */
 HEC_API const char *hec_model_label(const hec_model *model, int64_t i);
 HEC_API HEC_MUST_USE hec_status hec_model_set_labels(hec_model *model, const char *const *names,
                                                      int64_t n);
+/* Rates of dropout from now on: of embeddings, sublayers and head; of attention weights; inside the
+ * feed-forward layers. Less than 0: as it is. Before the model is shared. */
+HEC_API HEC_MUST_USE hec_status hec_model_set_dropout(hec_model *model, double dropout,
+                                                      double attention, double activation);
 /* Names of tensors in the files that a loaded model has no use for, each with a newline; "" where
  * there are none. */
 HEC_API const char *hec_model_ignored(const hec_model *model);

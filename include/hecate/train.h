@@ -17,9 +17,11 @@ typedef enum hec_metric {
 	HEC_METRIC_LOSS = 0,
 	HEC_METRIC_BLEU,
 	HEC_METRIC_CHRF,
-	HEC_METRIC_ACCURACY
+	HEC_METRIC_ACCURACY,
+	HEC_METRIC_EXACT, /* answers: as SQuAD's script counts them */
+	HEC_METRIC_F1
 } hec_metric;
-#define HEC_METRICS 4
+#define HEC_METRICS 6
 
 HEC_API const char *hec_metric_name(hec_metric metric); /* "loss", "bleu", …; "?" */
 

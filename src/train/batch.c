@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/size.h"
+#include "tensor/check.h"
 
 #define POOL ((int64_t)1 << 18) /* examples; a key of sorting holds 20 bits of place */
 #define IGNORE (-100)
@@ -24,7 +25,7 @@ struct batcher {
 	int64_t pool, pool_begin, pool_count, batches;
 	int64_t first; /* index in the epoch of the pool's first batch */
 	batch_place at;
-	int32_t *source, *input, *target, *source_length, *target_length, *example;
+	int32_t *source, *types, *input, *target, *source_length, *target_length, *example;
 };
 
 /* ---- numbers ---- */
@@ -179,12 +180,14 @@ static bool allocate(batcher *b)
 	/* A side of one example may be read with its target one place on: one more than counted. */
 	b->example = malloc(2 * (CORPUS_LONGEST + 1) * sizeof *b->example);
 	b->source = malloc(n * sizeof *b->source);
+	b->types = malloc(n * sizeof *b->types);
 	b->input = malloc(n * sizeof *b->input);
-	b->target = malloc(n * sizeof *b->target);
+	b->target = malloc(2 * n * sizeof *b->target); /* an answer has two of a row of one token */
 	b->source_length = malloc(n * sizeof *b->source_length);
 	b->target_length = malloc(n * sizeof *b->target_length);
 	return (b->order || !shuffled) && b->keys && b->cuts && b->turn && b->example &&
-	       b->source && b->input && b->target && b->source_length && b->target_length;
+	       b->source && b->types && b->input && b->target && b->source_length &&
+	       b->target_length;
 }
 
 static hec_status check_sizes(const batcher *b)
@@ -242,6 +245,7 @@ void batcher_destroy(batcher *b)
 	free(b->turn);
 	free(b->example);
 	free(b->source);
+	free(b->types);
 	free(b->input);
 	free(b->target);
 	free(b->source_length);
@@ -277,7 +281,7 @@ static void put_row(int32_t *to, const int32_t *from, int64_t n, int64_t width, 
 static void put_written(batcher *b, int64_t row, int64_t T, const int32_t *ids, int64_t n)
 {
 	int32_t *input = b->input + row * T;
-	input[0] = b->o.start_id;
+	input[0] = b->o.start_id >= 0 ? b->o.start_id : ids[n - 1];
 	put_row(input + 1, ids, n - 1, T - 1, b->o.pad_id);
 	put_row(b->target + row * T, ids, n, T, IGNORE);
 	b->target_length[row] = (int32_t)n;
@@ -314,6 +318,32 @@ static void put_masked(batcher *b, int64_t row, int64_t S, uint32_t example, int
 	}
 }
 
+/* Begin and end; the second text is of type 1. */
+static void put_answer(batcher *b, int64_t row, int64_t S, const int32_t target[ANSWER_TARGETS])
+{
+	int32_t *types = b->types + row * S;
+	b->target[2 * row] = target[0];
+	b->target[2 * row + 1] = target[1];
+	for (int64_t i = 0; i < S; i++)
+		types[i] = i >= target[2] && i < b->source_length[row];
+}
+
+/* A text that is judged, not continued: also what the decoder of such a model reads, one place on. */
+static bool reads_itself(const batcher *b)
+{
+	hec_task task = b->corpus->task;
+	return b->o.encoder && b->o.decoder &&
+	       (task == HEC_TASK_CLASSIFY || task == HEC_TASK_ANSWER);
+}
+
+static void put_read(batcher *b, int64_t row, int64_t S, const int32_t *ids, int64_t n)
+{
+	int32_t *input = b->input + row * S;
+	input[0] = b->o.start_id >= 0 ? b->o.start_id : ids[n - 1];
+	put_row(input + 1, ids, n - 1, S - 1, b->o.pad_id);
+	b->target_length[row] = (int32_t)n;
+}
+
 static void put_example(batcher *b, int64_t row, const shape *s, uint32_t example)
 {
 	const uint16_t *n = b->corpus->lengths[example];
@@ -329,8 +359,12 @@ static void put_example(batcher *b, int64_t row, const shape *s, uint32_t exampl
 		put_masked(b, row, s->source, example, n[0]);
 	else if (task == HEC_TASK_CLASSIFY)
 		b->target[row] = ids[n[0]];
+	else if (task == HEC_TASK_ANSWER)
+		put_answer(b, row, s->source, ids + n[0]);
 	else
 		put_written(b, row, s->target, ids + n[0], n[1]);
+	if (reads_itself(b))
+		put_read(b, row, s->source, ids, n[0]);
 }
 
 static void describe(const batcher *b, const shape *s, hec_batch *out)
@@ -338,12 +372,22 @@ static void describe(const batcher *b, const shape *s, hec_batch *out)
 	hec_task task = b->corpus->task;
 	*out = (hec_batch){.size = sizeof *out};
 	out->input.size = sizeof out->input;
-	if (task != HEC_TASK_LM) {
+	bool alone = !b->o.encoder && s->source > 0; /* a decoder reads what is judged */
+	if (task != HEC_TASK_LM && !alone) {
 		out->input.ids = hec_tensor_2d(b->source, HEC_I32, s->rows, s->source);
 		out->input.length = b->source_length;
 	}
+	if (alone || reads_itself(b)) {
+		out->input.decoder_ids =
+			hec_tensor_2d(alone ? b->source : b->input, HEC_I32, s->rows, s->source);
+		out->input.decoder_length = alone ? b->source_length : b->target_length;
+	}
 	if (task == HEC_TASK_CLASSIFY) {
 		out->targets = hec_tensor_1d(b->target, HEC_I32, s->rows);
+	} else if (task == HEC_TASK_ANSWER) {
+		out->targets = hec_tensor_2d(b->target, HEC_I32, s->rows, 2);
+		if (b->o.types && !alone)
+			out->input.types = hec_tensor_2d(b->types, HEC_I32, s->rows, s->source);
 	} else if (task == HEC_TASK_MLM) {
 		out->targets = hec_tensor_2d(b->target, HEC_I32, s->rows, s->source);
 	} else {
@@ -379,5 +423,26 @@ hec_status batcher_next(batcher *b, hec_batch *out, bool *ended)
 	}
 	describe(b, &s, out);
 	move_on(b, ended);
+	return HEC_OK;
+}
+
+hec_status hec_corpus_batches(const hec_corpus *corpus, int64_t max_tokens, int64_t max_rows,
+                              uint64_t seed, int64_t epochs, int64_t *batches)
+{
+	HEC_TRY(CHECK_GIVEN("corpus", corpus));
+	HEC_TRY(CHECK_GIVEN("corpus", batches));
+	batcher *b;
+	batcher_options o = {.max_tokens = max_tokens, .max_rows = max_rows, .seed = seed};
+	HEC_TRY(batcher_create(corpus, &o, &b));
+	int64_t pools = div_up(b->count, POOL), sum = 0;
+	/* All of one pool are sorted whatever their order was: each epoch has as many. */
+	for (int64_t epoch = 0; epoch < (pools > 1 ? epochs : 1); epoch++) {
+		begin_epoch(b, epoch);
+		while (pools_left(b))
+			next_pool(b);
+		sum += b->first + b->batches;
+	}
+	batcher_destroy(b);
+	*batches = pools > 1 ? sum : sum * epochs;
 	return HEC_OK;
 }

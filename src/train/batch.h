@@ -19,8 +19,11 @@ typedef struct batcher_options {
 	int64_t max_tokens, max_rows; /* rows · longest side ≤ max_tokens; max_rows 0: no limit */
 	bool in_order;                /* by length, nothing shuffled: validation */
 	uint64_t seed;
-	int32_t pad_id, start_id;
-	double mask_rate; /* mlm */
+	int32_t pad_id;
+	int32_t start_id; /* what a decoder begins with; −1: with the last of what it is to write (mBART) */
+	double mask_rate;      /* mlm */
+	bool encoder, decoder; /* of the model that reads: which side a text goes to */
+	bool types;            /* it tells a question from its context */
 } batcher_options;
 
 typedef struct batcher batcher;

@@ -77,6 +77,17 @@ static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 		h = mix(h, about, sizeof about);
 	}
 	h = mix_tokenizer(h, o->tokenizer);
+	if (o->target_tokenizer)
+		h = mix_tokenizer(h, o->target_tokenizer);
+	/* What an older program did not know does not change what it made. */
+	if (o->source_prefix)
+		h = mix_text(h, o->source_prefix);
+	if (o->truncate)
+		h = mix_text(h, "truncate");
+	if (o->task == HEC_TASK_ANSWER)
+		h = mix(h, &o->stride, sizeof o->stride);
+	if (o->label_ids)
+		h = mix(h, o->label_ids, o->n_labels * sizeof *o->label_ids);
 	for (size_t i = 0; i < o->n_labels; i++)
 		h = mix_text(h, o->labels[i]);
 	*out = h;
@@ -130,6 +141,8 @@ static bool lengths_fit(hec_task task, const corpus_entry *e)
 		return e->source > 0 && e->target == 0;
 	case HEC_TASK_CLASSIFY:
 		return e->source > 0 && e->target == 1;
+	case HEC_TASK_ANSWER:
+		return e->source > 0 && e->target == ANSWER_TARGETS;
 	}
 	return false;
 }
@@ -173,6 +186,7 @@ static void take_counts(hec_corpus *c)
 		.too_long = h->too_long,
 		.no_tab = h->no_tab,
 		.unknown_label = h->unknown_label,
+		.cut = h->cut,
 	};
 }
 
@@ -218,6 +232,10 @@ static hec_status check_options(const hec_corpus_options *o)
 		            (long long)o->max_source, (long long)o->max_target, CORPUS_LONGEST - 1);
 	if (o->task == HEC_TASK_CLASSIFY && o->n_labels < 1)
 		return fail(HEC_ERR_ARGUMENT, "corpus: no labels are given to classify by");
+	if (o->task == HEC_TASK_ANSWER && (o->stride < 0 || o->stride >= o->max_source - 1))
+		return fail(HEC_ERR_ARGUMENT,
+		            "corpus: windows of %lld tokens cannot share %lld of them",
+		            (long long)o->max_source, (long long)o->stride);
 	return HEC_OK;
 }
 

@@ -28,7 +28,7 @@ typedef struct corpus_header {
 	uint32_t checksum; /* of all ids and lengths in order */
 	uint32_t zero;
 	int64_t lines, source_tokens, target_tokens, bad_utf8, empty, too_long, no_tab,
-		unknown_label, spare;
+		unknown_label, cut;
 } corpus_header;
 
 struct hec_corpus {
@@ -44,6 +44,9 @@ struct hec_corpus {
 
 /* Makes PATH.tokens and PATH.index from the files: both whole on disk, or an error. */
 hec_status corpus_build(const hec_corpus_options *options, uint64_t fingerprint);
+
+/* The examples of an answer: ids of a window; then its begin, its end, and where the second text begins. */
+#define ANSWER_TARGETS 3
 
 /* Reads example i: source ids, then target ids, as many as its lengths say. */
 hec_status corpus_read(const hec_corpus *corpus, int64_t i, int32_t *ids);

@@ -2,7 +2,7 @@
  *
  * Written beside their names and renamed when both files are on the disk, the index last: an index
  * that is there belongs to tokens that are there. */
-#include "train/corpus.h"
+#include "train/corpus_build.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,21 +13,8 @@
 #include <zlib.h>
 
 #include "base/size.h"
-#include "train/lines.h"
 
-typedef struct builder {
-	const hec_corpus_options *o;
-	hec_lines *lines;
-	hec_encoding side[2];
-	FILE *tokens, *index;
-	char *names[4]; /* tokens, index: new, final */
-	corpus_header header;
-	int32_t *piece;  /* the example that is being made */
-	int64_t pending; /* lm: ids of it so far */
-	int32_t eos, cls, sep;
-} builder;
-
-static hec_status put(builder *b, const int32_t *source, size_t n, const int32_t *target, size_t m)
+hec_status builder_put(builder *b, const int32_t *source, size_t n, const int32_t *target, size_t m)
 {
 	corpus_entry e = {
 		.offset = (uint64_t)b->header.ids, .source = (uint16_t)n, .target = (uint16_t)m};
@@ -58,14 +45,33 @@ static hec_status encode(builder *b, const line *text, bool special, hec_encodin
 	return hec_tokenizer_encode(b->o->tokenizer, text->text, text->bytes, &options, out);
 }
 
-/* Texts that are read whole end with the end of sentence, whether the tokenizer adds it or not. */
+/* Texts that are read whole end with the end of sentence, unless the tokenizer has put something at
+ * their end itself. */
 static bool needs_end(const builder *b, const hec_encoding *e)
 {
-	return b->eos >= 0 && (e->n == 0 || e->ids[e->n - 1] != b->eos);
+	return b->eos >= 0 &&
+	       (e->n == 0 || (e->ids[e->n - 1] != b->eos && e->sequence[e->n - 1] >= 0));
+}
+
+/* All of a text, or as much as there may be; *n: with the end that is still to come. */
+static hec_status encode_whole(builder *b, const hec_tokenizer *t, const line *text, int64_t most,
+                               bool ended, hec_encoding *out, size_t *n)
+{
+	hec_encode_options options = HEC_ENCODE_OPTIONS_INIT;
+	HEC_TRY(hec_tokenizer_encode(t, text->text, text->bytes, &options, out));
+	bool end = ended && needs_end(b, out);
+	*n = out->n + end;
+	if ((int64_t)*n <= most || !b->o->truncate)
+		return HEC_OK;
+	options.max_length = most - end;
+	b->header.cut++;
+	HEC_TRY(hec_tokenizer_encode(t, text->text, text->bytes, &options, out));
+	*n = out->n + end;
+	return HEC_OK;
 }
 
 /* A tokenizer may take everything away, of control characters for instance. */
-static void count_left_out(builder *b, size_t tokens)
+void builder_leave_out(builder *b, size_t tokens)
 {
 	if (tokens == 0)
 		b->header.empty++;
@@ -73,25 +79,51 @@ static void count_left_out(builder *b, size_t tokens)
 		b->header.too_long++;
 }
 
+/* The source with what is to stand before it. */
+static hec_status put_before(builder *b, line *source)
+{
+	const char *prefix = b->o->source_prefix;
+	size_t n = prefix ? strlen(prefix) : 0, all;
+	if (n == 0)
+		return HEC_OK;
+	if (!size_add(n, source->bytes, &all))
+		return fail(HEC_ERR_MEMORY, "corpus: no memory for a source");
+	if (all > b->prefixed_room) {
+		char *more = realloc(b->prefixed, all);
+		if (!more)
+			return fail(HEC_ERR_MEMORY, "corpus: no memory for a source of %zu bytes",
+			            all);
+		b->prefixed = more;
+		b->prefixed_room = all;
+	}
+	memcpy(b->prefixed, prefix, n);
+	memcpy(b->prefixed + n, source->text, source->bytes);
+	source->text = b->prefixed;
+	source->bytes = all;
+	return HEC_OK;
+}
+
 static hec_status put_pair(builder *b, const example *e)
 {
 	const int64_t most[2] = {b->o->max_source, b->o->max_target};
+	const hec_tokenizer *tokenizer[2] = {b->o->tokenizer, b->o->target_tokenizer};
 	int32_t *ids[2] = {b->piece, b->piece + b->o->max_source + 1};
+	line text[2] = {e->side[0], e->side[1]};
 	size_t n[2];
+	HEC_TRY(put_before(b, &text[0]));
 	for (int i = 0; i < 2; i++) {
 		hec_encoding *side = &b->side[i];
-		HEC_TRY(encode(b, &e->side[i], true, side));
-		bool end = needs_end(b, side);
-		n[i] = side->n + end;
+		HEC_TRY(encode_whole(b, tokenizer[i] ? tokenizer[i] : tokenizer[0], &text[i],
+		                     most[i], true, side, &n[i]));
 		if ((int64_t)n[i] > most[i] || n[i] == 0) {
-			count_left_out(b, n[i]);
+			builder_leave_out(b, n[i]);
 			return HEC_OK;
 		}
 		memcpy(ids[i], side->ids, side->n * sizeof *side->ids);
-		if (end)
+		if (n[i] > side->n)
 			ids[i][side->n] = b->eos;
 	}
-	return put(b, ids[0], n[0], ids[1], n[1]);
+	return builder_put(b, ids[0], n[0], ids[1], n[1]);
 }
 
 /* Running text: ids one after the other, cut into pieces. An example is what is read and, one place
@@ -103,7 +135,7 @@ static hec_status put_running(builder *b, const int32_t *ids, size_t n)
 		b->piece[b->pending++] = ids[i];
 		if (b->pending < full)
 			continue;
-		HEC_TRY(put(b, NULL, 0, b->piece, (size_t)full));
+		HEC_TRY(builder_put(b, NULL, 0, b->piece, (size_t)full));
 		b->piece[0] = b->piece[full - 1];
 		b->pending = 1;
 	}
@@ -123,7 +155,7 @@ static hec_status put_text(builder *b, const example *e)
 
 static hec_status put_last_piece(builder *b)
 {
-	return b->pending > 1 ? put(b, NULL, 0, b->piece, (size_t)b->pending) : HEC_OK;
+	return b->pending > 1 ? builder_put(b, NULL, 0, b->piece, (size_t)b->pending) : HEC_OK;
 }
 
 /* A long text becomes several examples, each with its own beginning and end. */
@@ -137,7 +169,7 @@ static hec_status put_masked(builder *b, const example *e)
 		            "corpus: max_source is %lld: the ends of a text leave no place for it",
 		            (long long)b->o->max_source);
 	if (text->n == 0)
-		count_left_out(b, 0);
+		builder_leave_out(b, 0);
 	for (int64_t at = 0; at < (int64_t)text->n; at += room) {
 		int64_t n = min_i64(room, (int64_t)text->n - at), m = 0;
 		if (b->cls >= 0)
@@ -146,7 +178,7 @@ static hec_status put_masked(builder *b, const example *e)
 		m += n;
 		if (b->sep >= 0)
 			b->piece[m++] = b->sep;
-		HEC_TRY(put(b, b->piece, (size_t)m, NULL, 0));
+		HEC_TRY(builder_put(b, b->piece, (size_t)m, NULL, 0));
 	}
 	return HEC_OK;
 }
@@ -178,12 +210,16 @@ static hec_status put_labelled(builder *b, const example *e)
 		b->header.unknown_label++;
 		return HEC_OK;
 	}
-	HEC_TRY(encode(b, &e->side[1], true, &b->side[1]));
-	if ((int64_t)b->side[1].n > b->o->max_source || b->side[1].n == 0) {
-		count_left_out(b, b->side[1].n);
+	size_t n;
+	if (b->o->label_ids)
+		label = b->o->label_ids[label];
+	HEC_TRY(encode_whole(b, b->o->tokenizer, &e->side[1], b->o->max_source, false, &b->side[1],
+	                     &n));
+	if ((int64_t)n > b->o->max_source || n == 0) {
+		builder_leave_out(b, n);
 		return HEC_OK;
 	}
-	return put(b, b->side[1].ids, b->side[1].n, &label, 1);
+	return builder_put(b, b->side[1].ids, n, &label, 1);
 }
 
 static hec_status put_example(builder *b, const example *e)
@@ -202,11 +238,13 @@ static hec_status put_example(builder *b, const example *e)
 		return put_masked(b, e);
 	case HEC_TASK_CLASSIFY:
 		return put_labelled(b, e);
+	case HEC_TASK_ANSWER:
+		break;
 	}
 	return HEC_OK;
 }
 
-static hec_status put_all(builder *b)
+static hec_status put_lines(builder *b)
 {
 	for (;;) {
 		example e;
@@ -292,6 +330,7 @@ static void close_builder(builder *b)
 	hec_encoding_free(&b->side[0]);
 	hec_encoding_free(&b->side[1]);
 	free(b->piece);
+	free(b->prefixed);
 }
 
 static hec_status build(builder *b)
@@ -301,9 +340,11 @@ static hec_status build(builder *b)
 	b->piece = malloc((size_t)room * sizeof *b->piece);
 	if (!b->piece)
 		return fail(HEC_ERR_MEMORY, "corpus: no memory for %lld ids", (long long)room);
-	HEC_TRY(hec_lines_open(o->task, o->files, o->n, &b->lines));
+	bool lines = o->task != HEC_TASK_ANSWER;
+	if (lines)
+		HEC_TRY(hec_lines_open(o->task, o->files, o->n, &b->lines));
 	HEC_TRY(open_files(b));
-	HEC_TRY(put_all(b));
+	HEC_TRY(lines ? put_lines(b) : builder_put_answers(b));
 	return finish_files(b);
 }
 

@@ -7,7 +7,8 @@
 #include "tensor/check.h"
 #include "train/corpus.h"
 
-static const char *const task_names[HEC_TASKS] = {"translate", "seq2seq", "lm", "mlm", "classify"};
+static const char *const task_names[HEC_TASKS] = {"translate", "seq2seq",  "lm",
+                                                  "mlm",       "classify", "answer"};
 
 const char *hec_task_name(hec_task task)
 {
@@ -40,6 +41,9 @@ static hec_status check_files(hec_task task, const char *const *files, size_t n)
 {
 	if ((int)task < 0 || (int)task >= HEC_TASKS)
 		return fail(HEC_ERR_ARGUMENT, "lines: there is no task %d", (int)task);
+	if (task == HEC_TASK_ANSWER)
+		return fail(HEC_ERR_ARGUMENT,
+		            "lines: answer reads the JSON of SQuAD, which has no lines");
 	HEC_TRY(CHECK_GIVEN("lines", files));
 	if (n == 0)
 		return fail(HEC_ERR_ARGUMENT, "%s: no file is given", hec_task_name(task));
@@ -216,6 +220,8 @@ hec_status lines_next_example(hec_lines *l, example *out, bool *more)
 	case HEC_TASK_LM:
 	case HEC_TASK_MLM:
 		out->side[1] = at[0];
+		break;
+	case HEC_TASK_ANSWER: /* check_files refused it */
 		break;
 	}
 	count_example(&l->counts, out->kind);

@@ -6,7 +6,7 @@
 #include "train/folder.h"
 #include "train/run.h"
 
-static const char *const names[HEC_METRICS] = {"loss", "bleu", "chrf", "accuracy"};
+static const char *const names[HEC_METRICS] = {"loss", "bleu", "chrf", "accuracy", "exact", "f1"};
 
 const char *hec_metric_name(hec_metric metric)
 {
