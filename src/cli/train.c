@@ -14,6 +14,7 @@
 #include "command.h"
 #include "train_data.h"
 #include "train_evaluate.h"
+#include "train_from.h"
 #include "train_model.h"
 #include "train_progress.h"
 #include "train_settings.h"
@@ -119,6 +120,9 @@ static bool same_text(const char *a, const char *b)
 static int check_tokenizer(const job *j, const train_settings *was)
 {
 	char path[PATH_MOST];
+	if (!same_text(j->s.from, was->from))
+		return command_usage(j->self, "%s has its model: --from cannot be changed",
+		                     j->s.out);
 	snprintf(path, sizeof path, "%s/tokenizer.json", j->s.out);
 	if (access(path, F_OK) != 0 ||
 	    (same_text(j->s.tokenizer, was->tokenizer) && j->s.vocab == was->vocab))
@@ -241,6 +245,23 @@ static int count_text(job *j)
 	return status == HEC_OK ? PARSED : failed(j, NULL);
 }
 
+/* Ids that the model has no row for would only be found in the middle of learning. */
+static int check_from(const job *j)
+{
+	const int64_t ids = hec_tokenizer_vocab(j->data.tokenizer);
+	const hec_corpus *valid = j->data.valid;
+	if (ids > j->s.vocab)
+		return command_failed(j->self,
+		                      "%s: its tokenizer has %lld tokens, its model %lld: they do "
+		                      "not belong together",
+		                      j->s.from, (long long)ids, (long long)j->s.vocab);
+	if (valid && hec_corpus_counts_of(valid)->unknown_label > 0)
+		return command_failed(j->self,
+		                      "--valid: %lld lines have a label that --train has not",
+		                      (long long)hec_corpus_counts_of(valid)->unknown_label);
+	return PARSED;
+}
+
 static int open_data(job *j)
 {
 	train_settings *s = &j->s;
@@ -253,10 +274,12 @@ static int open_data(job *j)
 		if (code != PARSED)
 			return code;
 	}
+	if (s->from && train_from_labels(s, &j->data) != HEC_OK)
+		return failed(j, NULL);
 	train_settle_sizes(s, &j->data);
 	if (train_data_tokenizer(s, &j->data) != HEC_OK || train_data_open(s, &j->data) != HEC_OK)
 		return failed(j, NULL);
-	return PARSED;
+	return s->from ? check_from(j) : PARSED;
 }
 
 /* Whoever reads the model's config.json learns what its labels are called. */
@@ -273,12 +296,21 @@ static int open_model(job *j)
 	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
 	hec_model_config config;
 	o.threads = (int)j->s.threads;
-	if (train_config(&j->s, &j->data, &config) != HEC_OK)
+	if (hec_ctx_create(&o, &j->ctx) != HEC_OK)
 		return failed(j, NULL);
-	if (hec_ctx_create(&o, &j->ctx) != HEC_OK ||
-	    hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) != HEC_OK ||
-	    name_labels(j) != HEC_OK ||
-	    train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
+	if (j->s.from) {
+		if (train_from_model(&j->s, &j->data, j->ctx, &j->model) != HEC_OK)
+			return failed(j, NULL);
+		if (!j->s.quiet)
+			train_progress_say(&j->progress, "%s:\n%s", j->s.from,
+			                   hec_model_report(j->model));
+	} else if (train_config(&j->s, &j->data, &config) != HEC_OK ||
+	           hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) !=
+	                   HEC_OK ||
+	           name_labels(j) != HEC_OK) {
+		return failed(j, NULL);
+	}
+	if (train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
 		return failed(j, NULL);
 	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
 }
@@ -315,6 +347,14 @@ static json_t *rows_json(const hec_tensor *t)
 	return rows;
 }
 
+static json_t *lengths_json(const int32_t *lengths, int64_t n)
+{
+	json_t *list = json_array();
+	for (int64_t i = 0; i < n; i++)
+		json_array_append_new(list, json_integer(lengths[i]));
+	return list;
+}
+
 static void on_batch(void *user, int64_t step, const hec_batch *batch)
 {
 	job *j = user;
@@ -322,6 +362,15 @@ static void on_batch(void *user, int64_t step, const hec_batch *batch)
 	json_object_set_new(line, "step", json_integer(step));
 	if (batch->input.ids.rank)
 		json_object_set_new(line, "ids", rows_json(&batch->input.ids));
+	if (batch->input.types.rank)
+		json_object_set_new(line, "types", rows_json(&batch->input.types));
+	if (batch->input.ids.rank && batch->input.length)
+		json_object_set_new(line, "lengths",
+		                    lengths_json(batch->input.length, batch->input.ids.shape[0]));
+	if (batch->input.decoder_ids.rank && batch->input.decoder_length)
+		json_object_set_new(line, "decoder_lengths",
+		                    lengths_json(batch->input.decoder_length,
+		                                 batch->input.decoder_ids.shape[0]));
 	if (batch->input.decoder_ids.rank)
 		json_object_set_new(line, "decoder_ids", rows_json(&batch->input.decoder_ids));
 	json_object_set_new(line, "targets", rows_json(&batch->targets));
@@ -409,6 +458,10 @@ static int learn(job *j)
 
 static int run_job(job *j)
 {
+	char error[256];
+	/* What the pretrained model settles stands in the first train.json already. */
+	if (j->s.from && !train_read_config(&j->s, error, sizeof error))
+		return command_failed(j->self, "%s", error);
 	int code = open_folder(j);
 	if (code != PARSED)
 		return code;
@@ -443,6 +496,7 @@ static int dump_settings(job *j)
 	if (code != PARSED)
 		return code;
 	train_settle_sizes(&j->s, &j->data);
+	train_estimate_steps(&j->s, &j->data);
 	settings_print(&j->s, stdout);
 	return EXIT_DONE;
 }
@@ -477,18 +531,27 @@ const command command_train = {
 	.name = "train",
 	.summary = "Learns a model from text",
 	.usage = "train --task T --train F… [--valid F…] --out DIR [OPTION]…\n"
+		 "train --from DIR --task T --train F… [--valid F…] --out DIR [OPTION]…\n"
 		 "train --resume --out DIR [OPTION]…",
-	.about = "Learns a tokenizer and a model. DIR holds the best model so far as a Hugging "
-		 "Face\n"
-		 "directory, log.jsonl (a line for each report), curve.svg, train.json (all "
-		 "settings)\n"
-		 "and checkpoint/ for resuming: a run that was stopped, or killed, goes on with "
-		 "the\n"
-		 "same bits as one that was not. Ctrl-C saves and stops.\n\n"
-		 "  translate  two files, line by line     seq2seq   source, tab, target\n"
-		 "  lm         running text                mlm       a text a line\n"
-		 "  classify   label, tab, text\n\n"
-		 "Example: hecate train --task translate --train a.en a.de --valid v.en v.de --out "
-		 "DIR\n",
+	.about =
+		"Learns a tokenizer and a model. DIR holds the best model so far as a Hugging "
+		"Face\n"
+		"directory, log.jsonl (a line for each report), curve.svg, train.json (all "
+		"settings)\n"
+		"and checkpoint/ for resuming: a run that was stopped, or killed, goes on with "
+		"the\n"
+		"same bits as one that was not. Ctrl-C saves and stops.\n\n"
+		"  translate  two files, line by line     seq2seq   source, tab, target\n"
+		"  lm         running text                mlm       a text a line\n"
+		"  classify   label, tab, text            answer    SQuAD's JSON, with --from\n\n"
+		"--from begins from a pretrained Hugging Face directory: its architecture, weights "
+		"and\n"
+		"tokenizer, with a fresh head where the task needs another; defaults behind a "
+		"semicolon\n"
+		"are those with it. DIR then has start/, the model before the first step.\n\n"
+		"Example: hecate train --task translate --train a.en a.de --valid v.en v.de --out "
+		"DIR\n"
+		"         hecate train --from MiniLM --task classify --train reviews.tsv --out "
+		"DIR\n",
 	.run = train_run,
 };

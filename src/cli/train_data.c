@@ -6,6 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <hecate/squad.h>
+
+#include "train_from.h"
+
 #define TRY(call)                                                                                  \
 	do {                                                                                       \
 		hec_status try_status_ = (call);                                                   \
@@ -75,8 +79,25 @@ static hec_status count_lines(const train_settings *s, hec_lines *lines, train_d
 	}
 }
 
+/* A question is a line; its context is read with it. */
+static hec_status count_questions(const train_settings *s, train_data *d)
+{
+	hec_squad *squad;
+	TRY(hec_squad_read(s->train.items, s->train.count, &squad));
+	size_t n = hec_squad_count(squad);
+	d->counts.lines = d->counts.examples = (int64_t)n;
+	for (size_t i = 0; i < n; i++) {
+		const hec_squad_question *q = hec_squad_at(squad, i);
+		d->bytes += (int64_t)(q->question_bytes + q->context_bytes);
+	}
+	hec_squad_free(squad);
+	return HEC_OK;
+}
+
 hec_status train_data_count(const train_settings *s, train_data *d)
 {
+	if (s->task_id == HEC_TASK_ANSWER)
+		return count_questions(s, d);
 	hec_lines *lines;
 	TRY(hec_lines_open(s->task_id, s->train.items, s->train.count, &lines));
 	hec_status status = count_lines(s, lines, d);
@@ -114,6 +135,7 @@ static hec_status learn_tokenizer(const train_settings *s, train_data *d)
 		break;
 	case HEC_TASK_MLM:
 	case HEC_TASK_CLASSIFY:
+	case HEC_TASK_ANSWER:
 		o.special = bert;
 		o.specials = sizeof bert / sizeof *bert;
 		o.begin = "[CLS]";
@@ -130,6 +152,12 @@ static hec_status learn_tokenizer(const train_settings *s, train_data *d)
 hec_status train_data_tokenizer(const train_settings *s, train_data *d)
 {
 	char path[4096];
+	if (s->from) {
+		train_from_home(s, path);
+		TRY(hec_tokenizer_load(path, &d->tokenizer));
+		TRY(train_from_target(s, &d->target));
+		return hec_tokenizer_save(d->tokenizer, s->out);
+	}
 	snprintf(path, sizeof path, "%s/tokenizer.json", s->out);
 	/* A run that is resumed has one, and it must be the same to the byte. */
 	if (s->resume && access(path, F_OK) == 0)
@@ -160,6 +188,11 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 		.labels = (const char *const *)d->labels,
 		.n_labels = d->n_labels,
 		.progress = train_data_progress,
+		.label_ids = d->label_ids,
+		.source_prefix = s->source_prefix,
+		.truncate = s->truncate,
+		.stride = s->stride,
+		.target_tokenizer = d->target,
 	};
 	return hec_corpus_open(&o, out);
 }
@@ -178,6 +211,8 @@ void train_data_close(train_data *d)
 	hec_corpus_close(d->train);
 	hec_corpus_close(d->valid);
 	hec_tokenizer_destroy(d->tokenizer);
+	hec_tokenizer_destroy(d->target);
+	free(d->label_ids);
 	for (size_t i = 0; i < d->n_labels; i++)
 		free(d->labels[i]);
 	free(d->labels);

@@ -11,7 +11,9 @@ typedef struct train_data {
 	int64_t bytes;            /* of texts */
 	char **labels;            /* classify: sorted */
 	size_t n_labels;
+	int32_t *label_ids; /* of a model that has them already; NULL: their index */
 	hec_tokenizer *tokenizer;
+	hec_tokenizer *target;     /* of targets, where they have their own; or NULL */
 	hec_corpus *train, *valid; /* valid NULL: none */
 } train_data;
 

@@ -21,7 +21,9 @@
 	} while (0)
 
 struct train_evaluator {
-	const hec_tokenizer *tokenizer;
+	const hec_tokenizer *tokenizer, *target;
+	const char *prefix; /* of sources */
+	bool truncate;
 	int64_t beams, max_length, n;
 	int32_t **ids; /* [n] sources */
 	int64_t *lengths;
@@ -54,15 +56,37 @@ void train_evaluator_close(train_evaluator *e)
 
 /* ---- the sentences ---- */
 
+/* As a corpus has it: with its prefix, cut where that is wanted, ended where the tokenizer does not. */
+static hec_status encode_source(const train_evaluator *e, const char *text, size_t bytes,
+                                int32_t eos, hec_encoding *out, bool *end)
+{
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	size_t before = e->prefix ? strlen(e->prefix) : 0;
+	char *whole = malloc(before + bytes + 1);
+	if (!whole)
+		return HEC_ERR_MEMORY;
+	memcpy(whole, e->prefix ? e->prefix : "", before);
+	memcpy(whole + before, text, bytes);
+	hec_status status = hec_tokenizer_encode(e->tokenizer, whole, before + bytes, &o, out);
+	size_t n = out->n;
+	*end = eos >= 0 && (n == 0 || (out->ids[n - 1] != eos && out->sequence[n - 1] >= 0));
+	if (status == HEC_OK && e->truncate && (int64_t)(n + *end) > e->max_length) {
+		o.max_length = e->max_length - *end;
+		status = hec_tokenizer_encode(e->tokenizer, whole, before + bytes, &o, out);
+	}
+	free(whole);
+	return status;
+}
+
 static hec_status take_source(train_evaluator *e, const char *text, size_t bytes, bool *fits)
 {
 	hec_encoding encoding = HEC_ENCODING_INIT;
 	int32_t eos = e->labels ? -1 : hec_tokenizer_role(e->tokenizer, "eos");
-	hec_status status = hec_tokenizer_encode(e->tokenizer, text, bytes, NULL, &encoding);
+	bool end;
+	hec_status status = encode_source(e, text, bytes, eos, &encoding, &end);
 	if (status != HEC_OK)
 		return status;
 	size_t n = encoding.n;
-	bool end = eos >= 0 && (n == 0 || encoding.ids[n - 1] != eos);
 	*fits = (int64_t)(n + end) <= e->max_length;
 	int32_t *ids = *fits ? malloc((n + 1) * sizeof *ids) : NULL;
 	if (ids) {
@@ -114,7 +138,8 @@ static hec_status open_sentences(train_evaluator *e, const train_settings *s)
 hec_status train_evaluator_open(const train_settings *s, const train_data *data,
                                 train_evaluator **out)
 {
-	bool can = s->task_id != HEC_TASK_LM && s->task_id != HEC_TASK_MLM;
+	bool can = s->task_id != HEC_TASK_LM && s->task_id != HEC_TASK_MLM &&
+	           s->task_id != HEC_TASK_ANSWER;
 	*out = NULL;
 	if (!can || s->valid_sentences == 0 || s->valid.count == 0)
 		return HEC_OK;
@@ -122,6 +147,9 @@ hec_status train_evaluator_open(const train_settings *s, const train_data *data,
 	if (!e)
 		return HEC_ERR_MEMORY;
 	e->tokenizer = data->tokenizer;
+	e->target = data->target ? data->target : data->tokenizer;
+	e->prefix = s->task_id == HEC_TASK_CLASSIFY ? NULL : s->source_prefix;
+	e->truncate = s->truncate;
 	e->beams = s->valid_beam;
 	e->max_length = s->max_length;
 	e->labels = s->task_id == HEC_TASK_CLASSIFY ? data->labels : NULL;
@@ -159,8 +187,8 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	free_texts(e->written, e->n);
 	for (int64_t i = 0; i < e->n && status == HEC_OK; i++) {
 		const hec_hypothesis *h = &decoded.hypotheses[i];
-		status = hec_tokenizer_decode(e->tokenizer, h->ids, (size_t)h->n, true,
-		                              &e->written[i], NULL);
+		status = hec_tokenizer_decode(e->target, h->ids, (size_t)h->n, true, &e->written[i],
+		                              NULL);
 	}
 	hec_decoded_free(&decoded);
 	return status;
@@ -230,7 +258,8 @@ static hec_status label_some(const train_evaluator *e, hec_ctx *ctx, hec_arena *
 	TRY(hec_model_fwd(ctx, arena, model, &input, NULL, &output, NULL));
 	for (int64_t i = 0; i < n; i++) {
 		int64_t best = best_of((const float *)output.logits.data + i * labels, labels);
-		*right += strcmp(e->labels[best], e->wanted[first + i]) == 0;
+		const char *label = hec_model_label(model, best);
+		*right += label && strcmp(label, e->wanted[first + i]) == 0;
 	}
 	return HEC_OK;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train_from.h"
+
 #define POSITIONS 512 /* at least: a model may be asked for more than it saw */
 
 /* By the number of examples (running text: of kilobytes), the first row that is enough. */
@@ -46,6 +48,8 @@ static bool has_decoder(hec_task task)
 bool train_read_config(train_settings *s, char *error, size_t room)
 {
 	hec_model_config c;
+	if (s->from)
+		return train_from_read(s, error, room);
 	if (!s->config)
 		return true;
 	if (hec_model_config_read(s->config, &c) != HEC_OK) {
@@ -76,6 +80,8 @@ bool train_read_config(train_settings *s, char *error, size_t room)
 
 bool train_is_settled(const train_settings *s)
 {
+	if (s->from)
+		return strcmp(s->batch_tokens, "auto") != 0;
 	return s->vocab > 0 && s->width > 0 && s->heads > 0 &&
 	       (s->encoder_layers > 0 || !has_encoder(s->task_id)) &&
 	       (s->decoder_layers > 0 || !has_decoder(s->task_id)) &&
@@ -91,6 +97,8 @@ static void settle(int64_t *value, int64_t otherwise)
 void train_settle_sizes(train_settings *s, const train_data *d)
 {
 	const struct size_row *row = size_row(s, d);
+	if (s->from)
+		return; /* a pretrained model has its sizes */
 	settle(&s->vocab, row->vocab);
 	settle(&s->width, row->width);
 	settle(&s->encoder_layers, has_encoder(s->task_id) ? row->layers : 0);
@@ -107,6 +115,25 @@ void train_settle_sizes(train_settings *s, const train_data *d)
 		s->warmup = s->steps > 0 && s->steps < 40000 ? s->steps / 10 : 4000;
 	if (s->smoothing < 0)
 		s->smoothing = has_encoder(s->task_id) && s->task_id != HEC_TASK_MLM ? 0.1 : 0;
+}
+
+/* Steps of a run that only its epochs end, and the part of them in which the rate rises. */
+static void settle_steps(train_settings *s, int64_t steps)
+{
+	if (s->from && s->steps == 0 && s->epochs > 0)
+		s->steps = steps > 0 ? steps : 1;
+	if (s->from && s->warmup < 0)
+		s->warmup = s->steps * 6 / 100;
+}
+
+void train_estimate_steps(train_settings *s, const train_data *d)
+{
+	/* Four bytes a token, more or less. */
+	int64_t examples =
+		s->task_id == HEC_TASK_LM ? d->bytes / 4 / s->max_length + 1 : d->counts.examples;
+	int64_t rows =
+		(s->batch_rows > 0 ? s->batch_rows : 16) * (s->accumulate > 0 ? s->accumulate : 1);
+	settle_steps(s, s->epochs * ((examples + rows - 1) / rows));
 }
 
 /* ---- architectures ---- */
@@ -214,7 +241,7 @@ void train_trainer_options(const train_settings *s, hec_trainer_options *o)
 	o->schedule = settings_schedule(s);
 	o->lr = s->lr;
 	o->lr_end = s->lr_end;
-	o->warmup = s->warmup;
+	o->warmup = s->warmup > 0 ? s->warmup : 0; /* less: settled once the batches are */
 	o->steps = s->steps;
 	o->beta1 = s->beta1;
 	o->beta2 = s->beta2;
@@ -274,7 +301,8 @@ hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *
                               const train_data *d)
 {
 	static char text[24]; /* s->batch_tokens from now on */
-	int64_t step_tokens = size_row(s, d)->step_tokens;
+	int64_t step_tokens = s->from && s->batch_rows > 0 ? s->batch_rows * s->max_length
+	                                                   : size_row(s, d)->step_tokens;
 	if (strcmp(s->batch_tokens, "auto") == 0) {
 		hec_status status = fit_memory(s, ctx, model, step_tokens);
 		if (status != HEC_OK)
@@ -289,6 +317,17 @@ hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *
 	const hec_corpus_counts *c = hec_corpus_counts_of(d->train);
 	int64_t tokens = c->source_tokens > c->target_tokens ? c->source_tokens : c->target_tokens;
 	int64_t epoch = tokens / (s->micro_tokens * s->accumulate) + 1;
+	if (s->from) {
+		int64_t batches, all;
+		hec_status status =
+			hec_corpus_batches(d->train, s->micro_tokens, s->batch_rows, s->seed.value,
+		                           s->epochs > 0 ? s->epochs : 1, &batches);
+		if (status != HEC_OK)
+			return status;
+		all = (batches + s->accumulate - 1) / s->accumulate;
+		settle_steps(s, all);
+		epoch = all / (s->epochs > 0 ? s->epochs : 1) + 1;
+	}
 	settle(&s->valid_every, epoch < 200 ? 200 : epoch > 1000 ? 1000 : epoch);
 	settle(&s->save_every, s->valid_every);
 	return HEC_OK;

@@ -8,6 +8,8 @@
 bool train_read_config(train_settings *s, char *error, size_t room);
 /* Whether nothing is left that depends on how much text there is: true of a run that has begun. */
 bool train_is_settled(const train_settings *s);
+/* About how many steps the epochs come to, where nothing else says it; before there are ids. */
+void train_estimate_steps(train_settings *s, const train_data *data);
 /* Sizes that the amount of text decides; before there is a tokenizer. */
 void train_settle_sizes(train_settings *s, const train_data *data);
 /* The architecture: that of --config; else Marian's, GPT-2's or BERT's by the task. */

@@ -18,13 +18,15 @@ typedef struct setting {
 #define AT(member) offsetof(train_settings, member)
 
 static const setting table[] = {
-	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify", NULL, AT(task), 0, 0,
-         true},
+	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify, answer", NULL,
+         AT(task), 0, 0, true},
 	{OPTION_LIST, "--train", "F…", "text to learn from, plain or gzip", NULL, AT(train), 0, 0,
          true},
 	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, AT(valid), 0, 0, true},
 	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, AT(out), 0, 0, false},
 	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, AT(resume), 0, 0, false},
+	{OPTION_TEXT, "--from", "DIR", "a pretrained model to go on from, with its tokenizer", NULL,
+         AT(from), 0, 0, true},
 	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, AT(config), 0, 0,
          true},
 	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
@@ -33,6 +35,12 @@ static const setting table[] = {
          AT(vocab), 0, 1 << 24, true},
 	{OPTION_WHOLE, "--max-length", "N", "tokens; longer examples are left out", "by the task",
          AT(max_length), 0, 32768, true},
+	{OPTION_FLAG, "--truncate", NULL, "cut longer texts instead of leaving them out", NULL,
+         AT(truncate), 0, 0, true},
+	{OPTION_TEXT, "--source-prefix", "TEXT", "before every source: \"summarize: \"", NULL,
+         AT(source_prefix), 0, 0, true},
+	{OPTION_WHOLE, "--stride", "N", "answer: tokens that windows share", "max-length / 3",
+         AT(stride), 0, 32768, true},
 	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 0, 1 << 16, true},
 	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", AT(encoder_layers), 0, 1000,
          true},
@@ -41,40 +49,41 @@ static const setting table[] = {
 	{OPTION_WHOLE, "--heads", "N", "", "by the width", AT(heads), 0, 1 << 16, true},
 	{OPTION_WHOLE, "--hidden", "N", "width of the feed-forward layers", "4 · width", AT(hidden),
          0, 1 << 20, true},
-	{OPTION_REAL, "--dropout", "X", "of embeddings and sublayers", "0.1", AT(dropout), 0, 1,
-         true},
-	{OPTION_REAL, "--attention-dropout", "X", "of attention weights", "0",
+	{OPTION_REAL, "--dropout", "X", "of embeddings and sublayers", "0.1; the model's",
+         AT(dropout), 0, 1, true},
+	{OPTION_REAL, "--attention-dropout", "X", "of attention weights", "0; the model's",
          AT(attention_dropout), 0, 1, true},
-	{OPTION_REAL, "--activation-dropout", "X", "inside the feed-forward layers", "0",
-         AT(activation_dropout), 0, 1, true},
+	{OPTION_REAL, "--activation-dropout", "X", "inside the feed-forward layers",
+         "0; the model's", AT(activation_dropout), 0, 1, true},
 	{OPTION_TEXT, "--schedule", "S", "inverse-sqrt, noam, cosine, linear, constant",
-         "inverse-sqrt", AT(schedule), 0, 0, true},
-	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)", "by the width",
-         AT(lr), 0, 1000, true},
+         "inverse-sqrt; linear", AT(schedule), 0, 0, true},
+	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)",
+         "by the width; 5e-5, 3e-4 for T5", AT(lr), 0, 1000, true},
 	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive", "0", AT(lr_end), 0, 1000,
          true},
-	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises", "by the steps",
-         AT(warmup), -1, BIG, true},
+	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises",
+         "by the steps; 6 in 100", AT(warmup), -1, BIG, true},
 	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", AT(beta1), 0, 1, true},
-	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98", AT(beta2), 0, 1, true},
-	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9", AT(eps), 0, 1, true},
+	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98; 0.999", AT(beta2), 0, 1, true},
+	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9; 1e-8", AT(eps), 0, 1, true},
 	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", AT(weight_decay), 0, 1000,
          true},
 	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", AT(clip), 0, BIG, true},
-	{OPTION_REAL, "--label-smoothing", "X", "", "0.1; 0 for mlm, lm", AT(smoothing), -1, 1,
+	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", AT(smoothing), -1, 1,
          true},
 	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", AT(mask_rate),
          0, 1, true},
 	{OPTION_TEXT, "--batch-tokens", "N", "tokens of a batch on its longer side, or auto",
          "auto: as memory allows", AT(batch_tokens), 0, 0, true},
-	{OPTION_WHOLE, "--batch-rows", "N", "most examples of a batch", "no limit", AT(batch_rows),
-         0, 1 << 30, true},
+	{OPTION_WHOLE, "--batch-rows", "N", "most examples of a batch",
+         "no limit; 16, 32 to classify", AT(batch_rows), 0, 1 << 30, true},
 	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", AT(accumulate), 0,
          65536, true},
 	{OPTION_WHOLE, "--memory", "MB", "what batch-tokens auto may use", "half of what is free",
          AT(memory), 0, BIG, false},
-	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000", AT(steps), 0, BIG, true},
-	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0", AT(epochs), 0, BIG, true},
+	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000; by the epochs", AT(steps),
+         0, BIG, true},
+	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; 3", AT(epochs), 0, BIG, true},
 	{OPTION_REAL, "--time", "S", "seconds after which to save and stop; 0: no limit", "0",
          AT(time), 0, BIG, false},
 	{OPTION_WHOLE, "--report-every", "N", "steps between lines of log.jsonl", "50",
@@ -92,8 +101,8 @@ static const setting table[] = {
 	{OPTION_WHOLE, "--valid-sentences", "N", "decoded and scored at a validation; 0: none",
          "200", AT(valid_sentences), 0, BIG, true},
 	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", AT(valid_beam), 1, 64, true},
-	{OPTION_TEXT, "--best", "M", "keep the best by loss, bleu, chrf or accuracy", "loss",
-         AT(best), 0, 0, true},
+	{OPTION_TEXT, "--best", "M", "keep the best by loss, bleu, chrf, accuracy, exact, f1",
+         "loss", AT(best), 0, 0, true},
 	{OPTION_TEXT, "--dtype", "D", "of the model in DIR: f32, bf16, f16", "f32", AT(dtype), 0, 0,
          true},
 	{OPTION_SEED, "--seed", "N", "of weights, order and dropout", "1", AT(seed), 0, 0, true},
@@ -112,18 +121,23 @@ _Static_assert(SETTINGS < SETTINGS_MOST, "room for the end of the table");
 void settings_default(train_settings *s)
 {
 	*s = (train_settings){
-		.dropout = 0.1,
-		.schedule = "inverse-sqrt",
+		/* less than 0, or no text: settled by settings_check or by the model */
+		.dropout = -1,
+		.attention_dropout = -1,
+		.activation_dropout = -1,
 		.beta1 = 0.9,
-		.beta2 = 0.98,
-		.eps = 1e-9,
+		.beta2 = -1,
+		.eps = -1,
+		.stride = -1,
 		.weight_decay = 0.01,
 		.clip = 1,
 		.smoothing = -1,
 		.mask_rate = 0.15,
 		.warmup = -1,
 		.batch_tokens = "auto",
-		.steps = 100000,
+		.batch_rows = -1,
+		.steps = -1,
+		.epochs = -1,
 		.report_every = 50,
 		.keep = 3,
 		.patience = 10,
@@ -259,6 +273,9 @@ static bool take_value(const setting *t, void *at, const json_t *value)
 	double number = json_number_value(value);
 	bool fits = json_is_number(value) && number >= (double)t->low && number <= (double)t->high;
 	switch (t->kind) {
+	case OPTION_FLAG:
+		*(bool *)at = json_is_true(value);
+		return json_is_boolean(value);
 	case OPTION_TEXT:
 		/* Only what has no default may be missing. */
 		if (!json_is_string(value) && !(json_is_null(value) && !*(const char *const *)at))
@@ -344,18 +361,51 @@ hec_dtype settings_dtype(const train_settings *s)
 	return dtype_ids[find(s->dtype, dtypes, 3)];
 }
 
+static void settle_real(double *value, double scratch, double pretrained, bool from)
+{
+	if (*value < 0)
+		*value = from ? pretrained : scratch;
+}
+
+static void settle_whole(int64_t *value, int64_t scratch, int64_t pretrained, bool from)
+{
+	if (*value < 0)
+		*value = from ? pretrained : scratch;
+}
+
+/* A pretrained model is changed little and for a short time; its dropouts are its own. */
+static void settle(train_settings *s, int task)
+{
+	const bool from = s->from != NULL;
+	if (!s->schedule)
+		s->schedule = from ? "linear" : "inverse-sqrt";
+	settle_real(&s->beta2, 0.98, 0.999, from);
+	settle_real(&s->eps, 1e-9, 1e-8, from);
+	settle_whole(&s->batch_rows, 0, task == HEC_TASK_CLASSIFY ? 32 : 16, from);
+	settle_whole(&s->epochs, 0, s->steps > 0 ? 0 : 3, from);
+	settle_whole(&s->steps, 100000, 0, from);
+	settle_whole(&s->stride, 0, -1, from);
+	settle_real(&s->dropout, 0.1, -1, from);
+	settle_real(&s->attention_dropout, 0, -1, from);
+	settle_real(&s->activation_dropout, 0, -1, from);
+}
+
 bool settings_check(train_settings *s, char *error, size_t room)
 {
 	int task = find_task(s->task);
 	error[0] = '\0';
+	settle(s, task);
 	if (!s->task)
-		snprintf(error, room, "--task is missing: translate, seq2seq, lm, mlm or classify");
+		snprintf(error, room,
+		         "--task is missing: translate, seq2seq, lm, mlm, classify "
+		         "or answer");
 	else if (task < 0)
 		snprintf(error, room, "there is no task '%.40s'", s->task);
 	else if (find(s->schedule, schedules, 5) < 0)
 		snprintf(error, room, "there is no schedule '%.40s'", s->schedule);
 	else if (find_metric(s->best) < 0)
-		snprintf(error, room, "--best wants loss, bleu, chrf or accuracy, not '%.40s'",
+		snprintf(error, room,
+		         "--best wants loss, bleu, chrf, accuracy, exact or f1, not '%.40s'",
 		         s->best);
 	else if (find(s->dtype, dtypes, 3) < 0)
 		snprintf(error, room, "--dtype wants f32, bf16 or f16, not '%.40s'", s->dtype);
@@ -372,6 +422,11 @@ bool settings_check(train_settings *s, char *error, size_t room)
 		snprintf(error, room, "--out is missing: the folder for everything");
 	else if (task == HEC_TASK_TRANSLATE && (s->train.count % 2 || s->valid.count % 2))
 		snprintf(error, room, "translate takes files in pairs: source and target");
+	else if (s->from && (s->config || s->tokenizer))
+		snprintf(error, room, "--from has its architecture and tokenizer: %s is too much",
+		         s->config ? "--config" : "--tokenizer");
+	else if (task == HEC_TASK_ANSWER && !s->from)
+		snprintf(error, room, "answer begins from a pretrained model: --from DIR");
 	if (error[0])
 		return false;
 	s->task_id = (hec_task)task;

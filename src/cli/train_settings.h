@@ -11,10 +11,10 @@
 typedef struct train_settings {
 	const char *task;
 	option_list train, valid;
-	const char *out, *config, *tokenizer;
-	bool resume, dump_config, json, quiet;
+	const char *out, *from, *config, *tokenizer, *source_prefix;
+	bool resume, dump_config, json, quiet, truncate;
 	/* data */
-	int64_t vocab, max_length;
+	int64_t vocab, max_length, stride;
 	/* model */
 	int64_t width, encoder_layers, decoder_layers, heads, hidden;
 	double dropout, attention_dropout, activation_dropout;
@@ -48,7 +48,7 @@ void settings_print(const train_settings *s, FILE *out);
 /* Takes what train.json says over *s; texts belong to root. False: why stands in error. */
 bool settings_take_json(train_settings *s, const json_t *root, char *error, size_t room);
 
-/* Words into numbers; false: what is wrong stands in error. */
+/* What nobody set, by whether a model is pretrained: 0 and less than 0 become what is usual. Then words into numbers; false: what is wrong stands in error. */
 bool settings_check(train_settings *s, char *error, size_t room);
 
 hec_schedule settings_schedule(const train_settings *s);

@@ -1,0 +1,307 @@
+/* train_from.c — what a pretrained directory gives: architecture, weights, tokenizer, labels. */
+#include "train_from.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#define PATH_MOST 4096
+
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		hec_status try_status_ = (call);                                                   \
+		if (try_status_ != HEC_OK)                                                         \
+			return try_status_;                                                        \
+	} while (0)
+
+/* config.json is written last. */
+static bool has_begun(const train_settings *s)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s/start/config.json", s->out ? s->out : "");
+	return s->resume && s->out && access(path, F_OK) == 0;
+}
+
+void train_from_home(const train_settings *s, char path[4096])
+{
+	if (has_begun(s))
+		snprintf(path, PATH_MOST, "%s/start", s->out);
+	else
+		snprintf(path, PATH_MOST, "%s", s->from);
+}
+
+/* ---- config.json ---- */
+
+static hec_head head_of(hec_task task)
+{
+	switch (task) {
+	case HEC_TASK_MLM:
+		return HEC_HEAD_MASKED;
+	case HEC_TASK_CLASSIFY:
+		return HEC_HEAD_CLASSIFY;
+	case HEC_TASK_ANSWER:
+		return HEC_HEAD_ANSWER;
+	case HEC_TASK_TRANSLATE:
+	case HEC_TASK_SEQ2SEQ:
+	case HEC_TASK_LM:
+		break;
+	}
+	return HEC_HEAD_LM;
+}
+
+/* Classifying and answering any stack can learn; whether its family has such a head, loading shows. */
+static const char *stacks_wanted(hec_task task, const hec_model_config *c)
+{
+	const bool encoder = c->encoder.layers > 0, decoder = c->decoder.layers > 0;
+	if ((task == HEC_TASK_TRANSLATE || task == HEC_TASK_SEQ2SEQ) && !(encoder && decoder))
+		return "an encoder and a decoder";
+	if (task == HEC_TASK_LM && encoder)
+		return "a decoder alone";
+	if (task == HEC_TASK_MLM && decoder)
+		return "an encoder alone";
+	return NULL;
+}
+
+static int64_t longest_of(const hec_model_config *c)
+{
+	int64_t longest = INT64_MAX;
+	const hec_stack_config *stacks[2] = {&c->encoder, &c->decoder};
+	for (int i = 0; i < 2; i++)
+		if (stacks[i]->layers > 0 && stacks[i]->position.kind != HEC_POSITION_RELATIVE &&
+		    stacks[i]->position.kind != HEC_POSITION_NONE &&
+		    stacks[i]->position.max < longest)
+			longest = stacks[i]->position.max;
+	return longest;
+}
+
+static void take_rate(double *setting, double own)
+{
+	if (*setting < 0)
+		*setting = own;
+}
+
+static bool settle_length(train_settings *s, const hec_model_config *c, const char *home,
+                          char *error, size_t room)
+{
+	static const int64_t usual[HEC_TASKS] = {128, 256, 256, 128, 128, 384};
+	const int64_t longest = longest_of(c);
+	if (s->max_length == 0)
+		s->max_length = usual[s->task_id] < longest ? usual[s->task_id] : longest;
+	if (s->max_length > longest) {
+		snprintf(error, room, "--max-length is %lld; the model in %.100s reads %lld tokens",
+		         (long long)s->max_length, home, (long long)longest);
+		return false;
+	}
+	if (s->stride < 0)
+		s->stride = s->max_length / 3;
+	if (s->task_id == HEC_TASK_ANSWER && s->stride >= s->max_length - 1) {
+		snprintf(error, room, "--stride %lld leaves nothing of a window of %lld tokens",
+		         (long long)s->stride, (long long)s->max_length);
+		return false;
+	}
+	return true;
+}
+
+bool train_from_read(train_settings *s, char *error, size_t room)
+{
+	char home[PATH_MOST];
+	hec_model_config c;
+	train_from_home(s, home);
+	if (hec_model_config_read(home, &c) != HEC_OK) {
+		snprintf(error, room, "%s", hec_error_message());
+		return false;
+	}
+	const char *wanted = stacks_wanted(s->task_id, &c);
+	if (wanted) {
+		snprintf(error, room, "%.100s: %lld encoder and %lld decoder layers; %s wants %s",
+		         home, (long long)c.encoder.layers, (long long)c.decoder.layers, s->task,
+		         wanted);
+		return false;
+	}
+	const hec_stack_config *stack = c.encoder.layers > 0 ? &c.encoder : &c.decoder;
+	s->vocab = c.vocab;
+	if (s->lr == 0)
+		s->lr = stack->position.kind == HEC_POSITION_RELATIVE ? 3e-4 : 5e-5;
+	if (s->smoothing < 0)
+		s->smoothing = 0;
+	s->width = c.width;
+	s->encoder_layers = c.encoder.layers;
+	s->decoder_layers = c.decoder.layers;
+	s->heads = stack->attention.heads;
+	s->hidden = stack->feed_forward.hidden;
+	take_rate(&s->dropout, stack->dropout);
+	take_rate(&s->attention_dropout, stack->attention.dropout_weights);
+	take_rate(&s->activation_dropout, stack->feed_forward.dropout_hidden);
+	return settle_length(s, &c, home, error, room);
+}
+
+/* ---- labels ---- */
+
+typedef struct label {
+	const char *name;
+	int32_t id;
+} label;
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const label *)a)->name, ((const label *)b)->name);
+}
+
+/* id2label of a model that classifies, sorted by name; *n 0: it has none, or they are not all there. */
+static label *read_labels(const json_t *root, size_t *n)
+{
+	const json_t *names = json_object_get(root, "id2label");
+	size_t count = json_object_size(names);
+	label *list = count > 0 ? calloc(count, sizeof *list) : NULL;
+	*n = 0;
+	for (size_t i = 0; list && i < count; i++) {
+		char id[24];
+		snprintf(id, sizeof id, "%zu", i);
+		const char *name = json_string_value(json_object_get(names, id));
+		if (!name) {
+			free(list);
+			return NULL;
+		}
+		list[i] = (label){name, (int32_t)i};
+	}
+	if (list) {
+		qsort(list, count, sizeof *list, by_name);
+		*n = count;
+	}
+	return list;
+}
+
+static bool all_known(const train_data *d, const label *list, size_t n)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < d->n_labels; i++) {
+		while (at < n && strcmp(list[at].name, d->labels[i]) < 0)
+			at++;
+		if (at == n || strcmp(list[at].name, d->labels[i]) != 0)
+			return false;
+	}
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(list[i - 1].name, list[i].name) == 0)
+			return false;
+	return true;
+}
+
+static hec_status take_labels(train_data *d, const label *list, size_t n)
+{
+	char **names = calloc(n, sizeof *names);
+	int32_t *ids = calloc(n, sizeof *ids);
+	bool good = names && ids;
+	for (size_t i = 0; good && i < n; i++) {
+		names[i] = strdup(list[i].name);
+		ids[i] = list[i].id;
+		good = names[i] != NULL;
+	}
+	char **drop = good ? d->labels : names;
+	size_t dropped = good ? d->n_labels : n;
+	for (size_t i = 0; drop && i < dropped; i++)
+		free(drop[i]);
+	free(drop);
+	if (!good) {
+		free(ids);
+		return HEC_ERR_MEMORY;
+	}
+	d->labels = names;
+	d->label_ids = ids;
+	d->n_labels = n;
+	return HEC_OK;
+}
+
+hec_status train_from_labels(const train_settings *s, train_data *d)
+{
+	char home[PATH_MOST], path[PATH_MOST + 16];
+	hec_model_config c;
+	size_t n = 0;
+	if (s->task_id != HEC_TASK_CLASSIFY || d->n_labels == 0)
+		return HEC_OK;
+	train_from_home(s, home);
+	TRY(hec_model_config_read(home, &c));
+	if (c.head != HEC_HEAD_CLASSIFY)
+		return HEC_OK;
+	snprintf(path, sizeof path, "%s/config.json", home);
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	label *list = read_labels(root, &n);
+	hec_status status = HEC_OK;
+	if (n > 0 && (int64_t)n == c.labels && all_known(d, list, n))
+		status = take_labels(d, list, n);
+	free(list);
+	json_decref(root);
+	return status;
+}
+
+/* ---- tokenizer ---- */
+
+hec_status train_from_target(const train_settings *s, hec_tokenizer **out)
+{
+	char home[PATH_MOST], path[PATH_MOST + 16];
+	*out = NULL;
+	train_from_home(s, home);
+	snprintf(path, sizeof path, "%s/tokenizer.json", home);
+	if (access(path, F_OK) == 0)
+		return HEC_OK;
+	snprintf(path, sizeof path, "%s/target.spm", home);
+	return access(path, F_OK) == 0 ? hec_tokenizer_load(path, out) : HEC_OK;
+}
+
+/* ---- the model ---- */
+
+/* Fresh only where the model has no such head, or not for these labels. */
+static hec_status load(const train_settings *s, const train_data *d, hec_ctx *ctx, const char *home,
+                       hec_model **out)
+{
+	hec_model_load_options o = {.size = sizeof o, .seed = s->seed.value, .unpacked = true};
+	hec_model_config c;
+	hec_head head = head_of(s->task_id);
+	TRY(hec_model_config_read(home, &c));
+	if (c.head != head)
+		o.head = &head;
+	if (s->task_id == HEC_TASK_CLASSIFY && !d->label_ids) {
+		o.head = &head;
+		o.labels = (int64_t)d->n_labels;
+		o.label_names = (const char *const *)d->labels;
+	}
+	return hec_model_load_with(ctx, home, &o, out);
+}
+
+static double changed(double setting, double own)
+{
+	return setting == own ? -1 : setting;
+}
+
+/* Only what is other than the directory says: it may have rates that no setting has. */
+static hec_status set_rates(const train_settings *s, hec_model *m)
+{
+	const hec_model_config *c = hec_model_config_of(m);
+	const hec_stack_config *stack = c->encoder.layers > 0 ? &c->encoder : &c->decoder;
+	return hec_model_set_dropout(
+		m, changed(s->dropout, stack->dropout),
+		changed(s->attention_dropout, stack->attention.dropout_weights),
+		changed(s->activation_dropout, stack->feed_forward.dropout_hidden));
+}
+
+static hec_status save_start(const train_settings *s, const train_data *d, hec_ctx *ctx,
+                             const hec_model *m)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s/start", s->out);
+	(void)mkdir(path, 0777); /* where it fails, writing into it says why */
+	TRY(hec_tokenizer_save(d->tokenizer, path));
+	return hec_model_save(ctx, m, HEC_F32, path);
+}
+
+hec_status train_from_model(const train_settings *s, const train_data *d, hec_ctx *ctx,
+                            hec_model **out)
+{
+	char home[PATH_MOST];
+	train_from_home(s, home);
+	TRY(load(s, d, ctx, home, out));
+	TRY(set_rates(s, *out));
+	return has_begun(s) ? HEC_OK : save_start(s, d, ctx, *out);
+}
