@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "command.h"
+#include "train_answer.h"
 #include "train_data.h"
 #include "train_evaluate.h"
 #include "train_from.h"
@@ -27,6 +28,7 @@ typedef struct job {
 	train_data data;
 	train_progress progress;
 	train_evaluator *evaluator;
+	train_answers *answers; /* of the task answer, instead of that */
 	FILE *batches;
 	hec_ctx *ctx;
 	hec_model *model;
@@ -242,7 +244,15 @@ static int count_text(job *j)
 		return command_failed(j->self,
 		                      "more than %d labels: classify wants label, tab, text",
 		                      LABELS_MOST);
-	return status == HEC_OK ? PARSED : failed(j, NULL);
+	if (status != HEC_OK)
+		return failed(j, NULL);
+	if (j->s.task_id == HEC_TASK_CLASSIFY && j->data.n_labels == 0)
+		return command_failed(
+			j->self,
+			"none of the %lld lines has what classify wants: no label, tab "
+			"and text",
+			(long long)j->data.counts.lines);
+	return PARSED;
 }
 
 /* Ids that the model has no row for would only be found in the middle of learning. */
@@ -329,7 +339,8 @@ static hec_status on_evaluate(void *user, hec_ctx *ctx, const hec_model *model,
                               hec_train_scores *scores)
 {
 	job *j = user;
-	return train_evaluate(j->evaluator, ctx, model, scores);
+	return j->answers ? train_answers_score(j->answers, ctx, model, scores)
+	                  : train_evaluate(j->evaluator, ctx, model, scores);
 }
 
 /* One line of JSON: {"step": 1, "targets": [[…]], "ids": …, "decoder_ids": …}. */
@@ -401,7 +412,7 @@ static void train_options(job *j, hec_train_options *o)
 	o->dtype = settings_dtype(s);
 	o->mask_rate = s->mask_rate;
 	o->seed = s->seed.value;
-	o->evaluate = j->evaluator ? on_evaluate : NULL;
+	o->evaluate = j->evaluator || j->answers ? on_evaluate : NULL;
 	o->progress = on_event;
 	o->batch = j->batches ? on_batch : NULL;
 	o->user = j;
@@ -446,7 +457,8 @@ static int learn(job *j)
 	if (j->s.dump_batches && !(j->batches = fopen(j->s.dump_batches, "w")))
 		return command_failed(j->self, "%s could not be written: %s", j->s.dump_batches,
 		                      strerror(errno));
-	if (train_evaluator_open(&j->s, &j->data, &j->evaluator) != HEC_OK)
+	if (train_evaluator_open(&j->s, &j->data, &j->evaluator) != HEC_OK ||
+	    train_answers_open(&j->s, &j->data, &j->answers) != HEC_OK)
 		return failed(j, NULL);
 	train_options(j, &o);
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
@@ -478,6 +490,7 @@ static int run_job(job *j)
 static void close_job(job *j)
 {
 	train_evaluator_close(j->evaluator);
+	train_answers_close(j->answers);
 	if (j->batches)
 		fclose(j->batches);
 	hec_model_destroy(j->model);

@@ -172,6 +172,16 @@ static int on_progress(void *user, int64_t done, int64_t total)
 	return train_interrupted();
 }
 
+/* A model may have more rows than there are words (T5: 32,128 for 32,100): these say nothing. */
+static size_t keep_words(const hec_tokenizer *t, int32_t *ids, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (hec_tokenizer_token(t, ids[i]))
+			ids[kept++] = ids[i];
+	return kept;
+}
+
 static hec_status write_all(train_evaluator *e, hec_session *session)
 {
 	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
@@ -187,8 +197,8 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	free_texts(e->written, e->n);
 	for (int64_t i = 0; i < e->n && status == HEC_OK; i++) {
 		const hec_hypothesis *h = &decoded.hypotheses[i];
-		status = hec_tokenizer_decode(e->target, h->ids, (size_t)h->n, true, &e->written[i],
-		                              NULL);
+		size_t n = keep_words(e->target, h->ids, (size_t)h->n);
+		status = hec_tokenizer_decode(e->target, h->ids, n, true, &e->written[i], NULL);
 	}
 	hec_decoded_free(&decoded);
 	return status;
@@ -237,6 +247,22 @@ static int64_t best_of(const float *logits, int64_t n)
 	return best;
 }
 
+/* What is judged goes through the decoder as well, one place on. */
+static hec_status read_again(hec_arena *arena, const hec_model_config *c, const hec_tensor *ids,
+                             const int32_t *length, hec_model_input *input)
+{
+	const int64_t n = ids->shape[0], longest = ids->shape[1];
+	TRY(hec_arena_tensor(arena, HEC_I32, 2, ids->shape, &input->decoder_ids));
+	for (int64_t i = 0; i < n; i++) {
+		const int32_t *from = (const int32_t *)ids->data + i * longest;
+		int32_t *to = (int32_t *)input->decoder_ids.data + i * longest;
+		to[0] = c->start_id >= 0 ? c->start_id : from[length[i] - 1];
+		memcpy(to + 1, from, (size_t)(longest - 1) * sizeof *to);
+	}
+	input->decoder_length = length;
+	return HEC_OK;
+}
+
 /* Sentences first … first + n − 1, padded to the longest. */
 static hec_status label_some(const train_evaluator *e, hec_ctx *ctx, hec_arena *arena,
                              const hec_model *model, int64_t first, int64_t n, int64_t *right)
@@ -247,14 +273,25 @@ static hec_status label_some(const train_evaluator *e, hec_ctx *ctx, hec_arena *
 		length[i] = (int32_t)e->lengths[first + i];
 		longest = length[i] > longest ? length[i] : longest;
 	}
-	hec_model_input input = {.size = sizeof input, .length = length};
+	const hec_model_config *c = hec_model_config_of(model);
+	hec_tensor ids;
+	hec_model_input input = {.size = sizeof input};
 	hec_model_output output = {.size = sizeof output};
-	TRY(hec_arena_tensor(arena, HEC_I32, 2, (int64_t[]){n, longest}, &input.ids));
+	TRY(hec_arena_tensor(arena, HEC_I32, 2, (int64_t[]){n, longest}, &ids));
 	TRY(hec_arena_tensor(arena, HEC_F32, 2, (int64_t[]){n, labels}, &output.logits));
-	memset(input.ids.data, 0, (size_t)(n * longest) * sizeof(int32_t));
+	memset(ids.data, 0, (size_t)(n * longest) * sizeof(int32_t));
 	for (int64_t i = 0; i < n; i++)
-		memcpy((int32_t *)input.ids.data + i * longest, e->ids[first + i],
+		memcpy((int32_t *)ids.data + i * longest, e->ids[first + i],
 		       (size_t)length[i] * sizeof(int32_t));
+	if (c->encoder.layers > 0) {
+		input.ids = ids;
+		input.length = length;
+	} else {
+		input.decoder_ids = ids;
+		input.decoder_length = length;
+	}
+	if (c->encoder.layers > 0 && c->decoder.layers > 0)
+		TRY(read_again(arena, c, &ids, length, &input));
 	TRY(hec_model_fwd(ctx, arena, model, &input, NULL, &output, NULL));
 	for (int64_t i = 0; i < n; i++) {
 		int64_t best = best_of((const float *)output.logits.data + i * labels, labels);

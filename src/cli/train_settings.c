@@ -121,10 +121,11 @@ _Static_assert(SETTINGS < SETTINGS_MOST, "room for the end of the table");
 void settings_default(train_settings *s)
 {
 	*s = (train_settings){
-		/* less than 0, or no text: settled by settings_check or by the model */
+		/* less than 0, or "auto": settled by settings_check or by the model */
 		.dropout = -1,
 		.attention_dropout = -1,
 		.activation_dropout = -1,
+		.schedule = "auto",
 		.beta1 = 0.9,
 		.beta2 = -1,
 		.eps = -1,
@@ -377,7 +378,7 @@ static void settle_whole(int64_t *value, int64_t scratch, int64_t pretrained, bo
 static void settle(train_settings *s, int task)
 {
 	const bool from = s->from != NULL;
-	if (!s->schedule)
+	if (strcmp(s->schedule, "auto") == 0)
 		s->schedule = from ? "linear" : "inverse-sqrt";
 	settle_real(&s->beta2, 0.98, 0.999, from);
 	settle_real(&s->eps, 1e-9, 1e-8, from);

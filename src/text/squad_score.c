@@ -71,7 +71,8 @@ static void drop_articles(int32_t *c, size_t n)
 	for (size_t begin = 0, end; begin < n; begin = end) {
 		for (end = begin; end < n && is_word_character(c[end]);)
 			end++;
-		for (size_t i = begin; is_article(c + begin, end - begin) && i < end; i++)
+		const bool article = is_article(c + begin, end - begin);
+		for (size_t i = begin; article && i < end; i++)
 			c[i] = ' ';
 		if (end == begin)
 			end++;

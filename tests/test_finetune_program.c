@@ -1,0 +1,440 @@
+/* test_finetune_program.c — `hecate train --from`: every task from a family of each kind, what is saved
+ * and said, killed runs that need the pretrained directory no more, and what is wrong with it or with
+ * the text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "explain_run.h"
+
+#include <hecate/hecate.h>
+#include <jansson.h>
+
+static const char *const words[] = {"red",  "green", "blue", "bird",
+                                    "fish", "stone", "sees", "takes"};
+#define WORD_COUNT (int)(sizeof words / sizeof *words)
+
+static uint32_t drawn;
+
+static int draw(int below)
+{
+	uint32_t out[4];
+	hec_philox((const uint32_t[4]){drawn++, 0, 0, 0}, (const uint32_t[2]){7, 0}, out);
+	return (int)(out[0] % (uint32_t)below);
+}
+
+static FILE *open_text(const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	return f;
+}
+
+/* kind 0: text, 1: label and text, 2: source and target. */
+static void write_lines(const char *name, int kind, int n)
+{
+	FILE *f = open_text(name);
+	for (int i = 0; i < n; i++) {
+		int count = 2 + draw(5), first = draw(WORD_COUNT);
+		if (kind == 1)
+			fprintf(f, "%s\t", first < 3 ? "colour" : first < 6 ? "thing" : "deed");
+		for (int j = 0; j < count; j++)
+			fprintf(f, "%s%s", j ? " " : "", words[j ? draw(WORD_COUNT) : first]);
+		if (kind == 2)
+			fprintf(f, "\t%s %s", words[first], words[draw(WORD_COUNT)]);
+		fputc('\n', f);
+	}
+	assert_int_equal(fclose(f), 0);
+}
+
+static void write_squad(const char *name, int n)
+{
+	FILE *f = open_text(name);
+	fputs("{\"data\": [", f);
+	for (int i = 0; i < n; i++) {
+		char context[512] = "";
+		int count = 8 + draw(20), at = 0, chosen = draw(count), start = 0;
+		const char *answer = "";
+		for (int j = 0; j < count; j++) {
+			const char *word = words[draw(WORD_COUNT)];
+			if (j == chosen) {
+				start = at + (j > 0);
+				answer = word;
+			}
+			at += snprintf(context + at, sizeof context - (size_t)at, "%s%s",
+			               j ? " " : "", word);
+		}
+		fprintf(f,
+		        "%s{\"paragraphs\": [{\"context\": \"%s\", \"qas\": [{\"id\": \"%d\", "
+		        "\"question\": \"sees red\", \"is_impossible\": %s, \"answers\": [",
+		        i ? ", " : "", context, i, i % 5 ? "false" : "true");
+		if (i % 5)
+			fprintf(f, "{\"text\": \"%s\", \"answer_start\": %d}", answer, start);
+		fputs("]}]}]}", f);
+	}
+	fputs("]}", f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Words between spaces. specials: names in the order of their ids; end: put behind each text, or NULL. */
+static void write_tokenizer(const char *dir, const char *const *specials, const char *const *roles,
+                            int n, const char *end)
+{
+	char name[128];
+	snprintf(name, sizeof name, "%s/tokenizer.json", dir);
+	FILE *f = open_text(name);
+	fputs("{\"added_tokens\": [", f);
+	for (int i = 0; i < n; i++)
+		fprintf(f,
+		        "%s{\"id\": %d, \"content\": \"%s\", \"special\": true, \"single_word\": "
+		        "false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false}",
+		        i ? ", " : "", i, specials[i]);
+	fputs("], \"normalizer\": null, \"pre_tokenizer\": {\"type\": \"Whitespace\"}, "
+	      "\"decoder\": null, \"post_processor\": ",
+	      f);
+	if (end)
+		fprintf(f,
+		        "{\"type\": \"TemplateProcessing\", \"single\": [{\"Sequence\": {\"id\": "
+		        "\"A\", \"type_id\": 0}}, {\"SpecialToken\": {\"id\": \"%1$s\", "
+		        "\"type_id\": 0}}], \"pair\": [{\"Sequence\": {\"id\": \"A\", "
+		        "\"type_id\": 0}}, {\"Sequence\": {\"id\": \"B\", \"type_id\": 0}}], "
+		        "\"special_tokens\": {\"%1$s\": {\"id\": \"%1$s\", \"ids\": [1], "
+		        "\"tokens\": [\"%1$s\"]}}}",
+		        end);
+	else
+		fputs("null", f);
+	fputs(", \"model\": {\"type\": \"WordLevel\", \"unk_token\": \"<unk>\", \"vocab\": {", f);
+	for (int i = 0; i < n; i++)
+		fprintf(f, "\"%s\": %d, ", specials[i], i);
+	for (int i = 0; i < WORD_COUNT; i++)
+		fprintf(f, "%s\"%s\": %d", i ? ", " : "", words[i], n + i);
+	fputs("}}}", f);
+	assert_int_equal(fclose(f), 0);
+	snprintf(name, sizeof name, "%s/tokenizer_config.json", dir);
+	f = open_text(name);
+	for (int i = 0; i < n; i++)
+		fprintf(f, "%s\"%s_token\": \"%s\"", i ? ", " : "{", roles[i], specials[i]);
+	fputs("}", f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void copy_model(const char *model, const char *to)
+{
+	assert_int_equal(shell("cp -r '%s/golden/models/%s' '%s/%s' && chmod -R u+w '%s/%s'",
+	                       TESTS_DIR, model, folder, to, folder, to),
+	                 0);
+}
+
+static void make_bert(const char *model, const char *to)
+{
+	char name[128];
+	copy_model(model, to);
+	snprintf(name, sizeof name, "%s/vocab.txt", to);
+	FILE *f = open_text(name);
+	fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", f);
+	for (int i = 0; i < WORD_COUNT; i++)
+		fprintf(f, "%s\n", words[i]);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int make_all(void **state)
+{
+	static const char *const t5[] = {"<pad>", "</s>", "<unk>"},
+				 *const t5_roles[] = {"pad", "eos", "unk"},
+				 *const gpt[] = {"<unk>", "<s>", "</s>"},
+				 *const gpt_roles[] = {"unk", "bos", "eos"};
+	if (make_folder(state) != 0)
+		return -1;
+	make_bert("bert_base", "bert");
+	make_bert("distilbert", "distilbert");
+	make_bert("bert_classify", "labelled");
+	copy_model("t5", "t5");
+	write_tokenizer("t5", t5, t5_roles, 3, "</s>");
+	copy_model("gpt2", "gpt2");
+	write_tokenizer("gpt2", gpt, gpt_roles, 3, NULL);
+	copy_model("llama", "llama");
+	write_tokenizer("llama", gpt, gpt_roles, 3, NULL);
+	drawn = 0;
+	write_lines("text", 0, 200);
+	write_lines("labels", 1, 200);
+	write_lines("pairs", 2, 200);
+	write_squad("squad.json", 60);
+	return 0;
+}
+
+/* `hecate train` with the folder put in for %1$s. */
+static result train(const char *format)
+{
+	char arguments[2048] = "train --threads 1 ";
+	size_t n = strlen(arguments);
+	snprintf(arguments + n, sizeof arguments - n, format, folder);
+	return run(arguments);
+}
+
+static result train_well(const char *format)
+{
+	result r = train(format);
+	if (r.code != 0) {
+		print_message("hecate train %s\n%s\n", format, r.err);
+		assert_true(false);
+	}
+	return r;
+}
+
+static json_t *read_json(const char *name)
+{
+	char *text = read_all(name);
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	free(text);
+	return root;
+}
+
+static const char *text_of(const json_t *root, const char *key)
+{
+	return json_string_value(json_object_get(root, key));
+}
+
+/* ---- tasks ---- */
+
+static void every_task_goes_on_from_a_model_and_saves_its_kind(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *from, *task, *files, *more, *type, *architecture;
+	} rows[] = {
+		{"a", "bert", "classify", "labels", "--best accuracy ", "bert",
+	         "BertForSequenceClassification"},
+		{"b", "distilbert", "classify", "labels", "", "distilbert",
+	         "DistilBertForSequenceClassification"},
+		{"c", "bert", "answer", "squad.json", "--best f1 --stride 4 ", "bert",
+	         "BertForQuestionAnswering"},
+		{"d", "bert", "mlm", "text", "", "bert", "BertForMaskedLM"},
+		{"e", "t5", "seq2seq", "pairs", "--source-prefix 'red ' --best chrf ", "t5",
+	         "T5ForConditionalGeneration"},
+		{"f", "gpt2", "lm", "text", "", "gpt2", "GPT2LMHeadModel"},
+		{"g", "llama", "lm", "text", "", "llama", "LlamaForCausalLM"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char line[1024], name[64];
+		snprintf(line, sizeof line,
+		         "--from %%1$s/%s --task %s --train %%1$s/%s --valid %%1$s/%s --out "
+		         "%%1$s/%s "
+		         "--steps 6 --max-length 24 --lr 1e-3 %s",
+		         rows[i].from, rows[i].task, rows[i].files, rows[i].files, rows[i].name,
+		         rows[i].more);
+		result r = train_well(line);
+		assert_non_null(strstr(r.err, "loaded"));
+		done(&r);
+		snprintf(name, sizeof name, "%s/config.json", rows[i].name);
+		json_t *root = read_json(name);
+		assert_string_equal(text_of(root, "model_type"), rows[i].type);
+		assert_string_equal(json_string_value(json_array_get(
+					    json_object_get(root, "architectures"), 0)),
+		                    rows[i].architecture);
+		json_decref(root);
+		/* The tokenizer's files as they were. */
+		const char *vocabulary =
+			strstr(rows[i].type, "bert") ? "vocab.txt" : "tokenizer.json";
+		assert_int_equal(shell("cmp '%s/%s/%s' '%s/%s/%s'", folder, rows[i].from,
+		                       vocabulary, folder, rows[i].name, vocabulary),
+		                 0);
+		/* It has moved away from where it began. */
+		assert_int_not_equal(shell("cmp -s '%s/%s/model.safetensors' "
+		                           "'%s/%s/start/model.safetensors'",
+		                           folder, rows[i].name, folder, rows[i].name),
+		                     0);
+	}
+}
+
+/* Stands on the runs before. */
+static void measures_of_each_task_are_in_the_log(void **state)
+{
+	(void)state;
+	static const char *const rows[][2] = {
+		{"a", "\"accuracy\":"}, {"c", "\"exact\":"}, {"c", "\"f1\":"}, {"e", "\"chrf\":"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char name[64];
+		snprintf(name, sizeof name, "%s/log.jsonl", rows[i][0]);
+		char *log = read_all(name);
+		assert_non_null(strstr(log, rows[i][1]));
+		free(log);
+	}
+}
+
+static void a_model_that_knows_the_labels_keeps_its_head(void **state)
+{
+	(void)state;
+	json_t *root = read_json("labelled/config.json"), *names = json_object();
+	size_t n = json_object_size(json_object_get(root, "id2label"));
+	assert_true(n >= 3);
+	for (size_t i = 0; i < n; i++) {
+		/* Not in the order of their names. */
+		static const char *const own[] = {"thing", "deed", "colour"};
+		char id[24], name[40];
+		snprintf(id, sizeof id, "%zu", i);
+		snprintf(name, sizeof name, "other %zu", i);
+		json_object_set_new(names, id, json_string(i < 3 ? own[i] : name));
+	}
+	json_object_set_new(root, "id2label", names);
+	json_object_del(root, "label2id");
+	char path[256];
+	snprintf(path, sizeof path, "%s/labelled/config.json", folder);
+	assert_int_equal(json_dump_file(root, path, 0), 0);
+	json_decref(root);
+	result r = train_well("--from %1$s/labelled --task classify --train %1$s/labels --out "
+	                      "%1$s/kept --steps 2");
+	assert_null(strstr(r.err, "fresh"));
+	done(&r);
+	root = read_json("kept/config.json");
+	names = json_object_get(root, "id2label");
+	assert_string_equal(text_of(names, "0"), "thing");
+	assert_string_equal(text_of(names, "2"), "colour");
+	assert_int_equal(json_object_size(names), n);
+	json_decref(root);
+	r = train_well("--from %1$s/labelled --task classify --train %1$s/pairs --out %1$s/fresh "
+	               "--steps 2 --truncate");
+	assert_non_null(strstr(r.err, "fresh"));
+	done(&r);
+}
+
+static void settings_are_those_of_fine_tuning(void **state)
+{
+	(void)state;
+	result r = train_well("--from %1$s/bert --task classify --train %1$s/labels --dump-config");
+	json_t *root = json_loads(r.out, JSON_REJECT_DUPLICATES, NULL),
+	       *config = read_json("bert/config.json");
+	assert_non_null(root);
+	assert_string_equal(text_of(root, "schedule"), "linear");
+	assert_int_equal(json_integer_value(json_object_get(root, "epochs")), 3);
+	assert_int_equal(json_integer_value(json_object_get(root, "batch_rows")), 32);
+	assert_int_equal(json_integer_value(json_object_get(root, "steps")), 3 * 7);
+	assert_int_equal(json_integer_value(json_object_get(root, "max_length")), 24);
+	assert_true(json_real_value(json_object_get(root, "lr")) == 5e-5);
+	assert_true(json_number_value(json_object_get(root, "dropout")) ==
+	            json_number_value(json_object_get(config, "hidden_dropout_prob")));
+	json_decref(root);
+	json_decref(config);
+	done(&r);
+	r = train_well("--from %1$s/bert --task classify --train %1$s/labels --dropout 0.3 "
+	               "--out %1$s/dropped --steps 1 --quiet");
+	done(&r);
+	root = read_json("dropped/config.json");
+	assert_true(json_number_value(json_object_get(root, "hidden_dropout_prob")) == 0.3);
+	json_decref(root);
+}
+
+/* ---- killed ---- */
+
+#define RUN                                                                                        \
+	"--from %1$s/gone --task answer --train %1$s/squad.json --valid %1$s/squad.json "          \
+	"--valid-sentences 5 --steps 24 --save-every 4 --valid-every 8 --stride 4 --quiet "
+
+static void a_killed_run_ends_with_the_same_bits_and_without_the_directory(void **state)
+{
+	(void)state;
+	make_bert("bert_base", "gone");
+	result r = train_well(RUN "--out %1$s/whole");
+	done(&r);
+	bool begun = false;
+	for (int i = 1; i < 200; i++) {
+		char line[2048], path[256];
+		snprintf(line, sizeof line, "train --threads 1 " RUN "--resume --out %1$s/killed",
+		         folder);
+		snprintf(path, sizeof path, "timeout -s KILL 0.%03d", 40 + 20 * (i % 40));
+		r = run_with(path, line);
+		int code = r.code;
+		/* timeout kills itself as well, and the run may live a moment longer. */
+		if (code == 1 && strstr(r.err, "another run is at work"))
+			code = 137;
+		if (code != 0 && code != 137)
+			print_message("%s\n", r.err);
+		done(&r);
+		snprintf(path, sizeof path, "%s/killed/start/config.json", folder);
+		if (!begun && access(path, F_OK) == 0) {
+			begun = true;
+			assert_int_equal(shell("rm -r '%s/gone'", folder), 0);
+		}
+		if (code == 0)
+			break;
+		assert_int_equal(code, 137);
+	}
+	assert_true(begun);
+	assert_int_equal(shell("cmp '%s/whole/model.safetensors' '%s/killed/model.safetensors'",
+	                       folder, folder),
+	                 0);
+	r = train(RUN "--resume --out %1$s/killed --from %1$s/bert");
+	assert_int_equal(r.code, 2);
+	assert_non_null(strstr(r.err, "--from cannot be changed"));
+	done(&r);
+}
+
+/* ---- what is wrong ---- */
+
+static void what_is_wrong_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *arguments, *word;
+		int code;
+	} rows[] = {
+		{"--from %1$s/nothing --task lm --train %1$s/text --out %1$s/no", "nothing", 1},
+		{"--from %1$s/bert --task lm --train %1$s/text --out %1$s/no",
+	         "wants a decoder alone", 1},
+		{"--from %1$s/gpt2 --task mlm --train %1$s/text --out %1$s/no",
+	         "wants an encoder alone", 1},
+		{"--from %1$s/bert --task seq2seq --train %1$s/pairs --out %1$s/no",
+	         "an encoder and a decoder", 1},
+		{"--task answer --train %1$s/squad.json --out %1$s/no", "--from DIR", 2},
+		{"--from %1$s/bert --config x --task mlm --train %1$s/text --out %1$s/no",
+	         "too much", 2},
+		{"--from %1$s/bert --task classify --train %1$s/text --out %1$s/no1",
+	         "no label, tab and text", 1},
+		{"--from %1$s/bert --task classify --train %1$s/labels --valid %1$s/pairs "
+	         "--out %1$s/no2",
+	         "have a label that --train has not", 1},
+		{"--from %1$s/bert --task classify --train %1$s/labels --max-length 25 "
+	         "--out %1$s/no3",
+	         "reads 24 tokens", 1},
+		{"--from %1$s/bert --task answer --train %1$s/squad.json --stride 23 "
+	         "--out %1$s/no4",
+	         "leaves nothing", 1},
+		{"--from %1$s/bert --task answer --train %1$s/labels --out %1$s/no5", "labels", 1},
+		{"--from %1$s/empty --task mlm --train %1$s/text --out %1$s/no6", "safetensors", 1},
+		{"--from %1$s/large --task mlm --train %1$s/text --out %1$s/no7",
+	         "do not belong together", 1},
+	};
+	make_bert("bert_base", "empty");
+	make_bert("bert_base", "large");
+	assert_int_equal(shell("rm '%s/empty/model.safetensors'; seq 200 >>'%s/large/vocab.txt'",
+	                       folder, folder),
+	                 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		result r = train(rows[i].arguments);
+		if (r.code != rows[i].code || !strstr(r.err, rows[i].word)) {
+			print_message("hecate train %s\ngave %d: %s\n", rows[i].arguments, r.code,
+			              r.err);
+			assert_true(false);
+		}
+		done(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_task_goes_on_from_a_model_and_saves_its_kind),
+		cmocka_unit_test(measures_of_each_task_are_in_the_log),
+		cmocka_unit_test(a_model_that_knows_the_labels_keeps_its_head),
+		cmocka_unit_test(settings_are_those_of_fine_tuning),
+		cmocka_unit_test(a_killed_run_ends_with_the_same_bits_and_without_the_directory),
+		cmocka_unit_test(what_is_wrong_is_told),
+	};
+	return cmocka_run_group_tests(tests, make_all, remove_folder);
+}
