@@ -25,7 +25,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{FORM_ENCODER, "'the cat' 'the dog' --top 2", 0, "Most looked at", NULL},
 		{FORM_DECODER, "'the cat' --layer 1 --head 3", 0, "layer 1 of 2, head 3", NULL},
 		{FORM_BOTH, "'the cat' --svg /nowhere/a.svg", 1, NULL, "/nowhere/a.svg"},
-		{FORM_BOTH, "--help", 0, "Example: hecate attend", NULL},
+		{FORM_BOTH, "--help", 0, "hecate attend", NULL},
 	};
 	check_invocations("attend", table, sizeof table / sizeof table[0]);
 	result r = run("attend -m /nowhere text");
@@ -144,6 +144,119 @@ static void the_weights_are_those_of_the_model(void **state)
 	kit_close(&k);
 }
 
+/* The worked example: of a word that stands twice, what each head of the second one looks at. */
+static void a_token_is_seen_in_every_head(void **state)
+{
+	(void)state;
+	static const char text[] = "小猫追蝴蝶，它饿坏了，它睡了";
+	char line[256];
+	for (int form = FORM_ENCODER; form <= FORM_BOTH; form++) {
+		snprintf(line, sizeof line, "'%s' --kind self --json", text);
+		result whole = run_on("attend", (model_form)form, line);
+		json_t *all = json_of(&whole);
+		snprintf(line, sizeof line, "'%s' --token 它:2 --json", text);
+		result one = run_on("attend", (model_form)form, line);
+		json_t *picked = json_of(&one);
+		/* Its bytes are tokens of their own here: those between what comes before and after. */
+		kit k = kit_open(3);
+		char dir[256];
+		snprintf(dir, sizeof dir, "%s/%s", folder, forms[form]);
+		hec_tokenizer *tokenizer = NULL;
+		hec_encoding e = HEC_ENCODING_INIT;
+		OK(&k, hec_tokenizer_load(dir, &tokenizer));
+		OK(&k, hec_tokenizer_encode(tokenizer, text, strlen(text), NULL, &e));
+		const size_t begin = (size_t)(strstr(strstr(text, "它") + 1, "它") - text);
+		size_t first = e.n, last = 0;
+		for (size_t i = 0; i < e.n; i++)
+			if (e.sequence[i] == 0 && e.offsets[i].begin < begin + 3 &&
+			    e.offsets[i].end > begin) {
+				first = first < i ? first : i;
+				last = i;
+			}
+		assert_true(first <= last && last < e.n);
+		assert_string_equal(json_string_value(json_object_get(picked, "kind")), "heads");
+		const size_t keys = json_array_size(json_object_get(picked, "key"));
+		assert_int_equal(json_array_size(json_object_get(picked, "query")), LAYERS * HEADS);
+		assert_int_equal(keys, e.n);
+		for (size_t r = 0; r < LAYERS * HEADS; r++)
+			for (size_t s = 0; s < keys; s++) {
+				double mean = 0;
+				for (size_t t = first; t <= last; t++)
+					mean += weight_at(all, r / HEADS, r % HEADS, t, s) /
+					        (double)(last - first + 1);
+				assert_true(fabs(weight_at(picked, 0, 0, r, s) - mean) < 1e-5);
+			}
+		json_decref(all);
+		json_decref(picked);
+		done(&whole);
+		done(&one);
+		hec_encoding_free(&e);
+		hec_tokenizer_destroy(tokenizer);
+		kit_close(&k);
+	}
+	static const invocation table[] = {
+		{FORM_ENCODER, "'the cat with it' --token it", 0, "layer 1 head 3", NULL},
+		{FORM_ENCODER, "'the cat with it' --token it:2", 2, NULL, "no such word"},
+		{FORM_ENCODER, "'the cat' --token dog", 2, NULL, "no such word"},
+		{FORM_ENCODER, "'the cat' --token '#99'", 2, NULL, "#99"},
+		{FORM_ENCODER, "'the cat' --token '#1'", 0, "layer 0 head 0", NULL},
+		{FORM_BOTH, "'the cat' 'die katze' --token cat --kind cross", 2, NULL,
+	         "--kind self"},
+		{FORM_DECODER, "'the cat' --write 4", 0, "Self-attention", NULL},
+	};
+	check_invocations("attend", table, sizeof table / sizeof table[0]);
+}
+
+/* What an application ran is what attend shows of the same. */
+static void applications_show_what_they_ran(void **state)
+{
+	(void)state;
+	char line[512];
+	result r = run_on("attend", FORM_BOTH, "'the cat'");
+	result t = run_on("translate", FORM_BOTH, "'the cat' --attend -");
+	assert_int_equal(t.code, 0);
+	const char *drawn = strchr(t.out, '\n') + 1; /* behind the translation */
+	/* The titles differ: here the text, there what was written. */
+	assert_non_null(strstr(drawn, "Cross-attention: "));
+	assert_string_equal(strstr(drawn, "down: "), strstr(r.out, "down: "));
+	done(&r);
+	done(&t);
+	t = run_on("translate", FORM_BOTH, "'the cat' --attend");
+	assert_non_null(strstr(t.err, "Cross-attention: "));
+	assert_null(strstr(t.out, "Cross-attention: "));
+	done(&t);
+	r = run_on("attend", FORM_DECODER, "'the cat' --write 5 --json");
+	json_t *whole = json_of(&r);
+	assert_true(json_array_size(json_object_get(whole, "query")) > 2);
+	json_decref(whole);
+	done(&r);
+	r = run_on("attend", FORM_DECODER, "'the cat' --write 5");
+	t = run_on("generate", FORM_DECODER, "'the cat' --max-tokens 5 --attend -");
+	assert_int_equal(t.code, 0);
+	drawn = strstr(t.out, "Self-attention: ");
+	assert_non_null(drawn);
+	assert_string_equal(strstr(drawn, "down: "), strstr(r.out, "down: "));
+	done(&r);
+	done(&t);
+	/* Into a file: of the first text alone. */
+	snprintf(line, sizeof line, "'the cat' 'the dog' --max-tokens 3 --attend %s/seen.svg",
+	         folder);
+	t = run_on("generate", FORM_DECODER, line);
+	assert_int_equal(t.code, 0);
+	assert_string_equal(t.err, "");
+	char *svg = read_all("seen.svg");
+	assert_non_null(strstr(svg, "<svg"));
+	free(svg);
+	done(&t);
+	t = run_on("generate", FORM_DECODER, "'the cat' --attend=picture.png");
+	assert_int_equal(t.code, 2);
+	done(&t);
+	t = run_on("embed", FORM_ENCODER, "'the cat' --attend -");
+	assert_int_equal(t.code, 0);
+	assert_non_null(strstr(t.out, "Self-attention: the cat"));
+	done(&t);
+}
+
 static void files_are_written_and_nothing_is_printed(void **state)
 {
 	(void)state;
@@ -210,6 +323,8 @@ int main(void)
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 		cmocka_unit_test(json_holds_every_head_of_every_kind),
 		cmocka_unit_test(the_weights_are_those_of_the_model),
+		cmocka_unit_test(a_token_is_seen_in_every_head),
+		cmocka_unit_test(applications_show_what_they_ran),
 		cmocka_unit_test(files_are_written_and_nothing_is_printed),
 		cmocka_unit_test(hostile_texts_are_safe),
 		cmocka_unit_test(colour_is_as_asked),

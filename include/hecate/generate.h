@@ -67,6 +67,9 @@ typedef struct hec_generation {
 	double score; /* as hec_hypothesis has it */
 	int32_t *ids; /* [n] what was written, the end counted in; not the prompt */
 	int64_t n;
+	int32_t *
+		prompt; /* [prompt_n] of the best one of each prompt: its ids; NULL: of the others */
+	int64_t prompt_n;
 } hec_generation;
 
 typedef struct hec_generations {

@@ -63,6 +63,11 @@ typedef struct hec_translation {
 	double score; /* as hec_hypothesis has it; 0 for an empty text */
 	int32_t *ids; /* [n] the tokens, the end counted in */
 	int64_t n;
+	/* Of the best one of each text: [source_n] what the encoder read, with all that was added (the
+	 * first window's), and what the decoder began with. NULL: there was no word. */
+	int32_t *source;
+	int64_t source_n;
+	int32_t start;
 } hec_translation;
 
 typedef struct hec_translations {

@@ -12,9 +12,10 @@ HEC_BEGIN
 typedef enum hec_view_kind {
 	HEC_VIEW_SELF = 0, /* a stack looks at itself */
 	HEC_VIEW_CROSS,    /* the decoder looks at what the encoder read */
-	HEC_VIEW_DECODER   /* the decoder looks at itself, where there is an encoder too */
+	HEC_VIEW_DECODER,  /* the decoder looks at itself, where there is an encoder too */
+	HEC_VIEW_HEADS     /* one token: its queries are the heads of all layers */
 } hec_view_kind;
-#define HEC_VIEW_KINDS 3
+#define HEC_VIEW_KINDS 4
 
 HEC_API const char *hec_view_kind_name(hec_view_kind kind); /* "self", …; "?" for an unknown one */
 

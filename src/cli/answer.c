@@ -6,6 +6,7 @@
 #include <hecate/answer.h>
 #include <jansson.h>
 
+#include "attend_flag.h"
 #include "command.h"
 #include "line_work.h"
 #include "model_path.h"
@@ -30,6 +31,7 @@ typedef struct answering {
 	char *context; /* of all questions; NULL: each line has its own */
 	size_t context_bytes;
 	line_work lines;
+	attend_flag attend;
 } answering;
 
 /* ---- results ---- */
@@ -114,6 +116,11 @@ static int answer_some(answering *w, int64_t n, const hec_question *questions, i
 	line_work_clear(&w->lines);
 	int code = put_all(w, &out);
 	hec_answers_free(&out);
+	if (code == EXIT_DONE)
+		code = attend_flag_text(&w->attend, w->self, hec_answerer_model(w->answerer),
+		                        hec_answerer_tokenizer(w->answerer), questions->question,
+		                        questions->question_bytes, questions->context,
+		                        questions->context_bytes);
 	return code;
 }
 
@@ -219,6 +226,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s->lossy, 0, 0},
 		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
 	         &s->threads, 1, 4096},
+		ATTEND_OPTION(&w.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each question", &s->json, 0, 0},
 		{0},
 	};
@@ -231,6 +239,7 @@ static int run(const command *self, int argc, char **argv)
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
+	w.attend.ctx = ctx;
 	code = run_with(&w, ctx, operands, argv);
 	free(w.context);
 	hec_answerer_destroy(w.answerer);

@@ -7,27 +7,21 @@
 #include <string.h>
 
 #include <hecate/context.h>
-#include <hecate/width.h>
 
-#include "attend_model.h"
+#include "attend_view.h"
 #include "model_path.h"
 #include "terminal.h"
 
 #define ERROR_SIZE 1024
-#define TITLE_COLUMNS 70
 
 typedef struct request {
 	const command *self;
-	const char *model, *kind, *colour, *svg, *html;
+	const char *model, *kind, *colour, *svg, *html, *token;
 	int64_t layer, head, top; /* −1: all */
+	int64_t write;            /* tokens that a decoder alone writes on */
 	bool json;
 	const char *text, *target;
 } request;
-
-static int write_out(void *user, const char *text, size_t length)
-{
-	return fwrite(text, 1, length, user) != length;
-}
 
 static hec_view_colour choose_colour(const char *asked, const terminal *term)
 {
@@ -41,55 +35,29 @@ static hec_view_colour choose_colour(const char *asked, const terminal *term)
 	return strcmp(asked, "none") == 0 ? HEC_VIEW_PLAIN : of_terminal[term->colour];
 }
 
-static hec_view view_of(const attended *a, bool labels)
-{
-	return (hec_view){.size = sizeof(hec_view),
-	                  .kind = a->choice.kind,
-	                  .query = labels ? (const char *const *)a->query.labels : a->query.tokens,
-	                  .queries = a->query.count,
-	                  .key = labels ? (const char *const *)a->key.labels : a->key.tokens,
-	                  .keys = a->key.count,
-	                  .sink = a->key.sink,
-	                  .layers = a->choice.layers,
-	                  .heads = a->choice.heads,
-	                  .weights = a->weights};
-}
-
-/* "text → target", short. */
-static void make_title(const request *r, const attended *a, char *out, size_t size)
-{
-	static const char *const kinds[] = {"Self-attention", "Cross-attention",
-	                                    "Self-attention of the decoder"};
-	char clean[TITLE_COLUMNS * 4 + 8];
-	hec_text_clean(r->text, TITLE_COLUMNS - 30, clean, sizeof clean);
-	snprintf(out, size, "%s: %s", kinds[a->choice.kind], clean);
-}
-
 static int show(const request *r, const attended *a)
 {
-	hec_view for_people = view_of(a, true), for_machines = view_of(a, false);
 	terminal term = terminal_open(stdout);
-	char title[TITLE_COLUMNS * 4 + 64];
-	make_title(r, a, title, sizeof title);
+	char title[ATTEND_TITLE];
+	const bool heads = a->choice.kind == HEC_VIEW_HEADS;
+	attend_title(a, heads ? r->token : r->text, title);
 	hec_view_options o = HEC_VIEW_OPTIONS_INIT;
-	o.layer = r->layer;
-	o.head = r->head;
+	o.layer = heads ? -1 : r->layer;
+	o.head = heads ? -1 : r->head;
 	o.top = r->top;
 	o.colour = choose_colour(r->colour, &term);
 	o.columns = term.columns;
 	o.title = title;
-	hec_status status = HEC_OK;
+	int code = EXIT_DONE;
 	if (r->svg)
-		status = hec_view_save(&for_people, HEC_VIEW_SVG, &o, r->svg);
-	if (status == HEC_OK && r->html)
-		status = hec_view_save(&for_people, HEC_VIEW_HTML, &o, r->html);
-	if (status == HEC_OK && r->json)
-		status = hec_view_draw(&for_machines, HEC_VIEW_JSON, &o, write_out, stdout);
-	else if (status == HEC_OK && !r->svg && !r->html)
-		status = hec_view_draw(&for_people, HEC_VIEW_TEXT, &o, write_out, stdout);
-	if (status == HEC_ERR_CANCELLED) /* main says what is wrong with standard output */
-		return EXIT_FAILED;
-	return status == HEC_OK ? EXIT_DONE : command_failed(r->self, "%s", hec_error_message());
+		code = attend_save(r->self, a, HEC_VIEW_SVG, &o, r->svg);
+	if (code == EXIT_DONE && r->html)
+		code = attend_save(r->self, a, HEC_VIEW_HTML, &o, r->html);
+	if (code == EXIT_DONE && r->json)
+		code = attend_draw(r->self, a, HEC_VIEW_JSON, &o, stdout);
+	else if (code == EXIT_DONE && !r->svg && !r->html)
+		code = attend_draw(r->self, a, HEC_VIEW_TEXT, &o, stdout);
+	return code;
 }
 
 static int check_choice(const request *r, const char *name, int64_t chosen, int64_t count)
@@ -115,48 +83,81 @@ static int attend(const request *r, attend_request *asked)
 	if (attend_compute(asked, &a, &usage, error, sizeof error) != HEC_OK)
 		return usage ? command_usage(r->self, "%s", error)
 		             : command_failed(r->self, "%s", error);
-	code = show(r, &a);
+	if (r->token && !attend_pick(&a, r->text, r->token, error, sizeof error))
+		code = command_usage(r->self, "%s", error);
+	else
+		code = show(r, &a);
 	attended_free(&a);
 	return code;
 }
 
-/* A model that writes its own target comes with its translator, any other alone: each is read once. */
+typedef struct opened {
+	hec_ctx *ctx;
+	hec_model *model;
+	hec_tokenizer *tokenizer;
+	hec_translator *translator;
+	hec_generator *generator;
+} opened;
+
+/* A model that writes its own target comes with its translator or generator, any other alone: each is read
+ * once. */
+static hec_status open_folder(const request *r, const char *dir, opened *o)
+{
+	hec_model_config config;
+	hec_status status = hec_ctx_create(NULL, &o->ctx);
+	if (status == HEC_OK)
+		status = hec_model_config_read(dir, &config);
+	if (status != HEC_OK)
+		return status;
+	const bool encoder = config.encoder.layers > 0, decoder = config.decoder.layers > 0;
+	const bool looks_at_self = r->kind && strcmp(r->kind, "self") == 0;
+	if (encoder && decoder && !r->target && !looks_at_self)
+		return hec_translator_load(o->ctx, dir, &o->translator);
+	if (!encoder && r->write > 0)
+		return hec_generator_load(o->ctx, dir, &o->generator);
+	status = hec_tokenizer_load(dir, &o->tokenizer);
+	return status == HEC_OK ? hec_model_load(o->ctx, dir, &o->model) : status;
+}
+
+static int attend_opened(const request *r, const opened *o)
+{
+	attend_request asked = {.ctx = o->ctx,
+	                        .translator = o->translator,
+	                        .generator = o->generator,
+	                        .write = r->write,
+	                        .model = o->model,
+	                        .tokenizer = o->tokenizer,
+	                        .text = r->text,
+	                        .target = r->target};
+	if (o->translator) {
+		asked.model = hec_translator_model(o->translator);
+		asked.tokenizer = hec_translator_tokenizer(o->translator);
+	} else if (o->generator) {
+		asked.model = hec_generator_model(o->generator);
+		asked.tokenizer = hec_generator_tokenizer(o->generator);
+	}
+	if (!asked.tokenizer)
+		return command_failed(r->self, "the model's folder has no tokenizer");
+	if (hec_model_config_of(asked.model)->front.features > 0)
+		return command_failed(r->self, "this model hears: hecate transcribe --attend");
+	return attend(r, &asked);
+}
+
 static int attend_folder(const request *r)
 {
 	char dir[MODEL_PATH_MOST];
 	int code = model_path(r->self, r->model, dir);
 	if (code != EXIT_DONE)
 		return code;
-	hec_ctx *ctx = NULL;
-	hec_model *model = NULL;
-	hec_tokenizer *tokenizer = NULL;
-	hec_translator *translator = NULL;
-	hec_model_config config;
-	hec_status status = hec_ctx_create(NULL, &ctx);
-	if (status == HEC_OK)
-		status = hec_model_config_read(dir, &config);
-	bool writes = status == HEC_OK && !r->target &&
-	              (!r->kind || strcmp(r->kind, "self") != 0) && config.encoder.layers > 0 &&
-	              config.decoder.layers > 0;
-	if (status == HEC_OK && writes)
-		status = hec_translator_load(ctx, dir, &translator);
-	if (status == HEC_OK && !writes)
-		status = hec_tokenizer_load(dir, &tokenizer);
-	if (status == HEC_OK && !writes)
-		status = hec_model_load(ctx, dir, &model);
-	attend_request asked = {.ctx = ctx,
-	                        .translator = translator,
-	                        .model = translator ? hec_translator_model(translator) : model,
-	                        .tokenizer = translator ? hec_translator_tokenizer(translator)
-	                                                : tokenizer,
-	                        .text = r->text,
-	                        .target = r->target};
-	code = status == HEC_OK ? attend(r, &asked)
-	                        : command_failed(r->self, "%s", hec_error_message());
-	hec_translator_destroy(translator);
-	hec_tokenizer_destroy(tokenizer);
-	hec_model_destroy(model);
-	hec_ctx_destroy(ctx);
+	opened o = {0};
+	code = open_folder(r, dir, &o) == HEC_OK
+	               ? attend_opened(r, &o)
+	               : command_failed(r->self, "%s", hec_error_message());
+	hec_generator_destroy(o.generator);
+	hec_translator_destroy(o.translator);
+	hec_tokenizer_destroy(o.tokenizer);
+	hec_model_destroy(o.model);
+	hec_ctx_destroy(o.ctx);
 	return code;
 }
 
@@ -179,6 +180,11 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--layer", "N", "one layer, counted from 0", &r.layer, 0, 1 << 20},
 		{OPTION_WHOLE, "--head", "N", "one head, counted from 0", &r.head, 0, 1 << 20},
 		{OPTION_TEXT, "--kind", "K", "self, cross or decoder", &r.kind, 0, 0},
+		{OPTION_TEXT, "--token", "T",
+	         "one token of TEXT, in every head: a word, the second such word:2, or its #number",
+	         &r.token, 0, 0},
+		{OPTION_WHOLE, "--write", "N",
+	         "a decoder alone: first let it write N tokens on from TEXT", &r.write, 1, 1 << 20},
 		{OPTION_WHOLE, "--top", "K", "also the K keys that each token looks at most",
 	         &r.top, 0, HEC_VIEW_TOP_MOST},
 		{OPTION_TEXT, "--color", "C", "auto, 24 (bits), 256 or none", &r.colour, 0, 0},
@@ -198,6 +204,10 @@ static int run(const command *self, int argc, char **argv)
 	if (!is_one_of(r.colour, colours))
 		return command_usage(self, "--color is auto, 24, 256 or none, not '%.40s'",
 		                     r.colour);
+	if (r.token && (r.layer >= 0 || r.head >= 0))
+		return command_usage(self, "--token shows every head: no --layer or --head");
+	if (r.token && !r.kind)
+		r.kind = "self";
 	r.text = argv[0];
 	r.target = operands > 1 ? argv[1] : NULL;
 	return attend_folder(&r);
@@ -211,9 +221,12 @@ const command command_attend = {
 	"across what it reads. It writes TARGET, or without one its own translation of TEXT. "
 	"Others\n"
 	"show their self-attention; an encoder alone takes TEXT and TARGET as a pair. --layer and\n"
-	"--head together draw one head large, with its numbers.\n\n"
+	"--head together draw one head large, with its numbers; --token shows what one token looks "
+	"at,\n"
+	"down every head.\n\n"
 	"Heads with nothing to look for rest on the first token and on separators: those are left\n"
 	"out of the colour scale, and the legend says so.\n\n"
-	"Example: hecate attend \"The cat sat on the mat.\" --layer 2 --top 3\n",
+	"Examples: hecate attend \"The cat sat on the mat.\" --layer 2 --top 3\n"
+	"          hecate attend -m DIR \"The animal was tired, so it slept.\" --token it\n",
 	run,
 };

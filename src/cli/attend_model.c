@@ -1,24 +1,15 @@
-/* attend_model.c — text ─► ids ─► one forward pass ─► the weights of every head.
- *
- * A row of cross-attention is labelled by the token that is being written there: the decoder reads
- * the start and the tokens before it, and looks at the source to choose the next. Rows and columns
- * of self-attention are what the stack reads. */
+/* attend_model.c — text ─► ids ─► a pass that is looked at. */
 #include "attend_model.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "reserve.h"
-
-#define WEIGHTS_MOST ((size_t)1 << 30) /* numbers */
 
 typedef struct work {
 	const attend_request *r;
 	const hec_model_config *config;
 	hec_encoding text; /* what the encoder reads, or the decoder where it is alone */
-	int32_t *decoder_ids, *written; /* [T]: what the decoder reads, and writes */
+	int32_t *written;  /* [T] */
 	int64_t T;
 	bool *usage;
 	char *error;
@@ -56,12 +47,13 @@ static bool has_decoder(const work *w)
 bool attend_choose(const hec_model *model, const char *asked, attend_choice *out, char *error,
                    size_t error_size)
 {
+	static const hec_view_kind kinds[] = {HEC_VIEW_SELF, HEC_VIEW_CROSS, HEC_VIEW_DECODER};
 	const hec_model_config *c = hec_model_config_of(model);
 	bool encoder = c->encoder.layers > 0, both = encoder && c->decoder.layers > 0;
 	hec_view_kind kind = both ? HEC_VIEW_CROSS : HEC_VIEW_SELF;
-	for (int i = 0; asked && i < HEC_VIEW_KINDS; i++)
-		if (strcmp(asked, hec_view_kind_name((hec_view_kind)i)) == 0)
-			kind = (hec_view_kind)i;
+	for (int i = 0; asked && i < 3; i++)
+		if (strcmp(asked, hec_view_kind_name(kinds[i])) == 0)
+			kind = kinds[i];
 	if (!both && kind != HEC_VIEW_SELF) {
 		snprintf(error, error_size, "--kind %s: this model has no %s, only self-attention",
 		         asked, encoder ? "decoder" : "encoder");
@@ -89,10 +81,11 @@ static hec_status encode(work *w, const char *text, const char *pair, hec_encodi
 
 static hec_status keep_written(work *w, const int32_t *ids, int64_t n)
 {
-	w->written = malloc((size_t)n * sizeof *w->written);
+	w->written = malloc((size_t)n * sizeof *w->written + 1);
 	if (!w->written)
 		return no_memory(w);
-	memcpy(w->written, ids, (size_t)n * sizeof *w->written);
+	if (n > 0)
+		memcpy(w->written, ids, (size_t)n * sizeof *w->written);
 	w->T = n;
 	return HEC_OK;
 }
@@ -124,19 +117,35 @@ static hec_status translate(work *w)
 	return status;
 }
 
-/* What the decoder reads: the start, then all that it writes but the last. */
-static hec_status shift_target(work *w)
+/* What a decoder alone writes on is a part of what it then reads: all of it. */
+static hec_status write_on(work *w)
 {
-	w->decoder_ids = malloc((size_t)w->T * sizeof *w->decoder_ids);
-	if (!w->decoder_ids)
-		return no_memory(w);
-	w->decoder_ids[0] = w->config->start_id;
-	for (int64_t t = 1; t < w->T; t++)
-		w->decoder_ids[t] = w->written[t - 1];
-	return HEC_OK;
+	hec_generations found = {0};
+	hec_decode_options decode = *hec_generator_defaults(w->r->generator);
+	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+	hec_prompt prompt = {.ids = w->text.ids, .n = (int64_t)w->text.n};
+	decode.beams = decode.nbest = 1;
+	decode.max_tokens = w->r->write;
+	o.decode = &decode;
+	hec_status status = library(w, hec_generate(w->r->generator, 1, &prompt, &o, &found));
+	const int64_t more = status == HEC_OK ? found.items[0].n : 0;
+	if (status == HEC_OK) {
+		w->T = prompt.n + more;
+		w->written = malloc((size_t)w->T * sizeof *w->written);
+		if (!w->written)
+			status = no_memory(w);
+	}
+	if (status == HEC_OK) {
+		memcpy(w->written, prompt.ids, (size_t)prompt.n * sizeof *w->written);
+		if (more > 0)
+			memcpy(w->written + prompt.n, found.items[0].ids,
+			       (size_t)more * sizeof *w->written);
+	}
+	hec_generations_free(&found);
+	return status;
 }
 
-static hec_status read_texts(work *w, hec_view_kind kind)
+static hec_status read_texts(work *w)
 {
 	bool both = has_encoder(w) && has_decoder(w);
 	if (!has_encoder(w) && w->r->target) {
@@ -145,117 +154,50 @@ static hec_status read_texts(work *w, hec_view_kind kind)
 		           "this model has a decoder alone: give one text, not also a target");
 	}
 	hec_status status = encode(w, w->r->text, has_decoder(w) ? NULL : w->r->target, &w->text);
-	if (status != HEC_OK || !both)
-		return status;
-	if (kind == HEC_VIEW_SELF && !w->r->target) { /* what is written does not matter */
-		status = keep_written(w, &w->config->start_id, 1);
-	} else {
-		status = w->r->target ? take_target(w) : translate(w);
-	}
-	return status == HEC_OK ? shift_target(w) : status;
-}
-
-/* ---- forward ---- */
-
-static hec_status make_weights(work *w, attended *out)
-{
-	size_t count = (size_t)out->choice.layers;
-	const size_t parts[] = {(size_t)out->choice.heads, (size_t)out->query.count,
-	                        (size_t)out->key.count};
-	for (int i = 0; i < 3; i++) {
-		if (count > WEIGHTS_MOST / parts[i]) {
-			snprintf(w->error, w->error_size,
-			         "%" PRId64 " by %" PRId64 " tokens in %" PRId64
-			         " layers of %" PRId64
-			         " heads are more weights than can be shown: give less text",
-			         out->query.count, out->key.count, out->choice.layers,
-			         out->choice.heads);
-			return HEC_ERR_MEMORY;
-		}
-		count *= parts[i];
-	}
-	out->weights = malloc(count * sizeof(float));
-	return out->weights ? HEC_OK : no_memory(w);
-}
-
-static hec_status forward(work *w, attended *out)
-{
-	hec_status status = make_weights(w, out);
-	hec_arena *arena = NULL;
-	if (status == HEC_OK)
-		status = library(w, reserve_arena(&arena));
 	if (status != HEC_OK)
 		return status;
-	int64_t n = (int64_t)w->text.n;
-	hec_model_input input = {.size = sizeof input};
-	hec_model_output output = {.size = sizeof output};
-	if (has_encoder(w))
-		input.ids = hec_tensor_2d(w->text.ids, HEC_I32, 1, n);
-	if (w->config->types > 0)
-		input.types = hec_tensor_2d(w->text.type_ids, HEC_I32, 1, n);
-	if (has_encoder(w) && has_decoder(w))
-		input.decoder_ids = hec_tensor_2d(w->decoder_ids, HEC_I32, 1, w->T);
-	else if (has_decoder(w))
-		input.decoder_ids = hec_tensor_2d(w->text.ids, HEC_I32, 1, n);
-	hec_tensor weights = hec_tensor_4d(out->weights, HEC_F32, out->choice.layers,
-	                                   out->choice.heads, out->query.count, out->key.count);
-	if (out->choice.kind == HEC_VIEW_CROSS)
-		output.cross_weights = weights;
-	else if (out->choice.kind == HEC_VIEW_SELF && has_encoder(w))
-		output.encoder_weights = weights;
-	else
-		output.decoder_weights = weights;
-	status = library(w,
-	                 hec_model_fwd(w->r->ctx, arena, w->r->model, &input, NULL, &output, NULL));
-	hec_arena_destroy(arena);
-	return status;
+	if (!both)
+		return w->r->generator ? write_on(w) : HEC_OK;
+	if (w->r->choice.kind == HEC_VIEW_SELF && !w->r->target)
+		return HEC_OK; /* what is written does not matter */
+	return w->r->target ? take_target(w) : translate(w);
 }
 
-/* ---- axes ---- */
-
-static hec_status make_axis(work *w, const int32_t *ids, int64_t count, bool causal, axis *a)
+/* Where each token stands in the text: not those of a pair, and not what is written. */
+static hec_status find_spans(work *w, int64_t n, hec_span **out)
 {
-	const hec_tokenizer *tokenizer = w->r->tokenizer;
-	bool byte_level = tokenizer_is_byte_level(tokenizer);
-	size_t n = (size_t)count;
-	a->ids = malloc(n * sizeof *a->ids);
-	a->tokens = malloc(n * sizeof *a->tokens);
-	a->labels = calloc(n, sizeof *a->labels);
-	a->sink = malloc(n * sizeof *a->sink);
-	if (!a->ids || !a->tokens || !a->labels || !a->sink)
+	hec_span *spans = calloc((size_t)n, sizeof *spans);
+	if (!spans)
 		return no_memory(w);
-	a->count = count;
-	for (size_t i = 0; i < n; i++) {
-		const char *token = hec_tokenizer_token(tokenizer, ids[i]);
-		a->ids[i] = ids[i];
-		a->tokens[i] = token ? token : "?";
-		a->labels[i] = token_label(a->tokens[i], byte_level);
-		a->sink[i] = hec_tokenizer_is_special(tokenizer, ids[i]) || (causal && i == 0);
-		if (!a->labels[i])
-			return no_memory(w);
-	}
+	for (size_t i = 0; i < w->text.n; i++)
+		if (w->text.sequence[i] == 0)
+			spans[i] = w->text.offsets[i];
+	*out = spans;
 	return HEC_OK;
-}
-
-static hec_status make_axes(work *w, attended *out)
-{
-	int64_t n = (int64_t)w->text.n;
-	bool causal = out->choice.kind == HEC_VIEW_DECODER || !has_encoder(w);
-	const int32_t *reads = out->choice.kind == HEC_VIEW_DECODER ? w->decoder_ids : w->text.ids;
-	int64_t count = out->choice.kind == HEC_VIEW_DECODER ? w->T : n;
-	hec_status status = make_axis(w, reads, count, causal, &out->key);
-	if (status != HEC_OK)
-		return status;
-	bool cross = out->choice.kind == HEC_VIEW_CROSS;
-	return make_axis(w, cross ? w->written : reads, cross ? w->T : count, causal, &out->query);
 }
 
 static hec_status compute(work *w, attended *out)
 {
-	hec_status status = read_texts(w, out->choice.kind);
+	const attend_request *r = w->r;
+	hec_status status = read_texts(w);
+	if (status != HEC_OK)
+		return status;
+	const bool both = has_encoder(w) && has_decoder(w), wrote = !both && w->written;
+	attend_pass p = {.ctx = r->ctx,
+	                 .model = r->model,
+	                 .tokenizer = r->tokenizer,
+	                 .ids = wrote ? w->written : w->text.ids,
+	                 .types = wrote ? NULL : w->text.type_ids,
+	                 .n = wrote ? w->T : (int64_t)w->text.n,
+	                 .written = both ? w->written : NULL,
+	                 .T = both ? w->T : 0};
+	hec_span *spans = NULL;
+	status = find_spans(w, p.n, &spans);
+	p.spans = spans;
 	if (status == HEC_OK)
-		status = make_axes(w, out);
-	return status == HEC_OK ? forward(w, out) : status;
+		status = attend_pass_run(&p, &r->choice, out, w->error, w->error_size);
+	free(spans);
+	return status;
 }
 
 hec_status attend_compute(const attend_request *r, attended *out, bool *usage, char *error,
@@ -271,27 +213,6 @@ hec_status attend_compute(const attend_request *r, attended *out, bool *usage, c
 	*usage = false;
 	hec_status status = compute(&w, out);
 	hec_encoding_free(&w.text);
-	free(w.decoder_ids);
 	free(w.written);
-	if (status != HEC_OK)
-		attended_free(out);
 	return status;
-}
-
-static void axis_free(axis *a)
-{
-	for (int64_t i = 0; i < a->count; i++)
-		free(a->labels[i]);
-	free(a->ids);
-	free(a->tokens);
-	free(a->labels);
-	free(a->sink);
-}
-
-void attended_free(attended *a)
-{
-	axis_free(&a->query);
-	axis_free(&a->key);
-	free(a->weights);
-	*a = (attended){0};
 }

@@ -5,6 +5,7 @@
 
 #include <hecate/classify.h>
 
+#include "attend_flag.h"
 #include "line_work.h"
 #include "model_path.h"
 
@@ -18,6 +19,7 @@ typedef struct classifying {
 	hec_classifier *classifier;
 	hec_classify_options options;
 	line_work lines;
+	attend_flag attend;
 } classifying;
 
 /* ---- results ---- */
@@ -123,6 +125,12 @@ static int classify(classifying *w, int64_t n, const char *const *texts, const s
 	int code = w->tokens ? put_tokens(w, &tokens) : put_texts(w, &classes);
 	hec_classes_free(&classes);
 	hec_token_classes_free(&tokens);
+	if (code == EXIT_DONE && n > 0)
+		code = attend_flag_text(&w->attend, w->self, hec_classifier_model(w->classifier),
+		                        hec_classifier_tokenizer(w->classifier), texts[0],
+		                        bytes ? bytes[0] : strlen(texts[0]),
+		                        w->pair ? w->options.pairs[0] : NULL,
+		                        w->pair ? w->options.pair_bytes[0] : 0);
 	return code;
 }
 
@@ -207,6 +215,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &w.lossy, 0, 0},
 		{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model",
 	         &w.truncate, 0, 0},
+		ATTEND_OPTION(&w.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &w.json, 0, 0},
 		{0},
 	};
@@ -220,6 +229,7 @@ static int run(const command *self, int argc, char **argv)
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
+	w.attend.ctx = ctx;
 	code = run_with(&w, ctx, operands, argv);
 	hec_classifier_destroy(w.classifier);
 	hec_ctx_destroy(ctx);

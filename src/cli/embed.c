@@ -5,6 +5,7 @@
 
 #include <hecate/embed.h>
 
+#include "attend_flag.h"
 #include "line_work.h"
 #include "model_path.h"
 
@@ -27,6 +28,7 @@ typedef struct embedding {
 	similar *lines;        /* all so far, to be ranked */
 	int64_t count, room;
 	line_work work;
+	attend_flag attend;
 } embedding;
 
 static const struct {
@@ -145,6 +147,10 @@ static int work(void *user, int64_t n, const char *const *texts, const size_t *b
 	line_work_clear(&e->work);
 	int code = e->query ? keep_lines(e, &v, texts, bytes) : put_vectors(e, &v);
 	hec_embeddings_free(&v);
+	if (code == EXIT_DONE && n > 0)
+		code = attend_flag_text(&e->attend, e->self, hec_embedder_model(e->embedder),
+		                        hec_embedder_tokenizer(e->embedder), texts[0],
+		                        bytes ? bytes[0] : strlen(texts[0]), NULL, 0);
 	return code;
 }
 
@@ -211,6 +217,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &e.lossy, 0, 0},
 		{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model",
 	         &e.truncate, 0, 0},
+		ATTEND_OPTION(&e.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &e.json, 0, 0},
 		{0},
 	};
@@ -232,6 +239,7 @@ static int run(const command *self, int argc, char **argv)
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
+	e.attend.ctx = ctx;
 	code = run_with(&e, ctx, operands, argv);
 	end(&e);
 	hec_ctx_destroy(ctx);

@@ -6,6 +6,7 @@
 #include <hecate/width.h>
 #include <jansson.h>
 
+#include "attend_flag.h"
 #include "command.h"
 #include "line_work.h"
 #include "model_path.h"
@@ -26,6 +27,7 @@ typedef struct filling {
 	hec_fill_options options;
 	int32_t targets[TARGETS_MOST];
 	line_work lines;
+	attend_flag attend;
 } filling;
 
 /* ---- results ---- */
@@ -90,6 +92,10 @@ static int fill(void *user, int64_t n, const char *const *texts, const size_t *b
 	line_work_clear(&w->lines);
 	int code = put_all(w, &out);
 	hec_filled_free(&out);
+	if (code == EXIT_DONE && n > 0)
+		code = attend_flag_text(&w->attend, w->self, hec_filler_model(w->filler),
+		                        hec_filler_tokenizer(w->filler), texts[0],
+		                        bytes ? bytes[0] : strlen(texts[0]), NULL, 0);
 	return code;
 }
 
@@ -167,6 +173,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s->lossy, 0, 0},
 		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
 	         &s->threads, 1, 4096},
+		ATTEND_OPTION(&w.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each text", &s->json, 0, 0},
 		{0},
 	};
@@ -179,6 +186,7 @@ static int run(const command *self, int argc, char **argv)
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
+	w.attend.ctx = ctx;
 	code = run_with(&w, ctx, operands, argv);
 	hec_filler_destroy(w.filler);
 	hec_ctx_destroy(ctx);

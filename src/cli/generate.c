@@ -88,6 +88,30 @@ static int put_one(const generating *g, const hec_prompt *p, const hec_generatio
 	return EXIT_DONE;
 }
 
+/* Of the first: with an encoder the prompt across and what was written down, else both as one. */
+static int attend(generating *g, const hec_generation *one)
+{
+	if (!attend_flag_wants(&g->attend) || one->n == 0)
+		return EXIT_DONE;
+	const hec_model *model = hec_generator_model(g->generator);
+	const bool both = hec_model_config_of(model)->encoder.layers > 0;
+	int32_t *all = malloc((size_t)(one->prompt_n + one->n) * sizeof *all);
+	if (!all)
+		return command_failed(g->self, "no memory for --attend");
+	memcpy(all, one->prompt, (size_t)one->prompt_n * sizeof *all);
+	memcpy(all + one->prompt_n, one->ids, (size_t)one->n * sizeof *all);
+	attend_pass p = {.ctx = g->attend.ctx,
+	                 .model = model,
+	                 .tokenizer = hec_generator_tokenizer(g->generator),
+	                 .ids = all,
+	                 .n = one->prompt_n + (both ? 0 : one->n),
+	                 .written = one->ids,
+	                 .T = one->n};
+	int code = attend_flag_pass(&g->attend, g->self, &p, one->text ? one->text : "ids");
+	free(all);
+	return code;
+}
+
 /* ---- as it is written ---- */
 
 static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
@@ -98,7 +122,7 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 	return line_work_stopped() || ferror(stdout);
 }
 
-static hec_status stream_one(generating *g, const hec_prompt *p)
+static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
 {
 	hec_generations out;
 	if (g->echo && p->text) {
@@ -107,9 +131,12 @@ static hec_status stream_one(generating *g, const hec_prompt *p)
 		free(prompt);
 	}
 	hec_status status = hec_generate(g->generator, 1, p, &g->options, &out);
-	hec_generations_free(&out);
-	if (status == HEC_OK)
+	if (status == HEC_OK) {
 		fputc('\n', stdout);
+		fflush(stdout);
+		*code = attend(g, &out.items[0]);
+	}
+	hec_generations_free(&out);
 	return status;
 }
 
@@ -117,16 +144,17 @@ static hec_status stream_one(generating *g, const hec_prompt *p)
 static int stream_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed)
 {
 	g->options.text = on_text;
-	for (int64_t i = 0; i < n; i++) {
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
 		/* Told as if it were the first of its call: those before it are written already. */
-		if (stream_one(g, &prompts[i]) != HEC_OK) {
+		if (stream_one(g, &prompts[i], &code) != HEC_OK) {
 			*failed = -1;
 			return LINE_WORK_REFUSED;
 		}
 		g->lines.done++;
 	}
 	g->lines.done -= n;
-	return put_done();
+	return code == EXIT_DONE ? put_done() : code;
 }
 
 int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed)
@@ -142,8 +170,12 @@ int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *
 	int code = EXIT_DONE;
 	for (int64_t i = 0; code == EXIT_DONE && i < n; i++)
 		code = put_one(g, &prompts[i], &out.items[i * out.nbest]);
+	if (code == EXIT_DONE)
+		code = put_done();
+	if (code == EXIT_DONE && n > 0)
+		code = attend(g, &out.items[0]);
 	hec_generations_free(&out);
-	return code == EXIT_DONE ? put_done() : code;
+	return code;
 }
 
 static int generate_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
@@ -273,6 +305,7 @@ static int run_with(generating *g, const settings *s, hec_ctx *ctx, int operands
 
 static int run(const command *self, int argc, char **argv)
 {
+	generating g = {.self = self};
 	settings s = {.batch = BATCH,
 	              .min_tokens = -1,
 	              .top_k = -1,
@@ -328,6 +361,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s.lossy, 0, 0},
 		{OPTION_FLAG, "--truncate", NULL, "cut off the beginning of what is too long",
 	         &s.truncate, 0, 0},
+		ATTEND_OPTION(&g.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each prompt", &s.json, 0, 0},
 		{0},
 	};
@@ -345,7 +379,8 @@ static int run(const command *self, int argc, char **argv)
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
-	generating g = {.self = self, .system = s.system};
+	g.system = s.system;
+	g.attend.ctx = ctx;
 	code = run_with(&g, &s, ctx, operands, argv);
 	hec_chat_template_destroy(g.chat);
 	hec_generator_destroy(g.generator);

@@ -5,6 +5,7 @@
 #include <hecate/chat.h>
 #include <hecate/generate.h>
 
+#include "attend_flag.h"
 #include "line_work.h"
 
 typedef struct generating {
@@ -18,10 +19,10 @@ typedef struct generating {
 	hec_chat_template *chat; /* NULL: prompts are what they say */
 	const char *system;      /* NULL: none */
 	line_work lines;
+	attend_flag attend;
 } generating;
 
-/* n prompts in one call; what they write is printed. source: what stands for the prompts, to echo; NULL: not
- * known. As line_work_fn, but that *failed may stay −1. */
+/* n prompts in one call; what they write is printed. As line_work_fn. */
 int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed);
 
 /* The text of a conversation up to where the answer begins, for free(). */

@@ -97,6 +97,9 @@ static bool set(const option *o, const char *text, char error[OPTION_ERROR])
 	case OPTION_LIST:
 	case OPTION_EACH:
 		return add_to_list(o, text, error);
+	case OPTION_PICTURE:
+		*(option_picture *)o->value = (option_picture){text, true};
+		return true;
 	case OPTION_END:
 		break;
 	}
@@ -106,6 +109,13 @@ static bool set(const option *o, const char *text, char error[OPTION_ERROR])
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] != '\0';
+}
+
+static bool is_picture(const char *word)
+{
+	const char *dot = strrchr(word, '.');
+	return strcmp(word, "-") == 0 ||
+	       (dot && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".html") == 0));
 }
 
 bool options_parse(const option *table, int argc, char **argv, int *operands,
@@ -134,9 +144,18 @@ bool options_parse(const option *table, int argc, char **argv, int *operands,
 			snprintf(error, OPTION_ERROR, "%s takes no value", o->name);
 			return false;
 		}
-		if (o->kind != OPTION_FLAG && !text && ++i < argc)
+		if (o->kind == OPTION_PICTURE && text && !is_picture(text)) {
+			snprintf(error, OPTION_ERROR,
+			         "%s wants - or a name that ends in .svg or .html, not '%.40s'",
+			         o->name, text);
+			return false;
+		}
+		const bool bare =
+			o->kind == OPTION_FLAG ||
+			(o->kind == OPTION_PICTURE && (i + 1 == argc || !is_picture(argv[i + 1])));
+		if (!bare && !text && ++i < argc)
 			text = argv[i];
-		if (o->kind != OPTION_FLAG && !text) {
+		if (!bare && !text) {
 			snprintf(error, OPTION_ERROR, "%s wants a value", o->name);
 			return false;
 		}

@@ -15,13 +15,19 @@ typedef enum option_kind {
 	OPTION_REAL,  /* double in low … high */
 	OPTION_SEED,  /* option_seed: all of uint64_t */
 	OPTION_LIST,  /* option_list: every word up to the next option; given again, it adds */
-	OPTION_EACH   /* option_list: one word each time it is given */
+	OPTION_EACH,  /* option_list: one word each time it is given */
+	OPTION_PICTURE /* option_picture: the next word only where it is "-" or ends in .svg or .html */
 } option_kind;
 
 typedef struct option_seed {
 	uint64_t value;
 	bool given;
 } option_seed;
+
+typedef struct option_picture {
+	const char *where; /* NULL: not said */
+	bool given;
+} option_picture;
 
 #define OPTION_LIST_MOST 256
 

@@ -14,7 +14,7 @@
 
 typedef struct translating {
 	const command *self;
-	const text_to_text *s;
+	text_to_text *s;
 	hec_translator *translator;
 	hec_decode_options decode;
 	hec_translate_options options;
@@ -67,6 +67,27 @@ static int put_all(const translating *w, const hec_translations *t)
 
 /* ---- work ---- */
 
+/* Inside the first that has words. */
+static int attend(translating *w, const hec_translations *t)
+{
+	const hec_translation *first = NULL;
+	for (int64_t i = 0; !first && i < t->texts; i++)
+		if (t->items[i * t->nbest].source && t->items[i * t->nbest].n > 0)
+			first = &t->items[i * t->nbest];
+	if (!first || !attend_flag_wants(&w->s->attend))
+		return EXIT_DONE;
+	attend_pass p = {.ctx = w->s->attend.ctx,
+	                 .model = hec_translator_model(w->translator),
+	                 .tokenizer = hec_translator_tokenizer(w->translator),
+	                 .ids = first->source,
+	                 .n = first->source_n,
+	                 .begin = &first->start,
+	                 .begins = 1,
+	                 .written = first->ids,
+	                 .T = first->n};
+	return attend_flag_pass(&w->s->attend, w->self, &p, first->text);
+}
+
 static int translate(void *user, int64_t n, const char *const *texts, const size_t *bytes,
                      int64_t *failed)
 {
@@ -78,6 +99,8 @@ static int translate(void *user, int64_t n, const char *const *texts, const size
 		return LINE_WORK_REFUSED;
 	line_work_clear(&w->lines);
 	int code = put_all(w, &out);
+	if (code == EXIT_DONE)
+		code = attend(w, &out);
 	hec_translations_free(&out);
 	return code;
 }
@@ -159,7 +182,7 @@ static int run_with(translating *w, hec_ctx *ctx, int operands, char **argv)
 	return line_work_run(&w->lines, operands, argv);
 }
 
-int text_to_text_run(const command *self, const text_to_text *s, int operands, char **argv)
+int text_to_text_run(const command *self, text_to_text *s, int operands, char **argv)
 {
 	translating w = {.self = self, .s = s};
 	if (s->files.count > 0 && operands > 0)
@@ -171,6 +194,7 @@ int text_to_text_run(const command *self, const text_to_text *s, int operands, c
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
+	s->attend.ctx = ctx;
 	int code = run_with(&w, ctx, operands, argv);
 	hec_translator_destroy(w.translator);
 	hec_ctx_destroy(ctx);

@@ -4,6 +4,7 @@
 
 #include <hecate/translate.h>
 
+#include "attend_flag.h"
 #include "line_work.h"
 
 #define TEXT_BATCH 16
@@ -15,6 +16,7 @@ typedef struct text_to_text {
 	int64_t beam, nbest, max_tokens, min_tokens, no_repeat, batch, threads;
 	double length_penalty;
 	bool json, lossy, truncate, windows;
+	attend_flag attend;
 } text_to_text;
 
 /* Nothing is asked for. */
@@ -32,9 +34,10 @@ typedef struct text_to_text {
 	{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &(s)->batch, 1, TEXT_BATCH_MOST}, \
 	{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)", &(s)->threads, 1, 4096}, \
 	{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &(s)->lossy, 0, 0}, \
-	{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model", &(s)->truncate, 0, 0}
+	{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model", &(s)->truncate, 0, 0}, \
+	ATTEND_OPTION(&(s)->attend)
 /* clang-format on */
 
-int text_to_text_run(const command *self, const text_to_text *s, int operands, char **argv);
+int text_to_text_run(const command *self, text_to_text *s, int operands, char **argv);
 
 #endif

@@ -220,12 +220,14 @@ static void print_value(const setting *t, const void *at, FILE *out)
 		fprintf(out, "\"%llu\"", (unsigned long long)((const option_seed *)at)->value);
 		break;
 	case OPTION_LIST:
+	case OPTION_EACH:
 		for (size_t i = 0; i < ((const option_list *)at)->count; i++) {
 			fputs(i ? ", " : "[", out);
 			print_text(((const option_list *)at)->items[i], out);
 		}
 		fputs(((const option_list *)at)->count ? "]" : "[]", out);
 		break;
+	case OPTION_PICTURE:
 	case OPTION_END:
 		break;
 	}
@@ -296,6 +298,7 @@ static bool take_value(const setting *t, void *at, const json_t *value)
 	case OPTION_SEED:
 		return take_seed(at, value);
 	case OPTION_LIST:
+	case OPTION_EACH:
 		return take_list(at, value);
 	default:
 		return false;

@@ -357,6 +357,12 @@ static hec_status write_some(job *j, int64_t first, int64_t n)
 	for (int64_t i = 0; status == HEC_OK && i < n * j->out->nbest; i++)
 		status = give(j, &decoded.hypotheses[i], &j->out->items[first * j->out->nbest + i]);
 	hec_decoded_free(&decoded);
+	for (int64_t i = first; status == HEC_OK && i < first + n; i++) {
+		hec_generation *best = &j->out->items[i * j->out->nbest];
+		best->prompt = j->ids[i];
+		best->prompt_n = j->lengths[i];
+		j->ids[i] = NULL;
+	}
 	return status;
 }
 
@@ -460,6 +466,7 @@ void hec_generations_free(hec_generations *generations)
 	     i++) {
 		free(generations->items[i].text);
 		free(generations->items[i].ids);
+		free(generations->items[i].prompt);
 	}
 	free(generations->items);
 	*generations = (hec_generations){.size = sizeof *generations, .failed = -1};

@@ -275,7 +275,8 @@ static hec_status append(hec_translation *to, const char *text, const hec_hypoth
 	return HEC_OK;
 }
 
-static hec_status give(job *j, hec_hypothesis *h, hec_translation *to)
+/* Result i of all sources. */
+static hec_status give(job *j, int64_t i, hec_hypothesis *h, hec_translation *to)
 {
 	char *text;
 	HEC_TRY(written_text(j->t->m.tokenizer, h->ids, h->n, &text));
@@ -289,6 +290,13 @@ static hec_status give(job *j, hec_hypothesis *h, hec_translation *to)
 	to->ids = h->ids;
 	to->n = h->n;
 	h->ids = NULL;
+	if (i % j->out->nbest > 0)
+		return HEC_OK;
+	int64_t source = i / j->out->nbest;
+	to->source = j->sources.ids[source];
+	to->source_n = j->sources.lengths[source];
+	to->start = j->start >= 0 ? j->start : hec_model_config_of(j->t->m.model)->start_id;
+	j->sources.ids[source] = NULL;
 	return HEC_OK;
 }
 
@@ -296,7 +304,7 @@ static hec_status give_all(job *j, hec_decoded *decoded)
 {
 	int64_t nbest = j->out->nbest;
 	for (int64_t i = 0; i < j->sources.n * nbest; i++)
-		HEC_TRY(give(j, &decoded->hypotheses[i],
+		HEC_TRY(give(j, i, &decoded->hypotheses[i],
 		             &j->out->items[j->sources.which[i / nbest] * nbest + i % nbest]));
 	/* What has no words has no translation. */
 	for (int64_t i = 0; i < j->n * nbest; i++) {
@@ -369,6 +377,7 @@ void hec_translations_free(hec_translations *translations)
 	     i++) {
 		free(translations->items[i].text);
 		free(translations->items[i].ids);
+		free(translations->items[i].source);
 	}
 	free(translations->items);
 	*translations = (hec_translations){.size = sizeof *translations, .failed = -1};

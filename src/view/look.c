@@ -159,35 +159,41 @@ int look_top(const look *l, int64_t query, top_key *out, int k)
 
 const char *hec_view_kind_name(hec_view_kind kind)
 {
-	static const char *const names[HEC_VIEW_KINDS] = {"self", "cross", "decoder"};
+	static const char *const names[HEC_VIEW_KINDS] = {"self", "cross", "decoder", "heads"};
 	return (unsigned)kind < HEC_VIEW_KINDS ? names[kind] : "?";
 }
 
 const char *look_title(const look *l)
 {
 	static const char *const titles[HEC_VIEW_KINDS] = {"Self-attention", "Cross-attention",
-	                                                   "Self-attention of the decoder"};
+	                                                   "Self-attention of the decoder",
+	                                                   "What every head looks at"};
 	return l->options.title && *l->options.title ? l->options.title : titles[l->view.kind];
 }
 
 const char *look_down(const look *l)
 {
-	static const char *const words[HEC_VIEW_KINDS] = {
-		"each token", "each token as it is written", "each token of the target"};
+	static const char *const words[HEC_VIEW_KINDS] = {"each token",
+	                                                  "each token as it is written",
+	                                                  "each token of the target", "each head"};
 	return words[l->view.kind];
 }
 
 const char *look_across(const look *l)
 {
-	static const char *const words[HEC_VIEW_KINDS] = {"what it looks at",
-	                                                  "what it looks at in the source",
-	                                                  "what it looks at in the target"};
+	static const char *const words[HEC_VIEW_KINDS] = {
+		"what it looks at", "what it looks at in the source",
+		"what it looks at in the target", "what it looks at"};
 	return words[l->view.kind];
 }
 
 void look_selection(const look *l, char *out, size_t size)
 {
 	char layers[64], heads[64];
+	if (l->view.kind == HEC_VIEW_HEADS) {
+		snprintf(out, size, "%" PRId64 " heads", l->view.queries);
+		return;
+	}
 	int64_t last = l->layer + l->layers - 1;
 	if (l->layers == 1)
 		snprintf(layers, sizeof layers, "layer %" PRId64 " of %" PRId64, l->layer,
