@@ -15,6 +15,7 @@ import numpy
 from safetensors.numpy import load_file
 
 ALLOWED = 1e-5
+TYPES = ("<f4", "<f8")  # that NumPy saves features in
 
 
 def row(numbers):
@@ -24,9 +25,15 @@ def row(numbers):
 def compare(program, folder):
     want = load_file(os.path.join(folder, "expected.safetensors"))
     worst, where, count = 0.0, "", 0
-    for b, length in enumerate(want["length"]):
-        ids = want["ids"][b]
-        words = ["--ids", row(ids), "--mask", row(numpy.arange(len(ids)) < length)]
+    source = want.get("features", want.get("ids"))
+    for b in range(len(source)):
+        features = tempfile.NamedTemporaryFile(suffix=".npy")
+        if "features" in want:
+            numpy.save(features, source[b:b + 1].astype(TYPES[b % len(TYPES)]))
+            features.flush()
+            words = ["--features", features.name]
+        else:
+            words = ["--ids", row(source[b]), "--mask", row(numpy.arange(len(source[b])) < want["length"][b])]
         for option, name in (("--type-ids", "types"), ("--decoder-ids", "decoder_ids")):
             if name in want:
                 words += [option, row(want[name][b])]

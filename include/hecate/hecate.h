@@ -28,6 +28,7 @@
 #include <hecate/model_config.h>
 #include <hecate/multi_head.h>
 #include <hecate/norm.h>
+#include <hecate/npy.h>
 #include <hecate/ops.h>
 #include <hecate/param.h>
 #include <hecate/position.h>

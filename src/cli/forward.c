@@ -1,4 +1,4 @@
-/* forward.c — `hecate forward`: one pass of a model over ids, every number of it into a file. */
+/* forward.c — `hecate forward`: one pass of a model over ids or features, every number of it into a file. */
 #include "command.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <hecate/model.h>
+#include <hecate/npy.h>
 #include <hecate/tensor_file.h>
 
 #include "model_load.h"
@@ -19,10 +20,11 @@
 
 typedef struct forward {
 	const command *self;
-	const char *dir, *ids, *types, *mask, *decoder, *dtype, *out;
+	const char *dir, *ids, *types, *mask, *decoder, *features, *dtype, *out;
 	option_list overrides;
 	number_list id, type, decoder_id, visible;
 	int8_t *seen; /* the mask */
+	hec_tensor frames;
 	hec_ctx *ctx;
 	hec_model *model;
 	const hec_model_config *config;
@@ -54,7 +56,7 @@ static int take_texts(forward *f)
 		if (same[i].n->items && same[i].n->count != f->id.count)
 			return command_usage(f->self, "%s has %" PRId64 " numbers, --ids %" PRId64,
 			                     same[i].option, same[i].n->count, f->id.count);
-	f->seen = malloc((size_t)f->id.count);
+	f->seen = malloc((size_t)f->id.count + 1);
 	if (!f->seen)
 		return command_failed(f->self, "out of memory");
 	for (int64_t i = 0; i < f->visible.count; i++)
@@ -123,7 +125,8 @@ static bool plan(forward *f, hec_model_output *o)
 	const hec_model_config *c = f->config;
 	const bool encoder = c->encoder.layers > 0, decoder = c->decoder.layers > 0,
 		   both = encoder && decoder;
-	const int64_t S = f->id.count, T = both ? f->decoder_id.count : S, C = c->width;
+	const int64_t S = f->features ? f->frames.shape[2] / 2 : f->id.count,
+		      T = both ? f->decoder_id.count : S, C = c->width;
 	bool done = add(f, "last_hidden_state", -1, 3, (int64_t[]){1, T, C}, &o->hidden) &&
 	            add_logits(f, T, &o->logits);
 	if (c->pooler)
@@ -163,6 +166,14 @@ static int check_inputs(const forward *f)
 {
 	const hec_model_config *c = f->config;
 	const bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
+	const bool frames = c->front.features > 0;
+	if (frames != !!f->features)
+		return command_usage(f->self, "this model reads %s: give %s",
+		                     frames ? "features" : "words",
+		                     frames ? "--features FILE" : "--ids I,I,…");
+	if (frames && (f->mask || f->types))
+		return command_usage(f->self, "%s: of features all frames count",
+		                     f->mask ? "--mask" : "--type-ids");
 	if (both && !f->decoder)
 		return command_usage(f->self,
 		                     "this model has a decoder behind its encoder: give "
@@ -176,6 +187,22 @@ static int check_inputs(const forward *f)
 	return EXIT_DONE;
 }
 
+/* [bands, frames] or a batch of one: others say how their shape is. */
+static int read_features(forward *f)
+{
+	if (hec_npy_read(f->features, &f->frames) != HEC_OK)
+		return failed(f);
+	hec_tensor *x = &f->frames;
+	if (x->rank == 2)
+		*x = hec_tensor_3d(x->data, HEC_F32, 1, x->shape[0], x->shape[1]);
+	if (x->rank != 3 || x->shape[0] != 1)
+		return command_failed(f->self,
+		                      "%.200s: an array of %d axes, the first of %" PRId64
+		                      ": features are [bands, frames], or [1, bands, frames]",
+		                      f->features, (int)x->rank, x->shape[0]);
+	return EXIT_DONE;
+}
+
 static hec_tensor row(const number_list *n)
 {
 	return hec_tensor_2d(n->items, HEC_I32, 1, n->count);
@@ -186,7 +213,9 @@ static int compute(forward *f)
 	hec_model_input in = {.size = sizeof in};
 	hec_model_output out = {.size = sizeof out};
 	const hec_tensor ids = row(&f->id);
-	if (f->config->encoder.layers > 0)
+	if (f->features)
+		in.features = f->frames;
+	else if (f->config->encoder.layers > 0)
 		in.ids = ids;
 	else
 		in.decoder_ids = ids;
@@ -213,6 +242,8 @@ static int load_and_compute(forward *f)
 		return failed(f);
 	f->config = hec_model_config_of(f->model);
 	int code = check_inputs(f);
+	if (code == EXIT_DONE && f->features)
+		code = read_features(f);
 	if (code != EXIT_DONE)
 		return code;
 	size_t room =
@@ -238,6 +269,7 @@ static void end(forward *f)
 	free(f->decoder_id.items);
 	free(f->visible.items);
 	free(f->seen);
+	hec_npy_free(&f->frames);
 }
 
 static int run(const command *self, int argc, char **argv)
@@ -252,6 +284,8 @@ static int run(const command *self, int argc, char **argv)
 	         &f.mask, 0, 0},
 		{OPTION_TEXT, "--decoder-ids", "I,I,…", "what a decoder behind an encoder reads",
 	         &f.decoder, 0, 0},
+		{OPTION_TEXT, "--features", "F.npy",
+	         "what an encoder of sound reads: NumPy's [bands, frames]", &f.features, 0, 0},
 		{OPTION_TEXT, "--dtype", "TYPE", "what it computes in: f32", &f.dtype, 0, 0},
 		OPTION_OVERRIDE(f.overrides),
 		{OPTION_TEXT, "--out", "FILE", "the safetensors file to write", &f.out, 0, 0},
@@ -262,10 +296,18 @@ static int run(const command *self, int argc, char **argv)
 		return code;
 	if (operands > 0)
 		return command_usage(self, "'%.40s' is no option", argv[0]);
-	if (!f.ids || !f.out)
-		return command_usage(self, "give %s", f.ids ? "--out FILE" : "--ids I,I,…");
+	if (f.ids && f.features)
+		return command_usage(self, "give --ids or --features, not both");
+	if ((!f.ids && !f.features) || !f.out)
+		return command_usage(self, "give %s",
+		                     !f.out && (f.ids || f.features)
+		                             ? "--out FILE"
+		                             : "--ids I,I,… (or --features F.npy)");
 	if (strcmp(f.dtype, "f32") != 0)
-		return command_usage(self, "--dtype %.20s: it computes in f32", f.dtype);
+		return command_usage(self,
+		                     "--dtype %.20s: it computes in f32, whatever the files hold; "
+		                     "other types are not built",
+		                     f.dtype);
 	code = model_path(self, f.dir, path);
 	if (code != EXIT_DONE)
 		return code;
@@ -279,9 +321,10 @@ static int run(const command *self, int argc, char **argv)
 
 const command command_forward = {
 	"forward",
-	"One pass of a model over ids, with all its numbers in a file",
+	"One pass of a model over ids or features, with all its numbers in a file",
 	"forward -m DIR --ids I,I,… [--type-ids I,I,…] [--mask 1,0,…] [--decoder-ids I,I,…] "
-	"[--override KEY=VALUE]… --out FILE",
+	"[--override KEY=VALUE]… --out FILE\n"
+	"       hecate forward -m DIR --features F.npy --decoder-ids I,I,… --out FILE",
 	"The file is in the safetensors format. Its tensors are named and shaped as in "
 	"Transformers, "
 	"with\n"
@@ -290,6 +333,8 @@ const command command_forward = {
 	"encoder_last_hidden_state; attentions.N of layer N (of the encoder, or of a decoder that "
 	"is\n"
 	"alone), decoder_attentions.N, cross_attentions.N. What the model has not is not there.\n\n"
-	"Example: hecate forward -m models/bert --ids 101,7592,2088,102 --out bert.safetensors\n",
+	"Example: hecate forward -m models/bert --ids 101,7592,2088,102 --out bert.safetensors\n"
+	"         hecate forward -m models/whisper --features mel.npy --decoder-ids 50258,50259 "
+	"--out w.safetensors\n",
 	run,
 };

@@ -143,7 +143,8 @@ def t5(size, **other):
 
 def whisper(size, **other):
     return WhisperConfig(
-        vocab_size=size["vocab"], d_model=size["width"], encoder_layers=size["layers"], decoder_layers=size["layers"],
+        vocab_size=size["vocab"], d_model=max(size["width"], 4),  # its sinusoids are not defined for 2
+        encoder_layers=size["layers"], decoder_layers=size["layers"],
         encoder_attention_heads=size["heads"], decoder_attention_heads=size["heads"],
         encoder_ffn_dim=size["hidden"], decoder_ffn_dim=size["hidden"] + 4, num_mel_bins=size["mel"],
         max_source_positions=size["frames"], max_target_positions=size["positions"], pad_token_id=0, bos_token_id=1,
