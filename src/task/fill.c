@@ -371,8 +371,8 @@ static hec_status make_items(job *j)
 		to->top = j->o.top;
 		if (!size_mul((size_t)to->masks, (size_t)to->top, &count) ||
 		    !(to->guesses = calloc(count, sizeof *to->guesses)))
-			return fail(HEC_ERR_MEMORY, "fill: no memory for %lld predictions",
-			            (long long)(to->masks * to->top));
+			return fail(HEC_ERR_MEMORY, "fill: no memory for %lld words for %lld masks",
+			            (long long)to->top, (long long)to->masks);
 	}
 	return HEC_OK;
 }
