@@ -12,32 +12,50 @@
 #define SCORE 1e-4
 #define MOST 64
 
-/* $HECATE_GOLDEN_ANSWERS: made live by tools/parity. */
 static void golden_path(const char *name, char path[512])
 {
-	const char *folder = getenv("HECATE_GOLDEN_ANSWERS");
-	(void)snprintf(path, 512, "%s/%s", folder ? folder : TESTS_DIR "/golden/answer_fill", name);
+	(void)snprintf(path, 512, TESTS_DIR "/golden/answer_fill/%s", name);
+}
+
+/* $HECATE_GOLDEN_ANSWERS: others, made live by tools/parity. */
+static const char *live(void)
+{
+	return getenv("HECATE_GOLDEN_ANSWERS");
+}
+
+static void compared_path(const char *name, char path[512])
+{
+	if (live())
+		(void)snprintf(path, 512, "%s/%s", live(), name);
+	else
+		golden_path(name, path);
+}
+
+static hec_answerer *load_at(const kit *k, const char *path)
+{
+	hec_answerer *a = NULL;
+	OK(k, hec_answerer_load(k->ctx, path, &a));
+	return a;
 }
 
 static hec_answerer *load(const kit *k, const char *name)
 {
 	char path[512];
 	golden_path(name, path);
-	hec_answerer *a = NULL;
-	OK(k, hec_answerer_load(k->ctx, path, &a));
-	return a;
+	return load_at(k, path);
 }
 
 static int read_goldens(const kit *k, json_t *out[MOST])
 {
 	char path[512], *text = malloc(1 << 16);
-	golden_path("answer.jsonl", path);
+	compared_path("answer.jsonl", path);
 	FILE *f = fopen(path, "r");
 	CHECK(k, f && text, "no %s", path);
 	int n = 0;
 	while (n < MOST && fgets(text, 1 << 16, f)) {
 		json_error_t error;
-		CHECK(k, (out[n++] = json_loads(text, 0, &error)), "%s: %s", path, error.text);
+		CHECK(k, (out[n++] = json_loads(text, JSON_ALLOW_NUL, &error)), "%s: %s", path,
+		      error.text);
 	}
 	fclose(f);
 	free(text);
@@ -110,7 +128,9 @@ static void answers_are_those_of_transformers(void **state)
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words(golden[i], "model"), last) != 0) {
 			hec_answerer_destroy(a);
-			a = load(&k, last = words(golden[i], "model"));
+			char path[512];
+			compared_path(last = words(golden[i], "model"), path);
+			a = load_at(&k, path);
 		}
 		hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 		o.top = whole(golden[i], "top");
@@ -125,7 +145,7 @@ static void answers_are_those_of_transformers(void **state)
 		const char *place = words(golden[i], "place");
 		places |= place[0] == 'f' ? 1 : place[0] == 'l' ? 2 : place[0] == 't' ? 4 : 0;
 	}
-	assert_int_equal(places, 7); /* best in the first window, in the last, in two */
+	assert_true(live() || places == 7); /* best in the first window, in the last, in two */
 	print_message("largest difference of a score: %.2g\n", worst);
 	hec_answerer_destroy(a);
 	for (int i = 0; i < n; i++)

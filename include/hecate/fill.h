@@ -49,8 +49,9 @@ typedef struct hec_fill_options {
 typedef struct hec_guess {
 	int32_t id;
 	double score;
-	char *token; /* as text */
-	char *text; /* the whole text with it; special tokens left out where there is but one mask */
+	char *token; /* as text, with a zero byte behind it */
+	char *text;  /* the whole text with it; special tokens left out where there is one mask */
+	size_t token_bytes, text_bytes;
 } hec_guess;
 
 typedef struct hec_filled_text {

@@ -36,9 +36,10 @@ static json_t *mask_json(const hec_guess *guesses, int64_t top)
 {
 	json_t *list = json_array();
 	for (int64_t i = 0; list && i < top; i++) {
-		json_t *one = json_pack("{s:s, s:f, s:i, s:s}", "token", guesses[i].token, "score",
-		                        guesses[i].score, "id", (int)guesses[i].id, "text",
-		                        guesses[i].text);
+		json_t *one = json_pack("{s:s%, s:f, s:i, s:s%}", "token", guesses[i].token,
+		                        guesses[i].token_bytes, "score", guesses[i].score, "id",
+		                        (int)guesses[i].id, "text", guesses[i].text,
+		                        guesses[i].text_bytes);
 		if (json_array_append_new(list, one) != 0) {
 			json_decref(list);
 			list = NULL;

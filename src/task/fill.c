@@ -305,7 +305,7 @@ static hec_status choose(const job *j, const float *logits, int64_t V, candidate
 
 /* Ids beyond the tokenizer's are no text. */
 static hec_status decode(const job *j, const int32_t *ids, size_t n, bool skip, int32_t *spare,
-                         char **text)
+                         char **text, size_t *bytes)
 {
 	const hec_tokenizer *tokenizer = j->f->m.tokenizer;
 	const int32_t pad = hec_tokenizer_role(tokenizer, "pad");
@@ -313,7 +313,7 @@ static hec_status decode(const job *j, const int32_t *ids, size_t n, bool skip, 
 	for (size_t i = 0; i < n; i++)
 		if (hec_tokenizer_token(tokenizer, ids[i]) && (n == 1 || ids[i] != pad))
 			spare[count++] = ids[i];
-	return hec_tokenizer_decode(tokenizer, spare, count, skip, text, NULL);
+	return hec_tokenizer_decode(tokenizer, spare, count, skip, text, bytes);
 }
 
 /* Mask number `mask` of text i, whose token is at `at`. */
@@ -326,10 +326,10 @@ static hec_status give(job *j, int64_t i, int64_t mask, int64_t at, const candid
 		hec_guess *guess = &to->guesses[mask * to->top + k];
 		guess->id = best[k].id;
 		guess->score = best[k].p;
-		HEC_TRY(decode(j, &guess->id, 1, false, spare, &guess->token));
+		HEC_TRY(decode(j, &guess->id, 1, false, spare, &guess->token, &guess->token_bytes));
 		in->ids[at] = guess->id;
-		hec_status status =
-			decode(j, in->ids, (size_t)in->n, to->masks == 1, spare, &guess->text);
+		hec_status status = decode(j, in->ids, (size_t)in->n, to->masks == 1, spare,
+		                           &guess->text, &guess->text_bytes);
 		in->ids[at] = j->f->mask;
 		HEC_TRY(status);
 	}
