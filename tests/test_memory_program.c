@@ -137,6 +137,11 @@ static void translating_takes_the_weights_once_the_cache_and_64_MB(void **state)
 		                       2 * (8 * 512 * 512 + 2 * 512 * 2048);
 		if (weights < 4 * numbers || weights > 4.2 * numbers)
 			fail_msg("%.0f bytes for %.0f parameters", weights, numbers);
+		char *const info[] = {"hecate", "info", dir, "--length", "32", NULL};
+		double looking = peak_of(info);
+		if (looking > 64 * MEGABYTE && !SANITIZED)
+			fail_msg("%s: info takes %.1f MB, and needs no weight", dir,
+			         looking / MEGABYTE);
 		char *const argv[] = {"hecate",
 		                      "translate",
 		                      "-m",

@@ -40,6 +40,9 @@ typedef struct hec_model_load_options {
 	uint64_t seed;
 	/* The parameters in their block, none packed: to learn, or to look at the numbers. */
 	bool unpacked;
+	/* Everything is checked and nothing read: a model to count and to measure, which takes next to no
+	 * memory. It has no numbers: what is run, saved or learned from it means nothing. */
+	bool to_measure;
 } hec_model_load_options;
 
 HEC_API HEC_MUST_USE hec_status

@@ -22,7 +22,7 @@ typedef struct request {
 	option_list overrides;
 } request;
 
-static int show(const request *r, hec_ctx *ctx, hec_model *model, info_facts *f)
+static int show(const request *r, hec_ctx *ctx, const hec_model *unpacked, info_facts *f)
 {
 	int64_t longest = info_longest(f->config);
 	if (longest > 0 && r->length > longest)
@@ -33,8 +33,8 @@ static int show(const request *r, hec_ctx *ctx, hec_model *model, info_facts *f)
 	                   : longest > 0 && longest < LENGTH_DEFAULT ? longest
 	                                                             : LENGTH_DEFAULT;
 	f->memory.batch = r->batch < f->memory.length ? f->memory.length : r->batch;
-	info_count(model, f->parameters, &f->total);
-	if (info_measure(ctx, model, &f->memory) != HEC_OK)
+	info_count(f->model, f->parameters, &f->total);
+	if (info_measure(ctx, f->model, unpacked, &f->memory) != HEC_OK)
 		return command_failed(r->self, "%s", hec_error_message());
 	if (!r->json)
 		info_show_text(f, r->dir, stdout);
@@ -43,17 +43,29 @@ static int show(const request *r, hec_ctx *ctx, hec_model *model, info_facts *f)
 	return EXIT_DONE;
 }
 
+/* As it runs and as it learns, without its numbers. */
+static hec_status load_both(const request *r, hec_ctx *ctx, hec_model **model, hec_model **unpacked)
+{
+	hec_model_load_options options = model_load_options(&r->overrides);
+	options.to_measure = true;
+	hec_status status = hec_model_load_with(ctx, r->dir, &options, model);
+	if (status == HEC_OK)
+		model_load_tell(&r->overrides, *model);
+	options.unpacked = true;
+	return status == HEC_OK ? hec_model_load_with(ctx, r->dir, &options, unpacked) : status;
+}
+
 static int load_and_show(const request *r)
 {
 	info_facts f = {0};
 	hec_ctx *ctx = NULL;
-	hec_model *model = NULL;
+	hec_model *model = NULL, *unpacked = NULL;
 	hec_tokenizer *tokenizer = NULL;
 	hec_status status = hec_info_read(r->dir, &f.files);
 	if (status == HEC_OK)
 		status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
-		status = model_load(ctx, r->dir, &r->overrides, &model);
+		status = load_both(r, ctx, &model, &unpacked);
 	if (status == HEC_OK && *f.files.tokenizer)
 		status = hec_tokenizer_load(r->dir, &tokenizer);
 	int code = EXIT_FAILED;
@@ -61,12 +73,13 @@ static int load_and_show(const request *r)
 		f.model = model;
 		f.config = hec_model_config_of(model);
 		f.tokenizer = tokenizer;
-		code = show(r, ctx, model, &f);
+		code = show(r, ctx, unpacked, &f);
 	} else {
 		code = command_failed(r->self, "%s", hec_error_message());
 	}
 	hec_tokenizer_destroy(tokenizer);
 	hec_model_destroy(model);
+	hec_model_destroy(unpacked);
 	hec_ctx_destroy(ctx);
 	return code;
 }

@@ -113,7 +113,7 @@ static hec_status measure_reading(const hec_model *model, info_memory *m)
 	return status;
 }
 
-static hec_status measure_training(hec_ctx *ctx, hec_model *model, info_memory *m)
+static hec_status measure_training(hec_ctx *ctx, const hec_model *model, info_memory *m)
 {
 	hec_trainer_memory plan = {.size = sizeof plan};
 	hec_trainer_options options = HEC_TRAINER_OPTIONS_INIT;
@@ -125,19 +125,18 @@ static hec_status measure_training(hec_ctx *ctx, hec_model *model, info_memory *
 		return HEC_OK; /* nothing to say, or what no task of `hecate train` teaches */
 	options.max_tokens = m->batch;
 	options.max_source = options.max_target = m->length;
-	hec_status status = hec_model_unpack(ctx, model);
-	if (status == HEC_OK)
-		status = hec_trainer_plan(ctx, model, &options, &plan);
+	hec_status status = hec_trainer_plan(ctx, model, &options, &plan);
 	m->state = plan.parameters;
 	m->packs = plan.packs;
 	m->activations = plan.activations;
 	return status;
 }
 
-hec_status info_measure(hec_ctx *ctx, hec_model *model, info_memory *m)
+hec_status info_measure(hec_ctx *ctx, const hec_model *model, const hec_model *unpacked,
+                        info_memory *m)
 {
 	m->weights = hec_model_bytes(model);
 	hec_status status = can_write(hec_model_config_of(model)) ? measure_writing(ctx, model, m)
 	                                                          : measure_reading(model, m);
-	return status == HEC_OK ? measure_training(ctx, model, m) : status;
+	return status == HEC_OK ? measure_training(ctx, unpacked, m) : status;
 }

@@ -33,7 +33,9 @@ typedef struct info_facts {
 void info_count(const hec_model *model, int64_t parameters[PARTS], int64_t *total);
 /* The longest text that the model's positions can tell apart; 0: any. */
 int64_t info_longest(const hec_model_config *config);
-hec_status info_measure(hec_ctx *ctx, hec_model *model, info_memory *m);
+/* unpacked: the same model as it learns. Numbers are needed of neither. */
+hec_status info_measure(hec_ctx *ctx, const hec_model *model, const hec_model *unpacked,
+                        info_memory *m);
 
 void info_show_text(const info_facts *f, const char *dir, FILE *out);
 bool info_show_json(const info_facts *f, FILE *out);

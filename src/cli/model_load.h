@@ -19,7 +19,7 @@
 hec_model_load_options model_load_options(const option_list *overrides);
 /* Says on standard error what became of the tensors, where something was overridden. */
 void model_load_tell(const option_list *overrides, const hec_model *model);
-/* Both: hec_model_load with what is overridden. */
+/* hec_model_load with what is overridden, told. */
 hec_status model_load(hec_ctx *ctx, const char *dir, const option_list *overrides, hec_model **out);
 
 #endif

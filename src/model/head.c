@@ -53,8 +53,9 @@ static hec_status find_rows(hec_arena *arena, const hec_model *m, const hec_mode
 	const hec_tensor *ids = encoder ? &input->ids : &input->decoder_ids;
 	const int32_t *length = encoder ? input->length : input->decoder_length;
 	const int64_t B = ids->shape[0], S = ids->shape[1];
-	if (B * T > INT32_MAX)
-		return fail(HEC_ERR_SHAPE, "model: %lld positions at once", (long long)(B * T));
+	const int64_t N = B * T;
+	if (N > INT32_MAX)
+		return fail(HEC_ERR_SHAPE, "model: %lld positions at once", (long long)N);
 	HEC_TRY(hec_arena_tensor(arena, HEC_I32, 1, &B, index));
 	for (int64_t b = 0; b < B; b++) {
 		const int64_t t =

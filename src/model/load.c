@@ -255,10 +255,11 @@ static void close_plan(plan *p)
 }
 
 static hec_status make_plan(hec_ctx *ctx, const char *dir, const safetensors *files,
-                            const description *d, bool to_run, match_mode mode, plan *p)
+                            const description *d, const hec_model_load_options *o, bool to_run,
+                            plan *p)
 {
 	size_t count;
-	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, to_run, &p->model));
+	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, to_run, o->to_measure, &p->model));
 	p->model->family = d->family;
 	HEC_TRY(weights_list(d->family, p->model, &p->list, &count));
 	p->matching = (matching){.dir = dir,
@@ -267,7 +268,7 @@ static hec_status make_plan(hec_ctx *ctx, const char *dir, const safetensors *fi
 	                         .list = p->list,
 	                         .count = count,
 	                         .found = calloc(count + 1, sizeof(match))};
-	return p->matching.found ? match_weights(&p->matching, mode) : no_memory();
+	return p->matching.found ? match_weights(&p->matching, mode_of(o)) : no_memory();
 }
 
 /* First values for parameters of which some or all is not in the files. */
@@ -285,14 +286,32 @@ static hec_status start_fresh(hec_ctx *ctx, const plan *p, uint64_t seed)
 	return status;
 }
 
+/* By their place in the files: those are then read from begin to end, as the system reads ahead. */
+static int by_place(const void *a, const void *b)
+{
+	const safetensors_entry *x = (*(const match *const *)a)->entry,
+				*y = (*(const match *const *)b)->entry;
+	if (x->shard != y->shard)
+		return x->shard < y->shard ? -1 : 1;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
 static hec_status read_all(hec_ctx *ctx, const plan *p)
 {
 	const matching *m = &p->matching;
 	pieces memory = {malloc(PIECE), malloc(2 * PIECE)};
-	hec_status status = memory.raw && memory.floats ? HEC_OK : no_memory();
-	for (size_t i = 0; status == HEC_OK && i < m->count; i++)
+	const match **order = calloc(m->count + 1, sizeof *order);
+	size_t n = 0;
+	hec_status status = memory.raw && memory.floats && order ? HEC_OK : no_memory();
+	for (size_t i = 0; order && i < m->count; i++)
 		if (m->found[i].entry)
-			status = read_weight(ctx, m->files, &m->list[i], &m->found[i], &memory);
+			order[n++] = &m->found[i];
+	if (status == HEC_OK)
+		qsort(order, n, sizeof *order, by_place);
+	for (size_t i = 0; status == HEC_OK && i < n; i++)
+		status = read_weight(ctx, m->files, &m->list[order[i] - m->found], order[i],
+		                     &memory);
+	free(order);
 	free(memory.raw);
 	free(memory.floats);
 	return status;
@@ -302,16 +321,16 @@ static hec_status read_all(hec_ctx *ctx, const plan *p)
 static hec_status fill(hec_ctx *ctx, const char *dir, const safetensors *files,
                        const description *d, const hec_model_load_options *o, plan *p)
 {
-	const match_mode mode = mode_of(o);
-	HEC_TRY(make_plan(ctx, dir, files, d, !o->unpacked, mode, p));
-	const bool fresh = p->matching.any_fresh > 0;
+	HEC_TRY(make_plan(ctx, dir, files, d, o, !o->unpacked, p));
+	const bool fresh = p->matching.any_fresh > 0 && !o->to_measure;
 	if (fresh && p->model->packed_only) {
 		close_plan(p);
-		HEC_TRY(make_plan(ctx, dir, files, d, false, mode, p));
+		HEC_TRY(make_plan(ctx, dir, files, d, o, false, p));
 	}
 	if (fresh)
 		HEC_TRY(start_fresh(ctx, p, o->seed));
-	HEC_TRY(read_all(ctx, p));
+	if (!o->to_measure)
+		HEC_TRY(read_all(ctx, p));
 	HEC_TRY(report_ignored(&p->matching, &p->model->ignored));
 	HEC_TRY(report_make(&p->matching, &p->model->report));
 	HEC_TRY(labels_read(&d->scope, p->model));

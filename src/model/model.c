@@ -209,7 +209,7 @@ hec_status model_set_tensors(hec_model *m)
 	return HEC_OK;
 }
 
-static hec_status make_block(hec_model *m)
+static hec_status make_block(hec_model *m, bool to_measure)
 {
 	placing measured = {.model = m, .measure = true}, placed = {.model = m};
 	HEC_TRY(model_walk(m, place, &measured));
@@ -221,9 +221,11 @@ static hec_status make_block(hec_model *m)
 		            measured.count);
 	size_t bytes = measured.kept * hec_dtype_size(m->dtype);
 	void *data;
-	HEC_TRY(hec_arena_create(bytes, &m->memory));
+	HEC_TRY(to_measure ? hec_arena_create_reserved(bytes, &m->memory)
+	                   : hec_arena_create(bytes, &m->memory));
 	HEC_TRY(hec_arena_alloc(m->memory, bytes, &data));
-	memset(data, 0, bytes);
+	if (!to_measure) /* addresses alone read as zeros, too */
+		memset(data, 0, bytes);
 	placed.data = data;
 	m->block =
 		hec_tensor_1d(m->packed_only ? NULL : data, m->dtype, (int64_t)measured.elements);
@@ -316,16 +318,16 @@ void hec_model_destroy(hec_model *m)
 	free(m);
 }
 
-static hec_status build(hec_model *m)
+static hec_status build(hec_model *m, bool to_measure)
 {
 	HEC_TRY(setup(m));
-	HEC_TRY(make_block(m));
+	HEC_TRY(make_block(m, to_measure));
 	return make_tables(m);
 }
 
 /* A model of zeros, its tables not yet filled. */
 static hec_status allocate(const hec_model_config *config, hec_dtype dtype, bool packed_only,
-                           hec_model **out)
+                           bool to_measure, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", config));
 	if (dtype != HEC_F32 && dtype != HEC_F64)
@@ -339,7 +341,7 @@ static hec_status allocate(const hec_model_config *config, hec_dtype dtype, bool
 	m->config = resolved;
 	m->dtype = dtype;
 	m->packed_only = packed_only;
-	hec_status status = build(m);
+	hec_status status = build(m, to_measure);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else
@@ -361,12 +363,12 @@ hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, vo
 }
 
 hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
-                              bool to_run, hec_model **out)
+                              bool to_run, bool to_measure, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", ctx));
 	hec_model *m;
 	const bool packs = (unsigned)dtype < HEC_DTYPES && ctx_backend(ctx)->ops[dtype].gemm_layout;
-	HEC_TRY(allocate(config, dtype, to_run && packs, &m));
+	HEC_TRY(allocate(config, dtype, to_run && packs, to_measure, &m));
 	hec_status status = fill_tables(ctx, &m->encoder);
 	if (status == HEC_OK)
 		status = fill_tables(ctx, &m->decoder);
@@ -384,7 +386,7 @@ hec_status hec_model_like(const hec_model *model, hec_model **out)
 	HEC_TRY(CHECK_GIVEN("model", model));
 	HEC_TRY(CHECK_GIVEN("model", out));
 	hec_model *m;
-	HEC_TRY(allocate(&model->config, model->dtype, false, &m));
+	HEC_TRY(allocate(&model->config, model->dtype, false, false, &m));
 	copy_tables(&model->encoder, &m->encoder);
 	copy_tables(&model->decoder, &m->decoder);
 	m->family = model->family;
@@ -472,7 +474,7 @@ hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config, hec_dt
 {
 	HEC_TRY(CHECK_GIVEN("model", out));
 	hec_model *m;
-	HEC_TRY(model_create_empty(ctx, config, dtype, false, &m));
+	HEC_TRY(model_create_empty(ctx, config, dtype, false, false, &m));
 	hec_status status = model_start(ctx, m, seed, NULL);
 	if (status != HEC_OK)
 		hec_model_destroy(m);

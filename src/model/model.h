@@ -71,9 +71,10 @@ struct hec_model {
 };
 
 /* For what is then read from files: tables of positions made, parameters zero but those that only
- * have a place in a pack. to_run: that are all whose matrix the level of ctx packs. */
+ * have a place in a pack. to_run: that are all whose matrix the level of ctx packs. to_measure: only
+ * addresses are taken for parameters. */
 hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
-                              bool to_run, hec_model **out);
+                              bool to_run, bool to_measure, hec_model **out);
 
 /* Parameters get their first values: those that are chosen, by their number; NULL: all. */
 hec_status model_start(hec_ctx *ctx, hec_model *model, uint64_t seed, const bool *chosen);

@@ -43,18 +43,24 @@ static hec_status try_shape(planner *p, int64_t rows, int64_t S, int64_t T)
 		batch.targets = hec_tensor_1d(p->zeros, HEC_I32, rows);
 	if (c->head == HEC_HEAD_ANSWER)
 		batch.targets = hec_tensor_2d(p->zeros, HEC_I32, rows, 2);
+	const bool ends = c->head == HEC_HEAD_CLASSIFY && c->head_row == HEC_ROW_EOS;
+	for (int64_t i = 0; ends && i < rows; i++) /* which such a text must have */
+		p->zeros[i * (c->encoder.layers > 0 ? S : T)] = c->eos_id;
 	const hec_dropout_key key = {.seed = 1};
 	double sum = 0;
 	int64_t targets = 0;
 	/* Nothing is written: the model can stand in for its own gradient. Rows without a target are
 	 * left out of the loss, which takes memory as well: once with all of them, once without one. */
-	for (int32_t first = 0; first >= IGNORE; first += IGNORE) {
+	hec_status status = HEC_OK;
+	for (int32_t first = 0; status == HEC_OK && first >= IGNORE; first += IGNORE) {
 		batch.targets.data = p->targets;
 		p->targets[0] = first;
-		HEC_TRY(trainer_pass(p->dry, p->arena, p->model, &batch, &key, p->o->smoothing,
-		                     (hec_model *)(uintptr_t)p->model, &sum, &targets));
+		status = trainer_pass(p->dry, p->arena, p->model, &batch, &key, p->o->smoothing,
+		                      (hec_model *)(uintptr_t)p->model, &sum, &targets);
 	}
-	return HEC_OK;
+	for (int64_t i = 0; ends && i < rows; i++)
+		p->zeros[i * (c->encoder.layers > 0 ? S : T)] = 0;
+	return status;
 }
 
 static int64_t rows_at(const hec_trainer_options *o, int64_t length)
