@@ -7,6 +7,7 @@
 
 #include "attend_flag.h"
 #include "line_work.h"
+#include "model_load.h"
 #include "model_path.h"
 
 #define CHUNK 1024 /* lines that are sorted by length together */
@@ -16,6 +17,7 @@ typedef struct classifying {
 	const char *model;
 	int64_t top, threads;
 	bool json, lossy, truncate, pair, tokens;
+	option_list overrides;
 	hec_classifier *classifier;
 	hec_classify_options options;
 	line_work lines;
@@ -183,8 +185,10 @@ static int run_with(classifying *w, hec_ctx *ctx, int operands, char **argv)
 	int code = model_path(w->self, w->model, path);
 	if (code != EXIT_DONE)
 		return code;
-	if (hec_classifier_load(ctx, path, &w->classifier) != HEC_OK)
+	const hec_model_load_options load = model_load_options(&w->overrides);
+	if (hec_classifier_load_with(ctx, path, &load, &w->classifier) != HEC_OK)
 		return command_failed(w->self, "%s", hec_error_message());
+	model_load_tell(&w->overrides, hec_classifier_model(w->classifier));
 	const hec_head head = hec_model_config_of(hec_classifier_model(w->classifier))->head;
 	if ((head == HEC_HEAD_TOKENS) != w->tokens)
 		return command_usage(w->self, w->tokens
@@ -212,6 +216,7 @@ static int run(const command *self, int argc, char **argv)
 	         "the label of each token, where the model does that", &w.tokens, 0, 0},
 		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
 	         &w.threads, 1, 4096},
+		OPTION_OVERRIDE(w.overrides),
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &w.lossy, 0, 0},
 		{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model",
 	         &w.truncate, 0, 0},

@@ -7,6 +7,7 @@
 
 #include "attend_flag.h"
 #include "line_work.h"
+#include "model_load.h"
 #include "model_path.h"
 
 #define CHUNK 1024 /* lines that are sorted by length together */
@@ -22,6 +23,7 @@ typedef struct embedding {
 	const char *model, *pooling, *query;
 	int64_t top, threads;
 	bool json, lossy, truncate, normalize;
+	option_list overrides;
 	hec_embedder *embedder;
 	hec_embed_options options;
 	hec_embeddings wanted; /* of the query */
@@ -176,8 +178,10 @@ static int run_with(embedding *e, hec_ctx *ctx, int operands, char **argv)
 	int code = model_path(e->self, e->model, path);
 	if (code != EXIT_DONE)
 		return code;
-	if (hec_embedder_load(ctx, path, &e->embedder) != HEC_OK)
+	const hec_model_load_options load = model_load_options(&e->overrides);
+	if (hec_embedder_load_with(ctx, path, &load, &e->embedder) != HEC_OK)
 		return command_failed(e->self, "%s", hec_error_message());
+	model_load_tell(&e->overrides, hec_embedder_model(e->embedder));
 	if (e->query &&
 	    hec_embed(e->embedder, 1, &e->query, NULL, &e->options, &e->wanted) != HEC_OK)
 		return command_failed(e->self, "--similar: %s", hec_error_message());
@@ -214,6 +218,7 @@ static int run(const command *self, int argc, char **argv)
 	         "vectors of length 1 (default: as the folder says)", &e.normalize, 0, 0},
 		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
 	         &e.threads, 1, 4096},
+		OPTION_OVERRIDE(e.overrides),
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &e.lossy, 0, 0},
 		{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model",
 	         &e.truncate, 0, 0},

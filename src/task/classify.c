@@ -42,6 +42,22 @@ static hec_status name_labels(hec_classifier *c)
 	return HEC_OK;
 }
 
+/* As the text-classification pipeline of Transformers decides. */
+static void set_problem(const char *problem, hec_classifier *c)
+{
+	static const struct {
+		const char *name;
+		hec_scoring scoring;
+	} known[] = {{"regression", HEC_SCORING_LOGITS},
+	             {"multi_label_classification", HEC_SCORING_SIGMOID}};
+	const int64_t labels = hec_classifier_labels(c);
+	c->scoring = labels == 1 ? HEC_SCORING_SIGMOID : HEC_SCORING_SOFTMAX;
+	for (size_t i = 0; problem && i < sizeof known / sizeof *known; i++) {
+		if (strcmp(problem, known[i].name) == 0)
+			c->scoring = known[i].scoring;
+	}
+}
+
 static hec_status check_model(hec_classifier *c)
 {
 	const hec_model_config *config = hec_model_config_of(c->m.model);
@@ -49,18 +65,14 @@ static hec_status check_model(hec_classifier *c)
 		return fail(HEC_ERR_UNSUPPORTED,
 		            "classify: the model has no head that gives labels: it was not made to "
 		            "classify");
-	c->scoring = config->labels == 1 ? HEC_SCORING_SIGMOID : HEC_SCORING_SOFTMAX;
+	set_problem(NULL, c);
 	return name_labels(c);
 }
 
-/* As the text-classification pipeline of Transformers decides. */
-static hec_status read_problem(const char *dir, hec_classifier *c)
+static hec_status read_problem(const char *dir, const hec_model_load_options *options,
+                               hec_classifier *c)
 {
-	static const struct {
-		const char *name;
-		hec_scoring scoring;
-	} known[] = {{"regression", HEC_SCORING_LOGITS},
-	             {"multi_label_classification", HEC_SCORING_SIGMOID}};
+	static const char key[] = "problem_type=";
 	json_t *root = NULL;
 	json_scope scope;
 	const char *problem = NULL;
@@ -68,10 +80,12 @@ static hec_status read_problem(const char *dir, hec_classifier *c)
 	hec_status status = json_scope_root("config.json", root, &scope);
 	if (status == HEC_OK)
 		status = json_want_string(&scope, "problem_type", &problem);
-	for (size_t i = 0; problem && i < sizeof known / sizeof *known; i++) {
-		if (strcmp(problem, known[i].name) == 0)
-			c->scoring = known[i].scoring;
+	for (size_t i = 0; options && i < options->override_count; i++) {
+		if (strncmp(options->overrides[i], key, sizeof key - 1) == 0)
+			problem = options->overrides[i] + sizeof key - 1;
 	}
+	if (status == HEC_OK)
+		set_problem(problem, c);
 	json_decref(root);
 	return status;
 }
@@ -109,15 +123,21 @@ hec_status hec_classifier_create(hec_ctx *ctx, const hec_model *model,
 
 hec_status hec_classifier_load(hec_ctx *ctx, const char *dir, hec_classifier **out)
 {
+	return hec_classifier_load_with(ctx, dir, NULL, out);
+}
+
+hec_status hec_classifier_load_with(hec_ctx *ctx, const char *dir,
+                                    const hec_model_load_options *options, hec_classifier **out)
+{
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
 	hec_classifier *c = NULL;
 	HEC_TRY(classifier_new(&c));
-	hec_status status = task_model_load("classify", ctx, dir, &c->m);
+	hec_status status = task_model_load_with("classify", ctx, dir, options, &c->m);
 	if (status == HEC_OK)
 		status = check_model(c);
 	if (status == HEC_OK)
-		status = read_problem(dir, c);
+		status = read_problem(dir, options, c);
 	return finish(c, status, out);
 }
 

@@ -56,13 +56,14 @@ hec_status hec_embedder_create(hec_ctx *ctx, const hec_model *model, const hec_t
 	return finish(e, status, out);
 }
 
-static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir)
+static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir,
+                       const hec_model_load_options *options)
 {
 	if (!dir)
 		return fail(HEC_ERR_ARGUMENT, "embed: dir is NULL");
 	sentence_files files;
 	HEC_TRY(sentence_files_read(dir, &files));
-	hec_status status = task_model_load("embed", ctx, files.model, &e->m);
+	hec_status status = task_model_load_with("embed", ctx, files.model, options, &e->m);
 	e->pooling = files.pooling;
 	e->normalize = files.normalize;
 	e->longest = files.longest > 0 ? min_i64(files.longest, e->m.longest) : e->m.longest;
@@ -72,11 +73,17 @@ static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir)
 
 hec_status hec_embedder_load(hec_ctx *ctx, const char *dir, hec_embedder **out)
 {
+	return hec_embedder_load_with(ctx, dir, NULL, out);
+}
+
+hec_status hec_embedder_load_with(hec_ctx *ctx, const char *dir,
+                                  const hec_model_load_options *options, hec_embedder **out)
+{
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
 	hec_embedder *e = NULL;
 	HEC_TRY(embedder_new(&e));
-	return finish(e, load(e, ctx, dir), out);
+	return finish(e, load(e, ctx, dir, options), out);
 }
 
 void hec_embedder_destroy(hec_embedder *embedder)

@@ -35,10 +35,10 @@ hec_status task_model_take(const char *task, hec_ctx *ctx, const hec_model *mode
 	return check(out);
 }
 
-static hec_status load(task_model *m, const char *dir)
+static hec_status load(task_model *m, const char *dir, const hec_model_load_options *options)
 {
 	HEC_TRY(hec_tokenizer_load(dir, &m->own_tokenizer));
-	HEC_TRY(hec_model_load(m->ctx, dir, &m->own_model));
+	HEC_TRY(hec_model_load_with(m->ctx, dir, options, &m->own_model));
 	m->tokenizer = m->own_tokenizer;
 	m->model = m->own_model;
 	return check(m);
@@ -46,10 +46,16 @@ static hec_status load(task_model *m, const char *dir)
 
 hec_status task_model_load(const char *task, hec_ctx *ctx, const char *dir, task_model *out)
 {
+	return task_model_load_with(task, ctx, dir, NULL, out);
+}
+
+hec_status task_model_load_with(const char *task, hec_ctx *ctx, const char *dir,
+                                const hec_model_load_options *options, task_model *out)
+{
 	*out = (task_model){.task = task, .ctx = ctx};
 	if (!ctx || !dir)
 		return fail(HEC_ERR_ARGUMENT, "%s: ctx or dir is NULL", task);
-	hec_status status = load(out, dir);
+	hec_status status = load(out, dir, options);
 	if (status != HEC_OK)
 		task_model_free(out);
 	return status;
