@@ -254,12 +254,10 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		assert_int_equal(r.code, 2);
 		done(&r);
 	}
-	result r =
-		feed("a\n", TEXTS_MODEL, "classify",
-	             "--top 3 --override problem_type=regression --override num_hidden_layers=1");
+	result r = feed("a\n", TEXTS_MODEL, "classify",
+	                "--override num_hidden_layers=1 --override hidden_dropout_prob=0");
 	assert_int_equal(r.code, 0);
 	assert_non_null(strstr(r.err, "loaded: "));
-	assert_non_null(strstr(r.out, "\t-"));
 	done(&r);
 	r = feed("a\n", BASE_MODEL, "embed", "--override num_hidden_layers=1");
 	assert_int_equal(r.code, 0);

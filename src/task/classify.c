@@ -69,10 +69,8 @@ static hec_status check_model(hec_classifier *c)
 	return name_labels(c);
 }
 
-static hec_status read_problem(const char *dir, const hec_model_load_options *options,
-                               hec_classifier *c)
+static hec_status read_problem(const char *dir, hec_classifier *c)
 {
-	static const char key[] = "problem_type=";
 	json_t *root = NULL;
 	json_scope scope;
 	const char *problem = NULL;
@@ -80,10 +78,6 @@ static hec_status read_problem(const char *dir, const hec_model_load_options *op
 	hec_status status = json_scope_root("config.json", root, &scope);
 	if (status == HEC_OK)
 		status = json_want_string(&scope, "problem_type", &problem);
-	for (size_t i = 0; options && i < options->override_count; i++) {
-		if (strncmp(options->overrides[i], key, sizeof key - 1) == 0)
-			problem = options->overrides[i] + sizeof key - 1;
-	}
 	if (status == HEC_OK)
 		set_problem(problem, c);
 	json_decref(root);
@@ -137,7 +131,7 @@ hec_status hec_classifier_load_with(hec_ctx *ctx, const char *dir,
 	if (status == HEC_OK)
 		status = check_model(c);
 	if (status == HEC_OK)
-		status = read_problem(dir, options, c);
+		status = read_problem(dir, c);
 	return finish(c, status, out);
 }
 

@@ -16,7 +16,7 @@ hec_status folder_join(const char *folder, const char *name, char **out)
 	if (!*out)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for its path", name);
 	(void)snprintf(*out, bytes, "%s%s%s", folder,
-	               length > 0 && folder[length - 1] == '/' ? "" : "/", name);
+	               !*name || (length > 0 && folder[length - 1] == '/') ? "" : "/", name);
 	return HEC_OK;
 }
 

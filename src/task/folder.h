@@ -4,7 +4,7 @@
 
 #include "format/json.h"
 
-/* folder/name in new memory, for free(). */
+/* folder/name in new memory, for free(); the folder itself where the name is "". */
 hec_status folder_join(const char *folder, const char *name, char **out);
 /* The value in that file; an error where there is none. */
 hec_status folder_json(const char *folder, const char *name, json_t **out);
