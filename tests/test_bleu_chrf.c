@@ -1,5 +1,5 @@
-/* test_bleu_chrf.c — BLEU and chrF are sacrebleu's numbers, also of odd text; nothing is lost or leaked
- * when memory is refused. */
+/* test_bleu_chrf.c — BLEU and chrF are sacrebleu's numbers, ROUGE-L those of rouge-score, also of odd text;
+ * nothing is lost or leaked when memory is refused. */
 #include "text/bleu.h" /* before cmocka.h, which takes the name `fail` */
 #include "text/chrf.h"
 
@@ -28,7 +28,7 @@
 typedef struct corpus {
 	char name[64];
 	size_t count;
-	double bleu, chrf;
+	double bleu, chrf, rouge;
 	char *hypotheses[PAIRS_MOST], *references[PAIRS_MOST];
 } corpus;
 
@@ -55,8 +55,9 @@ static bool read_corpus(FILE *f, corpus *c)
 	char line[256];
 	if (!fgets(line, sizeof line, f))
 		return false;
-	assert_int_equal(
-		sscanf(line, "corpus %63s %zu %lf %lf", c->name, &c->count, &c->bleu, &c->chrf), 4);
+	assert_int_equal(sscanf(line, "corpus %63s %zu %lf %lf %lf", c->name, &c->count, &c->bleu,
+	                        &c->chrf, &c->rouge),
+	                 5);
 	assert_true(c->count > 0 && c->count <= PAIRS_MOST);
 	for (size_t i = 0; i < c->count; i++) {
 		c->hypotheses[i] = read_text(f);
@@ -80,21 +81,25 @@ static FILE *open_goldens(void)
 	return f;
 }
 
-static void scores_are_those_of_sacrebleu(void **state)
+static void scores_are_those_of_their_references(void **state)
 {
 	(void)state;
 	FILE *f = open_goldens();
 	int seen = 0;
 	for (corpus c; read_corpus(f, &c); seen++) {
-		double bleu = NAN, chrf = NAN;
+		double bleu = NAN, chrf = NAN, rouge = NAN;
 		const char *const *h = (const char *const *)c.hypotheses;
 		const char *const *r = (const char *const *)c.references;
 		assert_int_equal(hec_score_bleu(h, r, c.count, &bleu), HEC_OK);
 		assert_int_equal(hec_score_chrf(h, r, c.count, &chrf), HEC_OK);
+		assert_int_equal(hec_score_rouge(h, r, c.count, &rouge), HEC_OK);
 		if (!(fabs(bleu - c.bleu) <= NEAR))
 			fail_msg("%s: BLEU is %.17g, sacrebleu says %.17g", c.name, bleu, c.bleu);
 		if (!(fabs(chrf - c.chrf) <= NEAR))
 			fail_msg("%s: chrF is %.17g, sacrebleu says %.17g", c.name, chrf, c.chrf);
+		if (!(fabs(rouge - c.rouge) <= NEAR))
+			fail_msg("%s: ROUGE-L is %.17g, rouge-score says %.17g", c.name, rouge,
+			         c.rouge);
 		free_corpus(&c);
 	}
 	fclose(f);
@@ -104,10 +109,11 @@ static void scores_are_those_of_sacrebleu(void **state)
 static void no_pairs_score_nothing(void **state)
 {
 	(void)state;
-	double bleu = NAN, chrf = NAN;
+	double bleu = NAN, chrf = NAN, rouge = NAN;
 	assert_int_equal(hec_score_bleu(NULL, NULL, 0, &bleu), HEC_OK);
 	assert_int_equal(hec_score_chrf(NULL, NULL, 0, &chrf), HEC_OK);
-	assert_true(bleu == 0 && chrf == 0);
+	assert_int_equal(hec_score_rouge(NULL, NULL, 0, &rouge), HEC_OK);
+	assert_true(bleu == 0 && chrf == 0 && rouge == 0);
 }
 
 static void a_missing_text_is_named(void **state)
@@ -119,6 +125,8 @@ static void a_missing_text_is_named(void **state)
 	assert_non_null(strstr(hec_error_message(), "reference 1 is NULL"));
 	assert_int_equal(hec_score_chrf(hole, some, 2, &score), HEC_ERR_ARGUMENT);
 	assert_non_null(strstr(hec_error_message(), "hypothesis 1 is NULL"));
+	assert_int_equal(hec_score_rouge(some, hole, 2, &score), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "hec_score_rouge: reference 1 is NULL"));
 	assert_int_equal(hec_score_chrf(NULL, some, 2, &score), HEC_ERR_ARGUMENT);
 	assert_int_equal(hec_score_bleu(some, some, 2, NULL), HEC_ERR_ARGUMENT);
 }
@@ -154,10 +162,12 @@ static void a_long_line_takes_no_time(void **state)
 		line[i] = ' ';
 	line[size] = '\0';
 	const char *h = line;
-	double bleu = NAN, chrf = NAN;
+	double bleu = NAN, chrf = NAN, rouge = NAN;
 	assert_int_equal(hec_score_bleu(&h, &h, 1, &bleu), HEC_OK);
 	assert_int_equal(hec_score_chrf(&h, &h, 1, &chrf), HEC_OK);
+	assert_int_equal(hec_score_rouge(&h, &h, 1, &rouge), HEC_OK);
 	assert_true(fabs(bleu - 100) <= 1e-9 && fabs(chrf - 100) <= 1e-9);
+	assert_true(fabs(rouge - 100) <= 1e-9);
 	free(line);
 }
 
@@ -167,13 +177,14 @@ static void every_refused_allocation_is_an_error(void **state)
 	const char *h[] = {"one", "a longer sentence, with more words."};
 	const char *r[] = {"two", "a longer sentence with more words!"};
 	double score;
-	for (int which = 0; which < 2; which++) {
+	for (int which = 0; which < 3; which++) {
 		long n = 1;
 		for (;; n++) {
 			long before = refuse_live();
 			refuse_request(n, false);
-			hec_status status = which ? hec_score_chrf(h, r, 2, &score)
-			                          : hec_score_bleu(h, r, 2, &score);
+			hec_status status = which == 0   ? hec_score_bleu(h, r, 2, &score)
+			                    : which == 1 ? hec_score_chrf(h, r, 2, &score)
+			                                 : hec_score_rouge(h, r, 2, &score);
 			bool fired = refuse_fired();
 			refuse_request(0, false);
 			assert_int_equal(refuse_live(), before);
@@ -188,7 +199,7 @@ static void every_refused_allocation_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scores_are_those_of_sacrebleu),
+		cmocka_unit_test(scores_are_those_of_their_references),
 		cmocka_unit_test(no_pairs_score_nothing),
 		cmocka_unit_test(a_missing_text_is_named),
 		cmocka_unit_test(text_that_is_not_utf8_is_scored),

@@ -39,6 +39,8 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"F/two F/unended", 0, "BLEU  100.00\nchrF  100.00\n", NULL},
 		{"- F/one", 1, NULL, "- has 0 lines and "}, /* nothing on standard input */
 		{"F/two F/two --json", 0, "{\"lines\": 2, \"bleu\": 100.00000", NULL},
+		{"F/two F/two --rouge", 0, "chrF  100.00\nROUGE-L 100.00\n", NULL},
+		{"F/two F/two --rouge --json", 0, "\"rouge_l\": 100.0", NULL},
 		{"F/two F/one", 1, NULL, "two has 2 lines and "},
 		{"F/none F/none", 1, NULL, "have no lines"},
 		{"F/zero F/one", 1, NULL, "zero: line 1 holds a zero byte"},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BLEU and chrF of `hecate score` against the installed sacrebleu, on the odd corpora of the goldens and on
+"""BLEU, chrF and ROUGE-L of `hecate score` against the installed sacrebleu and rouge-score, on the odd corpora of the goldens and on
 new random ones.
 
     parity_score.py PROGRAM [--seed N] [--rounds N]
@@ -22,10 +22,10 @@ def program_scores(program, folder, pairs):
     """A line cannot hold a newline: such corpora are compared by the goldens, through the library."""
     for name, side in (("hypotheses", 0), ("references", 1)):
         (folder / name).write_bytes("".join(p[side] + "\n" for p in pairs).encode("utf-8"))
-    out = subprocess.run([program, "score", folder / "hypotheses", folder / "references", "--json"],
+    out = subprocess.run([program, "score", folder / "hypotheses", folder / "references", "--rouge", "--json"],
                          check=True, capture_output=True)
     found = json.loads(out.stdout)
-    return found["bleu"], found["chrf"]
+    return found["bleu"], found["chrf"], found["rouge_l"]
 
 
 def main():
@@ -44,7 +44,7 @@ def main():
             for a, b in zip(ours, theirs):
                 worst = max(worst, abs(a - b))
                 if not abs(a - b) <= NEAR:
-                    sys.exit(f"BLEU, chrF are {ours}, sacrebleu says {theirs}, of {pairs!r}")
+                    sys.exit(f"BLEU, chrF, ROUGE-L are {ours}, they say {theirs}, of {pairs!r}")
     print(f"{len(corpora)} corpora, the largest difference is {worst:.1e}")
 
 

@@ -1,4 +1,4 @@
-/* score.c — `hecate score`: BLEU and chrF of the lines of one file against those of another. */
+/* score.c — `hecate score`: BLEU, chrF and ROUGE-L of the lines of one file against those of another. */
 #include "command.h"
 
 #include <errno.h>
@@ -83,35 +83,43 @@ static bool read_file(const command *self, const char *path, lines *l)
 	return good;
 }
 
-static bool print_json(size_t count, double bleu, double chrf)
+static bool print_json(size_t count, double bleu, double chrf, const double *rouge)
 {
 	json_t *root = json_pack("{s:I, s:f, s:f}", "lines", (json_int_t)count, "bleu", bleu,
 	                         "chrf", chrf);
-	bool good = root && json_dumpf(root, stdout, 0) == 0 && putchar('\n') != EOF;
+	bool good =
+		root && (!rouge || json_object_set_new(root, "rouge_l", json_real(*rouge)) == 0);
+	good = good && json_dumpf(root, stdout, 0) == 0 && putchar('\n') != EOF;
 	json_decref(root);
 	return good;
 }
 
-static int score(const command *self, const lines *hypotheses, const lines *references, bool json)
+static int score(const command *self, const lines *hypotheses, const lines *references, bool rouge,
+                 bool json)
 {
-	double bleu = 0, chrf = 0;
+	double bleu = 0, chrf = 0, rouge_l = 0;
 	const char *const *h = (const char *const *)hypotheses->items;
 	const char *const *r = (const char *const *)references->items;
 	if (hec_score_bleu(h, r, hypotheses->count, &bleu) != HEC_OK ||
-	    hec_score_chrf(h, r, hypotheses->count, &chrf) != HEC_OK)
+	    hec_score_chrf(h, r, hypotheses->count, &chrf) != HEC_OK ||
+	    (rouge && hec_score_rouge(h, r, hypotheses->count, &rouge_l) != HEC_OK))
 		return command_failed(self, "%s", hec_error_message());
 	if (json)
-		return print_json(hypotheses->count, bleu, chrf)
+		return print_json(hypotheses->count, bleu, chrf, rouge ? &rouge_l : NULL)
 		               ? EXIT_DONE
 		               : command_failed(self, "the scores could not be written");
 	printf("BLEU  %6.2f\nchrF  %6.2f\n", bleu, chrf);
+	if (rouge)
+		printf("ROUGE-L %5.2f\n", rouge_l);
 	return EXIT_DONE;
 }
 
 static int run(const command *self, int argc, char **argv)
 {
-	bool json = false;
+	bool json = false, rouge = false;
 	const option table[] = {
+		{OPTION_FLAG, "--rouge", NULL, "ROUGE-L, too: for summaries in English", &rouge, 0,
+	         0},
 		{OPTION_FLAG, "--json", NULL, "the scores in full, for machines", &json, 0, 0},
 		{0}};
 	int operands = 0;
@@ -131,7 +139,7 @@ static int run(const command *self, int argc, char **argv)
 	else if (hypotheses.count == 0)
 		code = command_failed(self, "%s and %s have no lines", argv[0], argv[1]);
 	else
-		code = score(self, &hypotheses, &references, json);
+		code = score(self, &hypotheses, &references, rouge, json);
 	lines_free(&hypotheses);
 	lines_free(&references);
 	return code;
@@ -139,11 +147,13 @@ static int run(const command *self, int argc, char **argv)
 
 const command command_score = {
 	.name = "score",
-	.summary = "BLEU and chrF of translations against references, line by line",
-	.usage = "score TRANSLATIONS REFERENCES [--json]",
+	.summary = "BLEU, chrF and ROUGE-L of texts against references, line by line",
+	.usage = "score TEXTS REFERENCES [--rouge] [--json]",
 	.about = "Line n of the one file is measured against line n of the other; - is standard\n"
-		 "input. The numbers are those of sacrebleu 2.6 with its default settings. With\n"
-		 "--json: {\"lines\", \"bleu\", \"chrf\"}.\n\n"
+		 "input. The numbers are those of sacrebleu 2.6 with its default settings, and of\n"
+		 "rouge-score 0.1.2 without stemming. With --json: {\"lines\", \"bleu\", "
+		 "\"chrf\"}, and\n"
+		 "\"rouge_l\" with --rouge.\n\n"
 		 "Example:\n"
 		 "  hecate translate <test.en | hecate score - test.de\n",
 	.run = run,

@@ -5,14 +5,12 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "text/characters.h"
 
 /* Calls for the words between white space: counts them, or writes them where words is not NULL. */
-static size_t split_words(const text_buffer *text, size_t first, bleu_word *words)
+static size_t split_words(const text_buffer *text, size_t first, score_word *words)
 {
 	const unsigned char *data = (const unsigned char *)text->data;
 	size_t count = 0, begin = 0;
@@ -26,52 +24,12 @@ static size_t split_words(const text_buffer *text, size_t first, bleu_word *word
 		if (space && inside) {
 			if (words)
 				words[count] =
-					(bleu_word){text->data + begin, i - begin, first + count};
+					(score_word){text->data + begin, i - begin, first + count};
 			count++;
 		}
 		inside = !space;
 	}
 	return count;
-}
-
-static int compare_words(const void *x, const void *y)
-{
-	const bleu_word *a = x, *b = y;
-	if (a->size != b->size)
-		return a->size < b->size ? -1 : 1;
-	return memcmp(a->text, b->text, a->size);
-}
-
-static hec_status make_room(bleu *b, size_t count)
-{
-	if (count <= b->capacity)
-		return HEC_OK;
-	size_t bytes;
-	if (count > UINT32_MAX || !size_mul(count, sizeof(bleu_word), &bytes))
-		return fail(HEC_ERR_MEMORY, "BLEU: %zu words are too many", count);
-	bleu_word *words = realloc(b->words, bytes);
-	if (words)
-		b->words = words;
-	uint32_t *symbols = realloc(b->symbols, count * sizeof(uint32_t));
-	if (symbols)
-		b->symbols = symbols;
-	if (!words || !symbols)
-		return fail(HEC_ERR_MEMORY, "BLEU: no memory for %zu words", count);
-	b->capacity = count;
-	return HEC_OK;
-}
-
-/* Equal words get equal numbers. */
-static void number_words(bleu *b, size_t count)
-{
-	if (count > 1)
-		qsort(b->words, count, sizeof(bleu_word), compare_words);
-	uint32_t number = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && compare_words(&b->words[i - 1], &b->words[i]) != 0)
-			number++;
-		b->symbols[b->words[i].place] = number;
-	}
 }
 
 hec_status bleu_add(bleu *b, const char *hypothesis, const char *reference)
@@ -82,14 +40,14 @@ hec_status bleu_add(bleu *b, const char *hypothesis, const char *reference)
 	size_t n_r = split_words(&b->texts[1], 0, NULL), count;
 	if (!size_add(n_h, n_r, &count))
 		return fail(HEC_ERR_MEMORY, "BLEU: too many words");
-	HEC_TRY(make_room(b, count));
+	HEC_TRY(score_words_room(&b->words, count, "BLEU"));
 	uint64_t shared[BLEU_ORDER] = {0};
 	if (n_h > 0 && n_r > 0) {
-		split_words(&b->texts[0], 0, b->words);
-		split_words(&b->texts[1], n_h, b->words + n_h);
-		number_words(b, count);
-		HEC_TRY(ngram_shared(&b->room, b->symbols, n_h, b->symbols + n_h, n_r, BLEU_ORDER,
-		                     shared));
+		split_words(&b->texts[0], 0, b->words.items);
+		split_words(&b->texts[1], n_h, b->words.items + n_h);
+		score_words_number(&b->words, count);
+		HEC_TRY(ngram_shared(&b->room, b->words.symbols, n_h, b->words.symbols + n_h, n_r,
+		                     BLEU_ORDER, shared));
 	}
 	b->hypothesis += n_h;
 	b->reference += n_r;
@@ -125,8 +83,7 @@ void bleu_free(bleu *b)
 	text_buffer_free(&b->texts[0]);
 	text_buffer_free(&b->texts[1]);
 	text_buffer_free(&b->spare);
-	free(b->words);
-	free(b->symbols);
+	score_words_free(&b->words);
 	ngram_room_free(&b->room);
 	*b = (bleu){0};
 }

@@ -3,23 +3,17 @@
 #define TEXT_BLEU_H
 
 #include "text/ngram.h"
+#include "text/score_words.h"
 #include "text/tokenize_13a.h"
 
 #define BLEU_ORDER 4
-
-typedef struct bleu_word {
-	const char *text;
-	size_t size, place; /* place: in the pair, hypothesis first */
-} bleu_word;
 
 typedef struct bleu {
 	uint64_t hypothesis, reference; /* words */
 	uint64_t total[BLEU_ORDER], shared[BLEU_ORDER];
 	/* Room for one pair, kept from one to the next. */
 	text_buffer texts[2], spare;
-	bleu_word *words;
-	uint32_t *symbols;
-	size_t capacity; /* of words and symbols */
+	score_words words;
 	ngram_room room;
 } bleu;
 

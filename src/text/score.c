@@ -3,6 +3,7 @@
 
 #include "text/bleu.h"
 #include "text/chrf.h"
+#include "text/rouge.h"
 
 static hec_status check(const char *what, const char *const *hypotheses,
                         const char *const *references, size_t n, const double *score)
@@ -41,5 +42,19 @@ hec_status hec_score_chrf(const char *const *hypotheses, const char *const *refe
 	if (status == HEC_OK)
 		*score = chrf_score(&c);
 	chrf_free(&c);
+	return status;
+}
+
+hec_status hec_score_rouge(const char *const *hypotheses, const char *const *references, size_t n,
+                           double *score)
+{
+	HEC_TRY(check("hec_score_rouge", hypotheses, references, n, score));
+	rouge r = {0};
+	hec_status status = HEC_OK;
+	for (size_t i = 0; i < n && status == HEC_OK; i++)
+		status = rouge_add(&r, hypotheses[i], references[i]);
+	if (status == HEC_OK)
+		*score = rouge_score(&r);
+	rouge_free(&r);
 	return status;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""BLEU and chrF of small corpora by sacrebleu, as tests/golden/score.txt for tests/test_score.c, and the
+"""BLEU and chrF of small corpora by sacrebleu, ROUGE-L by rouge-score, as tests/golden/score.txt for tests/test_score.c, and the
 odd and random corpora that tools/parity_score.py compares live.
 
     build/peers/bin/python tools/goldens/score.py > tests/golden/score.txt
 
-A corpus is `corpus NAME PAIRS BLEU CHRF`, then a line for each hypothesis and each reference in turn, in
+A corpus is `corpus NAME PAIRS BLEU CHRF ROUGE-L`, then a line for each hypothesis and each reference in turn, in
 which a backslash, a newline and a carriage return are written as in C."""
 import random
 
@@ -38,15 +38,23 @@ ODD = {
     "line ends": [("broken-\nword and\nmore\n", "brokenword and more"), ("a\r\nb c d", "a b c d")],
     "decomposed": [("Mu\u0308nchen ist scho\u0308n.", "München ist schön."), ("e\u0301e\u0301", "éé")],
     "case": [("DAS IST EIN TEST", "das ist ein test"), ("Das ist ein Test", "das ist ein Test")],
+    "subsequences": [("a b c a b b a", "c b a b a c"), ("x1 X2 x-3 the The THE", "the x3 x2 x-3 X1 the"),
+                     ("\u212aelvin \u0130stanbul I\u0307s", "kelvin i stanbul is"), ("k\u212a ſ", "kk s")],
+    "more than 64 words": [(" ".join(f"w{i * i % 97}" for i in range(150)), " ".join(f"w{i * 7 % 83}" for i in range(200))),
+                           ("a b " * 70, "b a a " * 60), ("a " * 64 + "z", "a " * 64), ("a " * 65, "z " + "a " * 128)],
     "brackets": [("[a] {b} (c) <d> ~e~ `f` ^g^ _h_ |i| \\j\\", "[ a ] {b} ( c ) <d> ~ e ~ `f` ^g ^ _h_ | i | \\ j \\"),
                  ("it's don't o'clock", "it 's don ' t o'clock"), ("a/b/c @x #y $z %w *v +u =t", "a / b / c @ x # y $z % w *v + u = t")],
 }
 
 
 def scores(pairs):
+    from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics import BLEU, CHRF
     hypotheses, references = [p[0] for p in pairs], [[p[1] for p in pairs]]
-    return BLEU(force=True).corpus_score(hypotheses, references).score, CHRF().corpus_score(hypotheses, references).score
+    scorer = RougeScorer(["rougeL"], use_stemmer=False)
+    rouge = [scorer.score(r, h)["rougeL"].fmeasure for h, r in pairs]
+    return BLEU(force=True).corpus_score(hypotheses, references).score, \
+        CHRF().corpus_score(hypotheses, references).score, 100 * sum(rouge) / len(rouge)
 
 
 _PIECES = ("a b the cat Haus ist . , ! ? - -- ... 1 23 4.5 1,000 9- ' \" & &amp; &lt; <skipped> ( ) [ ] / \\ ~ ä ß € 猫 。 "
@@ -84,8 +92,8 @@ def main():
     for i in range(20):
         corpora[f"random {i}"] = random_corpus(rng, newlines=True)
     for name, pairs in corpora.items():
-        bleu, chrf = scores(pairs)
-        print(f"corpus {name.replace(' ', '_')} {len(pairs)} {bleu!r} {chrf!r}")
+        bleu, chrf, rouge = scores(pairs)
+        print(f"corpus {name.replace(' ', '_')} {len(pairs)} {bleu!r} {chrf!r} {rouge!r}")
         for pair in pairs:
             print(_escape(pair[0]))
             print(_escape(pair[1]))
