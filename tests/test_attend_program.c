@@ -195,11 +195,11 @@ static void a_token_is_seen_in_every_head(void **state)
 		kit_close(&k);
 	}
 	static const invocation table[] = {
-		{FORM_ENCODER, "'the cat with it' --token it", 0, "layer 1 head 3", NULL},
+		{FORM_ENCODER, "'the cat with it' --token it", 0, "L1 head 3", NULL},
 		{FORM_ENCODER, "'the cat with it' --token it:2", 2, NULL, "no such word"},
 		{FORM_ENCODER, "'the cat' --token dog", 2, NULL, "no such word"},
 		{FORM_ENCODER, "'the cat' --token '#99'", 2, NULL, "#99"},
-		{FORM_ENCODER, "'the cat' --token '#1'", 0, "layer 0 head 0", NULL},
+		{FORM_ENCODER, "'the cat' --token '#1'", 0, "L0 head 0", NULL},
 		{FORM_BOTH, "'the cat' 'die katze' --token cat --kind cross", 2, NULL,
 	         "--kind self"},
 		{FORM_DECODER, "'the cat' --write 4", 0, "Self-attention", NULL},

@@ -359,7 +359,7 @@ bool attend_pick(attended *a, const char *text, const char *which, char *error, 
 			no_memory(&w);
 			return false;
 		}
-		snprintf(label, 64, "layer %" PRId64 " head %" PRId64, r / H, r % H);
+		snprintf(label, 64, "L%" PRId64 " head %" PRId64, r / H, r % H);
 		/* Head r's rows lie behind row r: in place. */
 		const float *from = a->weights + (r * keys + first) * keys;
 		for (int64_t k = 0; k < keys; k++) {
