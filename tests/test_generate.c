@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/refuse.h"
 #include "support/searches.h"
 #include "task/written_text.h"
 
@@ -281,6 +282,46 @@ static void what_is_too_long_or_wrong_is_said(void **state)
 	kit_close(&k);
 }
 
+/* Where a refused request is an error, nothing is left behind. */
+static void refused_memory_is_an_error(void **state)
+{
+	(void)state;
+	kit k = kit_open(4);
+	words w = open_words(&k, false);
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	decode.max_tokens = 6;
+	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+	heard h = {0};
+	o.decode = &decode;
+	o.text = hear;
+	o.user = &h;
+	hec_prompt p[2] = {{.text = "the cat", .bytes = 7}, {.text = "on", .bytes = 2}};
+	hec_generations out;
+	OK(&k, hec_generate(w.generator, 2, p, &o, &out)); /* the session stays */
+	hec_generations_free(&out);
+	long live = refuse_live();
+	refuse_request(0, false);
+	OK(&k, hec_generate(w.generator, 2, p, &o, &out));
+	long requests = refuse_requests();
+	hec_generations_free(&out);
+	assert_int_equal(refuse_live(), live);
+	assert_true(requests > 20);
+	for (long n = 1; n <= requests; n++) {
+		memset(&h, 0, sizeof h);
+		refuse_request(n, false);
+		hec_status status = hec_generate(w.generator, 2, p, &o, &out);
+		bool fired = refuse_fired();
+		refuse_request(0, false);
+		assert_true(fired);
+		CHECK(&k, status == HEC_ERR_MEMORY || status == HEC_OK, "request %ld gave %s", n,
+		      hec_status_name(status));
+		hec_generations_free(&out);
+		assert_int_equal(refuse_live(), live);
+	}
+	close_words(&w);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +330,7 @@ int main(void)
 		cmocka_unit_test(a_character_in_pieces_is_held_back),
 		cmocka_unit_test(prompts_give_the_same_alone_and_among_others),
 		cmocka_unit_test(what_is_too_long_or_wrong_is_said),
+		cmocka_unit_test(refused_memory_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

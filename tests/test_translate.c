@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/refuse.h"
 #include "support/searches.h"
 
 #define MOST 16
@@ -320,6 +321,45 @@ static void windows_do_what_is_too_long_in_pieces(void **state)
 	kit_close(&k);
 }
 
+static void refused_memory_is_an_error(void **state)
+{
+	(void)state;
+	kit k = kit_open(8);
+	hec_translator *t = load(&k);
+	char text[2048] = "";
+	for (int i = 0; i < 12; i++)
+		strcat(text, "try again later. ");
+	const char *texts[] = {text, "try again later."};
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	decode.max_tokens = 3;
+	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
+	o.decode = &decode;
+	o.prefix = "Please ";
+	o.windows = true;
+	hec_translations out;
+	OK(&k, hec_translate(t, 2, texts, NULL, &o, &out)); /* the session stays */
+	hec_translations_free(&out);
+	long live = refuse_live();
+	refuse_request(0, false);
+	OK(&k, hec_translate(t, 2, texts, NULL, &o, &out));
+	long requests = refuse_requests();
+	hec_translations_free(&out);
+	assert_int_equal(refuse_live(), live);
+	for (long n = 1; n <= requests; n++) {
+		refuse_request(n, false);
+		hec_status status = hec_translate(t, 2, texts, NULL, &o, &out);
+		bool fired = refuse_fired();
+		refuse_request(0, false);
+		assert_true(fired);
+		CHECK(&k, status == HEC_ERR_MEMORY || status == HEC_OK, "request %ld gave %s", n,
+		      hec_status_name(status));
+		hec_translations_free(&out);
+		assert_int_equal(refuse_live(), live);
+	}
+	hec_translator_destroy(t);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +369,7 @@ int main(void)
 		cmocka_unit_test(languages_are_those_that_are_asked_for),
 		cmocka_unit_test(a_prefix_is_part_of_the_text),
 		cmocka_unit_test(windows_do_what_is_too_long_in_pieces),
+		cmocka_unit_test(refused_memory_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
