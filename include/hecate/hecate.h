@@ -42,6 +42,7 @@
 #include <hecate/tokenizer.h>
 #include <hecate/train.h>
 #include <hecate/trainer.h>
+#include <hecate/transcribe.h>
 #include <hecate/translate.h>
 #include <hecate/version.h>
 #include <hecate/view.h>

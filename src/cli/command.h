@@ -37,6 +37,7 @@ extern const command command_generate;
 extern const command command_answer;
 extern const command command_classify;
 extern const command command_embed;
+extern const command command_transcribe;
 extern const command command_explain;
 extern const command command_fill;
 extern const command command_train;

@@ -20,6 +20,7 @@ static const command *const commands[] = {
 	&command_summarize,
 	&command_generate,
 	&command_answer,
+	&command_transcribe,
 	&command_fill,
 	&command_classify,
 	&command_embed,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what tests/test_log_mel.c and tests/test_whisper.c compare with: features of Hugging Face's
+"""Makes what tests/test_log_mel.c and tests/test_whisper_rules.c compare with: features of Hugging Face's
 WhisperFeatureExtractor, and the rules by which its Whisper writes times and cuts what was written.
 
     tools/goldens/audio.py FOLDER [--seed N] [--live]

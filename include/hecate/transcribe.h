@@ -1,0 +1,94 @@
+/* transcribe.h — speech in, text out: a Whisper model, its tokenizer, and the rules by which it writes.
+ *
+ * Sound is read in windows (30 seconds) one after the other: the next begins where the last finished
+ * segment of this one ended. A transcriber belongs to one thread; the model and the tokenizer inside it
+ * are only read. Every sound gives the same transcript, to the bit, alone or among others. */
+#ifndef HECATE_TRANSCRIBE_H
+#define HECATE_TRANSCRIBE_H
+
+#include <hecate/audio.h>
+#include <hecate/decode.h>
+#include <hecate/tokenizer.h>
+
+HEC_BEGIN
+
+typedef struct hec_transcriber hec_transcriber;
+
+/* Reads a directory: config.json, model.safetensors, tokenizer.json; generation_config.json and
+ * preprocessor_config.json where they are. */
+HEC_API HEC_MUST_USE hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir,
+                                                     hec_transcriber **out);
+/* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long; nothing is suppressed. */
+HEC_API HEC_MUST_USE hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
+                                                       const hec_tokenizer *tokenizer,
+                                                       hec_transcriber **out);
+HEC_API void hec_transcriber_destroy(hec_transcriber *transcriber); /* takes NULL */
+HEC_API const hec_model *hec_transcriber_model(const hec_transcriber *transcriber);
+HEC_API const hec_tokenizer *hec_transcriber_tokenizer(const hec_transcriber *transcriber);
+/* Samples a second that it reads (16,000), for hec_audio_options. */
+HEC_API int64_t hec_transcriber_rate(const hec_transcriber *transcriber);
+/* Seconds of one window. */
+HEC_API double hec_transcriber_window(const hec_transcriber *transcriber);
+/* Whether it knows several languages, and can translate them into English. */
+HEC_API bool hec_transcriber_multilingual(const hec_transcriber *transcriber);
+
+/* Called now and then with the seconds that are done, of all sounds of the call; anything but 0 cancels. */
+typedef int hec_transcribe_progress(void *user, double done, double total);
+
+typedef struct hec_transcribe_options {
+	size_t size;          /* sizeof(hec_transcribe_options) */
+	const char *language; /* "en", …; NULL: the likeliest in the first window of each sound. An
+	                         English-only model takes none but "en" */
+	bool translate;       /* into English */
+	bool timestamps;      /* segments with their times, not one for all. Where a sound is longer
+	                         than a window, always */
+	int64_t beams;        /* 0: as generation_config.json says, else 1 */
+	int64_t batch;        /* windows of different sounds at a time; 0: 4 */
+	int64_t max_tokens;   /* of a window; 0: as many as the model can take */
+	/* A window is passed over where the model says that nobody speaks with at least this probability
+	 * (0: 0.6), and its own words have a mean log p below `least_log_prob` (0: −1). A window without
+	 * any sound at all is passed over in any case. */
+	double no_speech;      /* above 1: never */
+	double least_log_prob; /* of a token */
+	hec_transcribe_progress *progress;
+	void *user;
+} hec_transcribe_options;
+
+/* clang-format off */
+#define HEC_TRANSCRIBE_OPTIONS_INIT \
+	{sizeof(hec_transcribe_options), NULL, false, false, 0, 0, 0, 0, 0, NULL, NULL}
+/* clang-format on */
+
+typedef struct hec_segment {
+	double begin, end; /* seconds from the beginning of the sound */
+	char *text;        /* UTF-8, without space at its ends; never empty */
+	int32_t *ids;      /* [n] the tokens, times counted in, the end not */
+	int64_t n;
+} hec_segment;
+
+typedef struct hec_transcript {
+	char *text; /* of all segments; "" where nobody speaks */
+	char language[16];
+	hec_segment *segments;
+	int64_t count;
+} hec_transcript;
+
+typedef struct hec_transcripts {
+	size_t size; /* sizeof(hec_transcripts) */
+	hec_transcript *items;
+	int64_t count;
+	int64_t failed; /* after a failure: the sound that is to blame; −1: none */
+} hec_transcripts;
+
+/* out need not be set before, is to be freed after, and is empty after a failure. */
+HEC_API HEC_MUST_USE hec_status
+hec_transcribe(hec_transcriber *transcriber, int64_t n,
+               const float *const *samples,           /* [n] mono, at hec_transcriber_rate */
+               const int64_t *counts,                 /* [n] */
+               const hec_transcribe_options *options, /* or NULL */
+               hec_transcripts *out);
+HEC_API void hec_transcripts_free(hec_transcripts *transcripts); /* takes an empty one */
+
+HEC_END
+
+#endif

@@ -1,0 +1,253 @@
+/* transcribe.c — `hecate transcribe`: sound files in, text or subtitles out, in order. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hecate/transcribe.h>
+
+#include "line_work.h"
+#include "model_path.h"
+#include "transcribe_show.h"
+
+#define BATCH 4
+#define BATCH_MOST 64
+
+typedef struct settings {
+	const char *model, *language, *task;
+	int64_t beam, batch, max_tokens, threads;
+	double no_speech;
+	bool json, tokens, srt, vtt, timestamps;
+} settings;
+
+typedef struct transcribing {
+	const command *self;
+	settings s;
+	transcript_form form;
+	hec_transcriber *transcriber;
+	hec_transcribe_options options;
+	bool bar, bar_shown;
+	int files, first, some; /* all, before these, these */
+} transcribing;
+
+/* ---- progress ---- */
+
+static void clear_bar(transcribing *w)
+{
+	if (w->bar_shown)
+		fputs("\r\033[K", stderr);
+	w->bar_shown = false;
+}
+
+static int show_progress(void *user, double done, double total)
+{
+	transcribing *w = user;
+	if (w->bar) {
+		fprintf(stderr, "\r%.0f of %.0f s", done, total);
+		if (w->files > 1)
+			fprintf(stderr, " (files %d to %d of %d)", w->first + 1, w->first + w->some,
+			        w->files);
+		fputs("\033[K", stderr);
+		w->bar_shown = true;
+	}
+	return line_work_stopped();
+}
+
+static int read_progress(void *user, int64_t frames)
+{
+	(void)user, (void)frames;
+	return line_work_stopped();
+}
+
+/* ---- files ---- */
+
+static int show_all(const transcribing *w, const hec_transcripts *out)
+{
+	for (int64_t i = 0; i < out->count; i++)
+		if (!transcript_show(&out->items[i], w->form, w->s.tokens, stdout))
+			return command_failed(w->self, "no memory for the results");
+	return put_done();
+}
+
+static int failed(transcribing *w, const char *file)
+{
+	clear_bar(w);
+	if (line_work_stopped())
+		return command_failed(w->self, "interrupted after %d files", w->first);
+	return file ? command_failed(w->self, "%s: %s", file, hec_error_message())
+	            : command_failed(w->self, "%s", hec_error_message());
+}
+
+static int transcribe_read(transcribing *w, int n, char **files, const hec_audio *audio)
+{
+	const float *samples[BATCH_MOST];
+	int64_t counts[BATCH_MOST];
+	for (int i = 0; i < n; i++) {
+		samples[i] = audio[i].samples;
+		counts[i] = audio[i].count;
+	}
+	hec_transcripts out;
+	if (hec_transcribe(w->transcriber, n, samples, counts, &w->options, &out) != HEC_OK)
+		return failed(w, out.failed >= 0 ? files[out.failed] : NULL);
+	clear_bar(w);
+	int code = show_all(w, &out);
+	hec_transcripts_free(&out);
+	return code;
+}
+
+/* Those before a file that cannot be read are still done. */
+static int transcribe_some(transcribing *w, int n, char **files)
+{
+	hec_audio audio[BATCH_MOST];
+	hec_audio_options options = HEC_AUDIO_OPTIONS_INIT;
+	options.rate = hec_transcriber_rate(w->transcriber);
+	options.progress = read_progress;
+	char reason[1024] = "";
+	int read = 0, code = EXIT_DONE;
+	w->some = n;
+	while (read < n && hec_audio_read(files[read], &options, &audio[read]) == HEC_OK)
+		read++;
+	if (read < n)
+		snprintf(reason, sizeof reason, "%s", hec_error_message());
+	if (read > 0)
+		code = transcribe_read(w, read, files, audio);
+	for (int i = 0; i < read; i++)
+		hec_audio_free(&audio[i]);
+	w->first += read;
+	if (code != EXIT_DONE || read == n)
+		return code;
+	if (line_work_stopped())
+		return failed(w, NULL);
+	return command_failed(w->self, "%s", reason);
+}
+
+/* ---- options ---- */
+
+static int set_form(transcribing *w, int operands)
+{
+	const settings *s = &w->s;
+	if (s->json + s->srt + s->vtt > 1)
+		return command_usage(w->self, "one of --json, --srt and --vtt at most");
+	if (s->tokens && !s->json)
+		return command_usage(w->self, "--tokens is for --json");
+	if ((s->srt || s->vtt) && operands > 1)
+		return command_usage(w->self, "subtitles are of one FILE, not of %d", operands);
+	w->form = s->json         ? TRANSCRIPT_JSON
+	          : s->srt        ? TRANSCRIPT_SRT
+	          : s->vtt        ? TRANSCRIPT_VTT
+	          : s->timestamps ? TRANSCRIPT_TIMES
+	                          : TRANSCRIPT_TEXT;
+	return EXIT_DONE;
+}
+
+static int set_options(transcribing *w, int operands)
+{
+	const settings *s = &w->s;
+	hec_transcribe_options *o = &w->options;
+	*o = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
+	o->translate = s->task && strcmp(s->task, "translate") == 0;
+	if (s->task && !o->translate && strcmp(s->task, "transcribe") != 0)
+		return command_usage(w->self, "--task is transcribe or translate, not '%.40s'",
+		                     s->task);
+	int code = set_form(w, operands);
+	if (code != EXIT_DONE)
+		return code;
+	o->language = s->language;
+	o->timestamps = w->form != TRANSCRIPT_TEXT;
+	o->beams = s->beam;
+	o->batch = s->batch;
+	o->max_tokens = s->max_tokens;
+	o->no_speech = s->no_speech;
+	o->progress = show_progress;
+	o->user = w;
+	return EXIT_DONE;
+}
+
+static int run_with(transcribing *w, hec_ctx *ctx, int operands, char **argv)
+{
+	char path[MODEL_PATH_MOST];
+	int code = set_options(w, operands);
+	if (code != EXIT_DONE)
+		return code;
+	code = model_path(w->self, w->s.model, path);
+	if (code != EXIT_DONE)
+		return code;
+	if (hec_transcriber_load(ctx, path, &w->transcriber) != HEC_OK)
+		return command_failed(w->self, "%s", hec_error_message());
+	w->files = operands;
+	w->bar = isatty(STDERR_FILENO);
+	line_work_catch_signals();
+	while (code == EXIT_DONE && w->first < operands) {
+		int n = operands - w->first < (int)w->s.batch ? operands - w->first
+		                                              : (int)w->s.batch;
+		code = transcribe_some(w, n, argv + w->first);
+	}
+	return code;
+}
+
+static int run(const command *self, int argc, char **argv)
+{
+	transcribing w = {.self = self, .s = {.batch = BATCH}};
+	settings *s = &w.s;
+	const option table[] = {
+		{OPTION_TEXT, "-m", "DIR", "a Whisper model (else the variable HECATE_MODEL)",
+	         &s->model, 0, 0},
+		{OPTION_TEXT, "--language", "CODE",
+	         "what is spoken: en, de, … (default: heard from the first window)", &s->language,
+	         0, 0},
+		{OPTION_TEXT, "--task", "T", "transcribe, or translate (into English)", &s->task, 0,
+	         0},
+		{OPTION_FLAG, "--timestamps", NULL, "a line for each segment, with its times",
+	         &s->timestamps, 0, 0},
+		{OPTION_FLAG, "--srt", NULL, "subtitles as SubRip", &s->srt, 0, 0},
+		{OPTION_FLAG, "--vtt", NULL, "subtitles as WebVTT", &s->vtt, 0, 0},
+		{OPTION_FLAG, "--json", NULL, "a JSON object for each FILE", &s->json, 0, 0},
+		{OPTION_FLAG, "--tokens", NULL, "with --json: the ids of each segment", &s->tokens,
+	         0, 0},
+		{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)",
+	         &s->beam, 1, 1024},
+		{OPTION_WHOLE, "--max-tokens", "N", "tokens of a window (default: as many as fit)",
+	         &s->max_tokens, 1, 1 << 20},
+		{OPTION_REAL, "--no-speech", "P",
+	         "pass over unlikely words where the model hears no one with probability P "
+	         "(default: 0.6; 2: never)",
+	         &s->no_speech, 0, 2},
+		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
+	         BATCH_MOST},
+		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
+	         &s->threads, 1, 4096},
+		{0},
+	};
+	int operands;
+	int code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	if (operands == 0)
+		return command_usage(self, "which FILE?");
+	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
+	wanted.threads = (int)s->threads;
+	hec_ctx *ctx = NULL;
+	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
+		return command_failed(self, "%s", hec_error_message());
+	code = run_with(&w, ctx, operands, argv);
+	hec_transcriber_destroy(w.transcriber);
+	hec_ctx_destroy(ctx);
+	return code;
+}
+
+const command command_transcribe = {
+	"transcribe",
+	"Writes down what is spoken in sound files",
+	"transcribe -m DIR [OPTION]… FILE…",
+	"Reads WAV, FLAC, OGG and MP3 of any rate and number of channels, and writes a line for "
+	"each\n"
+	"FILE, in order; an empty line where nobody speaks. A file longer than the model's window "
+	"(30 s)\n"
+	"is read window by window, each from where the last finished segment ended.\n\n"
+	"With --json, each line is\n"
+	"  {\"text\": …, \"language\": …, \"segments\": [{\"begin\": …, \"end\": …, \"text\": …}, "
+	"…]}\n"
+	"with times in seconds.\n\n"
+	"Example: hecate transcribe -m whisper-tiny.en --srt talk.mp3 >talk.srt\n",
+	run,
+};

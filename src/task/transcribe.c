@@ -1,0 +1,581 @@
+/* transcribe.c — samples → log-mel → windows → encoder → search ⇄ decoder → segments → text.
+ *
+ * A sound's windows depend on one another (where one ends, the next begins), so what runs side by side
+ * are windows of different sounds: each round takes the next window of each of the first `batch` sounds
+ * that are not done. As in Transformers, features are made of the whole sound at once; one that fits
+ * into a window is filled up with silence before, a longer one with zero features behind. */
+#include <hecate/transcribe.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/size.h"
+#include "base/status.h"
+#include "task/task_model.h"
+#include "task/transcript.h"
+#include "task/whisper.h"
+
+#define BATCH 4
+#define BATCH_MOST 256
+#define NO_SPEECH 0.6
+#define LEAST_LOG_PROB (-1.0)
+#define PROMPT_MOST 4 /* start, language, task, <|notimestamps|> */
+
+struct hec_transcriber {
+	task_model base;
+	whisper_config config;
+	hec_session *session; /* of the last call, used again where it fits */
+	hec_session_options made;
+};
+
+/* One sound on its way. */
+typedef struct job {
+	const float *samples;
+	int64_t count;
+	float *features; /* [mels, frames]; NULL before its turn and after it */
+	int64_t frames, seek;
+	bool begun, done;
+	bool times;
+	int32_t language; /* its id; −1: not known yet, or none */
+	int32_t prompt[PROMPT_MOST];
+	int64_t prompt_length;
+} job;
+
+typedef struct work {
+	hec_transcriber *t;
+	hec_transcribe_options o;
+	int32_t language; /* asked for; −1: none */
+	int64_t n;
+	job *jobs;
+	hec_transcripts *out;
+	float *windows; /* [batch, mels, window] */
+	float *logits;  /* [vocab] */
+	int64_t round[BATCH_MOST];
+	int64_t count; /* windows of this round */
+	hec_decode_options decode;
+	int64_t longest; /* tokens of a window */
+	double seconds_all;
+} work;
+
+/* ---- making one ---- */
+
+static hec_status check_model(const task_model *m)
+{
+	const hec_model_config *c = hec_model_config_of(m->model);
+	if (c->front.features == 0 || c->decoder.layers == 0 || c->head != HEC_HEAD_LM)
+		return fail(
+			HEC_ERR_UNSUPPORTED,
+			"transcribe: the model reads no sound or writes no words; a Whisper model "
+			"does");
+	return HEC_OK;
+}
+
+static hec_status transcriber_new(hec_transcriber **out)
+{
+	*out = calloc(1, sizeof **out);
+	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcriber");
+}
+
+static hec_status finish(hec_transcriber *t, const char *dir)
+{
+	HEC_TRY(check_model(&t->base));
+	return whisper_config_read(dir, hec_model_config_of(t->base.model), t->base.tokenizer,
+	                           &t->config);
+}
+
+hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir, hec_transcriber **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
+	hec_transcriber *t;
+	HEC_TRY(transcriber_new(&t));
+	hec_status status = task_model_load("transcribe", ctx, dir, &t->base);
+	if (status == HEC_OK)
+		status = finish(t, dir);
+	if (status != HEC_OK)
+		hec_transcriber_destroy(t);
+	else
+		*out = t;
+	return status;
+}
+
+hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
+                                  const hec_tokenizer *tokenizer, hec_transcriber **out)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
+	hec_transcriber *t;
+	HEC_TRY(transcriber_new(&t));
+	hec_status status = task_model_take("transcribe", ctx, model, tokenizer, &t->base);
+	if (status == HEC_OK)
+		status = finish(t, NULL);
+	if (status != HEC_OK)
+		hec_transcriber_destroy(t);
+	else
+		*out = t;
+	return status;
+}
+
+void hec_transcriber_destroy(hec_transcriber *transcriber)
+{
+	if (!transcriber)
+		return;
+	hec_session_destroy(transcriber->session);
+	whisper_config_free(&transcriber->config);
+	task_model_free(&transcriber->base);
+	free(transcriber);
+}
+
+const hec_model *hec_transcriber_model(const hec_transcriber *transcriber)
+{
+	return transcriber->base.model;
+}
+
+const hec_tokenizer *hec_transcriber_tokenizer(const hec_transcriber *transcriber)
+{
+	return transcriber->base.tokenizer;
+}
+
+int64_t hec_transcriber_rate(const hec_transcriber *transcriber)
+{
+	return transcriber->config.mel.rate;
+}
+
+double hec_transcriber_window(const hec_transcriber *transcriber)
+{
+	const whisper_config *c = &transcriber->config;
+	return (double)(c->window * c->mel.hop) / (double)c->mel.rate;
+}
+
+bool hec_transcriber_multilingual(const hec_transcriber *transcriber)
+{
+	return transcriber->config.multilingual;
+}
+
+/* ---- a sound begins ---- */
+
+/* Mirrored at its ends, it must be longer than half a frame: a shorter one fits into a window and is
+ * filled up in any case. */
+static hec_status make_features(const work *w, job *j)
+{
+	const whisper_config *c = &w->t->config;
+	hec_mel_options mel = c->mel;
+	int64_t fits = c->window * c->mel.hop;
+	mel.length = j->count <= fits ? fits : 0;
+	HEC_TRY(hec_log_mel_frames(&mel, j->count, &j->frames));
+	size_t bytes;
+	if (!size_mul((size_t)j->frames, (size_t)mel.mels * sizeof(float), &bytes) ||
+	    !(j->features = malloc(bytes)))
+		return fail(HEC_ERR_MEMORY, "transcribe: no memory for features [%lld, %lld]",
+		            (long long)mel.mels, (long long)j->frames);
+	hec_tensor out = hec_tensor_2d(j->features, HEC_F32, mel.mels, j->frames);
+	return hec_log_mel(w->t->base.ctx, &mel, j->samples, j->count, &out);
+}
+
+static void make_prompt(const work *w, job *j)
+{
+	const whisper_config *c = &w->t->config;
+	int64_t n = 0;
+	j->prompt[n++] = c->start;
+	if (c->multilingual) {
+		j->prompt[n++] = j->language;
+		j->prompt[n++] = w->o.translate ? c->translate : c->transcribe;
+	}
+	if (!j->times)
+		j->prompt[n++] = c->no_timestamps;
+	j->prompt_length = n;
+}
+
+static int64_t frames_left(const work *w, const job *j)
+{
+	return min_i64(j->frames - j->seek, w->t->config.window);
+}
+
+/* The next window's features into slot i, with zeros behind where the sound ends. */
+static hec_tensor put_window(const work *w, const job *j, int64_t i)
+{
+	int64_t mels = w->t->config.mel.mels, window = w->t->config.window;
+	int64_t have = frames_left(w, j);
+	float *to = w->windows + i * mels * window;
+	for (int64_t m = 0; m < mels; m++) {
+		memcpy(to + m * window, j->features + m * j->frames + j->seek,
+		       (size_t)have * sizeof *to);
+		memset(to + m * window + have, 0, (size_t)(window - have) * sizeof *to);
+	}
+	return hec_tensor_2d(to, HEC_F32, mels, window);
+}
+
+/* Features that are all the same: nothing stands out of the floor, so there is nothing to hear. */
+static bool is_silent(const work *w, const job *j)
+{
+	int64_t have = frames_left(w, j);
+	float first = j->features[j->seek];
+	for (int64_t m = 0; m < w->t->config.mel.mels; m++)
+		for (int64_t t = 0; t < have; t++)
+			if (j->features[m * j->frames + j->seek + t] != first)
+				return false;
+	return true;
+}
+
+/* Logits behind the start alone, of one window. */
+static hec_status first_logits(const work *w, const hec_tensor *window)
+{
+	hec_session *s = w->t->session;
+	int64_t rows = hec_session_options_of(s)->beams;
+	int64_t vocab = hec_model_config_of(w->t->base.model)->vocab;
+	hec_tensor one =
+		hec_tensor_3d(window->data, HEC_F32, 1, window->shape[0], window->shape[1]);
+	int32_t *start = malloc((size_t)rows * sizeof *start);
+	if (!start)
+		return fail(HEC_ERR_MEMORY, "transcribe: no memory for a step");
+	for (int64_t i = 0; i < rows; i++)
+		start[i] = w->t->config.start;
+	hec_tensor ids = hec_tensor_2d(start, HEC_I32, rows, 1);
+	hec_tensor logits = hec_tensor_2d(w->logits, HEC_F32, rows, vocab);
+	hec_status status = hec_session_start_features(s, 1, &one);
+	if (status == HEC_OK)
+		status = hec_session_step(s, &ids, NULL, &logits);
+	free(start);
+	return status;
+}
+
+static hec_status find_language(const work *w, job *j)
+{
+	const whisper_config *c = &w->t->config;
+	hec_tensor window = put_window(w, j, 0);
+	HEC_TRY(first_logits(w, &window));
+	j->language = c->languages[0].id;
+	for (size_t i = 0; i < c->language_count; i++) {
+		int32_t id = c->languages[i].id;
+		float here = w->logits[id], best = w->logits[j->language];
+		if (here > best || (here == best && id < j->language))
+			j->language = id;
+	}
+	return HEC_OK;
+}
+
+static hec_status begin_job(const work *w, job *j)
+{
+	j->begun = true;
+	j->language = w->language;
+	if (j->count == 0)
+		return HEC_OK;
+	HEC_TRY(make_features(w, j));
+	j->times = w->o.timestamps || j->frames > w->t->config.window;
+	if (w->t->config.multilingual && j->language < 0)
+		HEC_TRY(find_language(w, j));
+	make_prompt(w, j);
+	return HEC_OK;
+}
+
+static hec_status end_job(const work *w, job *j)
+{
+	hec_transcript *t = &w->out->items[j - w->jobs];
+	const char *code = w->t->config.multilingual
+	                           ? whisper_language_code(&w->t->config, j->language)
+	                           : "en";
+	memcpy(t->language, code, strlen(code) + 1);
+	free(j->features);
+	j->features = NULL;
+	j->done = true;
+	return transcript_finish(t);
+}
+
+/* ---- a round of windows ---- */
+
+static void apply_rules(void *user, int64_t source, const int32_t *written, int64_t n,
+                        float *logits, int64_t vocab)
+{
+	const work *w = user;
+	whisper_rules(&w->t->config, w->jobs[w->round[source]].times, written, n, logits, vocab);
+}
+
+static double seconds_done(const work *w)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < w->n; i++) {
+		const job *j = &w->jobs[i];
+		double all = (double)j->count / (double)w->t->config.mel.rate;
+		double seek =
+			(double)(j->seek * w->t->config.mel.hop) / (double)w->t->config.mel.rate;
+		sum += j->done ? all : fmin(seek, all);
+	}
+	return sum;
+}
+
+static int report(void *user, int64_t done, int64_t total)
+{
+	(void)done, (void)total;
+	const work *w = user;
+	return w->o.progress ? w->o.progress(w->o.user, seconds_done(w), w->seconds_all) : 0;
+}
+
+/* Picks the next windows, and ends what has none left. *who: the sound at work. */
+static hec_status gather(work *w, int64_t *who)
+{
+	w->count = 0;
+	for (int64_t i = 0; i < w->n && w->count < w->o.batch; i++) {
+		job *j = &w->jobs[i];
+		*who = i;
+		if (!j->done && !j->begun)
+			HEC_TRY(begin_job(w, j));
+		while (!j->done && j->seek < j->frames && is_silent(w, j))
+			j->seek += frames_left(w, j);
+		if (!j->done && j->seek >= j->frames)
+			HEC_TRY(end_job(w, j));
+		if (!j->done)
+			w->round[w->count++] = i;
+	}
+	*who = -1;
+	return HEC_OK;
+}
+
+/* Whether the model itself says that nobody speaks: asked only where its words are unlikely. */
+static hec_status nobody_speaks(const work *w, const hec_tensor *window, const hec_hypothesis *h,
+                                bool *nobody)
+{
+	*nobody = false;
+	if (w->o.no_speech > 1 || h->n == 0 || h->score >= w->o.least_log_prob)
+		return HEC_OK;
+	HEC_TRY(first_logits(w, window));
+	int64_t vocab = hec_model_config_of(w->t->base.model)->vocab;
+	double most = -INFINITY, sum = 0;
+	for (int64_t i = 0; i < vocab; i++)
+		most = fmax(most, (double)w->logits[i]);
+	for (int64_t i = 0; i < vocab; i++)
+		sum += exp((double)w->logits[i] - most);
+	double p = exp((double)w->logits[w->t->config.no_timestamps - 1] - most) / sum;
+	*nobody = p > w->o.no_speech;
+	return HEC_OK;
+}
+
+static hec_status take_window(const work *w, job *j, const hec_hypothesis *h)
+{
+	const whisper_config *c = &w->t->config;
+	hec_transcript *out = &w->out->items[j - w->jobs];
+	int64_t n = h->n, count = 0, frames = frames_left(w, j);
+	if (n > 0 && h->ids[n - 1] == c->end)
+		n--;
+	whisper_segment *segments = calloc((size_t)n + 1, sizeof *segments);
+	if (!segments)
+		return fail(HEC_ERR_MEMORY, "transcribe: no memory for segments");
+	int64_t move = whisper_segments(c, h->ids, n, j->seek, frames, segments, &count);
+	double longest = (double)j->count / (double)c->mel.rate;
+	hec_status status = HEC_OK;
+	for (int64_t i = 0; i < count && status == HEC_OK; i++)
+		status = transcript_add(out, w->t->base.tokenizer, fmin(segments[i].begin, longest),
+		                        fmin(segments[i].end, longest), h->ids + segments[i].from,
+		                        segments[i].to - segments[i].from, c->no_timestamps + 1);
+	free(segments);
+	j->seek += move;
+	return status;
+}
+
+static hec_status take_round(const work *w, const hec_tensor *windows, const hec_decoded *decoded)
+{
+	for (int64_t i = 0; i < w->count; i++) {
+		job *j = &w->jobs[w->round[i]];
+		const hec_hypothesis *h = &decoded->hypotheses[i];
+		bool nobody;
+		HEC_TRY(nobody_speaks(w, &windows[i], h, &nobody));
+		if (nobody)
+			j->seek += frames_left(w, j);
+		else
+			HEC_TRY(take_window(w, j, h));
+	}
+	return HEC_OK;
+}
+
+static hec_status run_round(work *w)
+{
+	hec_tensor windows[BATCH_MOST];
+	const int32_t *prompts[BATCH_MOST];
+	int64_t lengths[BATCH_MOST], most[BATCH_MOST];
+	int64_t room = hec_model_config_of(w->t->base.model)->decoder.position.max;
+	for (int64_t i = 0; i < w->count; i++) {
+		const job *j = &w->jobs[w->round[i]];
+		windows[i] = put_window(w, j, i);
+		prompts[i] = j->prompt;
+		lengths[i] = j->prompt_length;
+		most[i] = min_i64(w->longest, room - j->prompt_length);
+		if (most[i] < 1)
+			return fail(
+				HEC_ERR_UNSUPPORTED,
+				"transcribe: the model writes %lld tokens, and begins with %lld",
+				(long long)room, (long long)j->prompt_length);
+	}
+	hec_decode_options o = w->decode;
+	o.prompts = prompts;
+	o.prompt_lengths = lengths;
+	o.most = most;
+	hec_decoded decoded;
+	hec_status status = hec_decode_features(w->t->session, w->count, windows, &o, &decoded);
+	if (status == HEC_OK)
+		status = take_round(w, windows, &decoded);
+	hec_decoded_free(&decoded);
+	return status;
+}
+
+static hec_status run_all(work *w)
+{
+	for (;;) {
+		int64_t who = -1;
+		hec_status status = gather(w, &who);
+		if (status != HEC_OK) {
+			w->out->failed = status == HEC_ERR_MEMORY ? -1 : who;
+			return status;
+		}
+		if (report(w, 0, 0) != 0)
+			return fail(HEC_ERR_CANCELLED, "transcribe: cancelled");
+		if (w->count == 0)
+			return HEC_OK;
+		HEC_TRY(run_round(w));
+	}
+}
+
+/* ---- a call ---- */
+
+static hec_status take_options(const hec_transcriber *t, const hec_transcribe_options *given,
+                               work *w)
+{
+	hec_transcribe_options *o = &w->o;
+	*o = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
+	HEC_TRY(options_take("hec_transcribe_options", o, sizeof *o, given));
+	o->batch = o->batch == 0 ? BATCH : o->batch;
+	o->no_speech = o->no_speech == 0 ? NO_SPEECH : o->no_speech;
+	o->least_log_prob = o->least_log_prob == 0 ? LEAST_LOG_PROB : o->least_log_prob;
+	if (o->batch < 1 || o->batch > BATCH_MOST)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: a batch of %lld; 1 to %d are possible",
+		            (long long)o->batch, BATCH_MOST);
+	if (o->beams < 0 || o->max_tokens < 0)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: %lld beams, %lld tokens",
+		            (long long)o->beams, (long long)o->max_tokens);
+	if (!(o->no_speech > 0) || !(o->least_log_prob < 0))
+		return fail(HEC_ERR_ARGUMENT, "transcribe: no_speech %g, least_log_prob %g",
+		            o->no_speech, o->least_log_prob);
+	w->language = -1;
+	if (!t->config.multilingual) {
+		if (o->translate || (o->language && strcmp(o->language, "en") != 0))
+			return fail(
+				HEC_ERR_ARGUMENT,
+				"transcribe: the model knows English only: it does not translate, "
+				"and the language can be \"en\" alone");
+		return HEC_OK;
+	}
+	return o->language ? whisper_language_find(&t->config, o->language, &w->language) : HEC_OK;
+}
+
+static void make_decode(work *w)
+{
+	const whisper_config *c = &w->t->config;
+	hec_decode_options *d = &w->decode;
+	*d = c->generation.options;
+	d->beams = w->o.beams > 0 ? w->o.beams : max_i64(1, d->beams);
+	d->nbest = 1;
+	d->forced_bos = d->forced_eos = -1;
+	d->min_tokens = 0;
+	d->max_tokens = 0; /* `most` says it for each window */
+	w->longest = w->o.max_tokens > 0 ? w->o.max_tokens
+	             : c->max_length > 0 ? c->max_length
+	                                 : INT64_MAX;
+	d->process = apply_rules;
+	d->progress = report;
+	d->user = w;
+}
+
+static hec_status make_session(work *w)
+{
+	hec_transcriber *t = w->t;
+	hec_session_options o = HEC_SESSION_OPTIONS_INIT;
+	o.sources = min_i64(w->o.batch, max_i64(w->n, 1));
+	o.beams = w->decode.beams;
+	if (t->session && t->made.sources == o.sources && t->made.beams == o.beams)
+		return HEC_OK;
+	hec_session_destroy(t->session);
+	t->session = NULL;
+	HEC_TRY(hec_session_create(t->base.ctx, t->base.model, &o, &t->session));
+	t->made = o;
+	return HEC_OK;
+}
+
+static hec_status make_memory(work *w, const float *const *samples, const int64_t *counts)
+{
+	const whisper_config *c = &w->t->config;
+	size_t windows, logits;
+	w->jobs = calloc((size_t)w->n + 1, sizeof *w->jobs);
+	w->out->items = calloc((size_t)w->n + 1, sizeof *w->out->items);
+	if (size_mul((size_t)w->o.batch * (size_t)c->mel.mels, (size_t)c->window * sizeof(float),
+	             &windows))
+		w->windows = malloc(windows);
+	if (size_mul((size_t)hec_model_config_of(w->t->base.model)->vocab,
+	             (size_t)w->decode.beams * sizeof(float), &logits))
+		w->logits = malloc(logits);
+	if (!w->jobs || !w->out->items || !w->windows || !w->logits)
+		return fail(HEC_ERR_MEMORY, "transcribe: no memory for %lld sounds",
+		            (long long)w->n);
+	w->out->count = w->n;
+	for (int64_t i = 0; i < w->n; i++) {
+		w->jobs[i] = (job){.samples = samples[i], .count = counts[i], .language = -1};
+		w->seconds_all += (double)counts[i] / (double)c->mel.rate;
+	}
+	return HEC_OK;
+}
+
+static hec_status check_sounds(int64_t n, const float *const *samples, const int64_t *counts,
+                               hec_transcripts *out)
+{
+	if (n < 0 || (n > 0 && (!samples || !counts)))
+		return fail(HEC_ERR_ARGUMENT, "transcribe: %lld sounds, samples or counts is NULL",
+		            (long long)n);
+	for (int64_t i = 0; i < n; i++)
+		if (counts[i] < 0 || (counts[i] > 0 && !samples[i])) {
+			out->failed = i;
+			return fail(HEC_ERR_ARGUMENT, "transcribe: a sound of %lld samples%s",
+			            (long long)counts[i], samples[i] ? "" : " that is NULL");
+		}
+	return HEC_OK;
+}
+
+static hec_status run(work *w, const float *const *samples, const int64_t *counts)
+{
+	make_decode(w);
+	HEC_TRY(make_session(w));
+	HEC_TRY(make_memory(w, samples, counts));
+	return run_all(w);
+}
+
+hec_status hec_transcribe(hec_transcriber *transcriber, int64_t n, const float *const *samples,
+                          const int64_t *counts, const hec_transcribe_options *options,
+                          hec_transcripts *out)
+{
+	if (!transcriber || !out)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: transcriber or out is NULL");
+	*out = (hec_transcripts){.size = sizeof *out, .failed = -1};
+	work w = {.t = transcriber, .n = n, .out = out};
+	HEC_TRY(check_sounds(n, samples, counts, out));
+	HEC_TRY(take_options(transcriber, options, &w));
+	hec_status status = run(&w, samples, counts);
+	for (int64_t i = 0; w.jobs && i < n; i++)
+		free(w.jobs[i].features);
+	free(w.jobs);
+	free(w.windows);
+	free(w.logits);
+	if (status != HEC_OK) {
+		int64_t failed = out->failed;
+		hec_transcripts_free(out);
+		out->failed = failed;
+	}
+	return status;
+}
+
+void hec_transcripts_free(hec_transcripts *transcripts)
+{
+	if (!transcripts)
+		return;
+	for (int64_t i = 0; transcripts->items && i < transcripts->count; i++)
+		transcript_free(&transcripts->items[i]);
+	free(transcripts->items);
+	*transcripts = (hec_transcripts){.size = sizeof *transcripts, .failed = -1};
+}

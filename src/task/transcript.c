@@ -1,0 +1,117 @@
+/* transcript.c — tokens of a segment to its text, and segments to a transcript. */
+#include "task/transcript.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/status.h"
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static bool has_words(const char *text)
+{
+	while (is_space(*text))
+		text++;
+	return *text != '\0';
+}
+
+static void trim(char *text)
+{
+	size_t n = strlen(text), begin = 0;
+	while (n > 0 && is_space(text[n - 1]))
+		n--;
+	while (begin < n && is_space(text[begin]))
+		begin++;
+	memmove(text, text + begin, n - begin);
+	text[n - begin] = '\0';
+}
+
+static hec_status no_memory(void)
+{
+	return fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcript");
+}
+
+/* The words among the ids, which are copied to *copy. */
+static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n,
+                        int32_t first_time, int32_t **copy, char **text)
+{
+	size_t count = 0, bytes;
+	*copy = calloc((size_t)n + 1, sizeof **copy);
+	if (!*copy)
+		return no_memory();
+	for (int64_t i = 0; i < n; i++)
+		if (ids[i] < first_time)
+			(*copy)[count++] = ids[i];
+	HEC_TRY(hec_tokenizer_decode(tokenizer, *copy, count, true, text, &bytes));
+	if (n > 0)
+		memcpy(*copy, ids, (size_t)n * sizeof *ids);
+	return HEC_OK;
+}
+
+static hec_status grow(hec_transcript *t)
+{
+	/* By powers of two: at such a count there is no room left. */
+	if (t->count & (t->count - 1))
+		return HEC_OK;
+	size_t bytes;
+	hec_segment *grown = NULL;
+	if (size_mul(t->count ? 2 * (size_t)t->count : 1, sizeof *grown, &bytes))
+		grown = realloc(t->segments, bytes);
+	if (!grown)
+		return no_memory();
+	t->segments = grown;
+	return HEC_OK;
+}
+
+hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer, double begin,
+                          double end, const int32_t *ids, int64_t n, int32_t first_time)
+{
+	hec_segment s = {.begin = begin, .end = end, .n = n};
+	hec_status status = words(tokenizer, ids, n, first_time, &s.ids, &s.text);
+	if (status == HEC_OK && has_words(s.text))
+		status = grow(t);
+	if (status != HEC_OK || !has_words(s.text)) {
+		free(s.ids);
+		free(s.text);
+		return status;
+	}
+	t->segments[t->count++] = s;
+	return HEC_OK;
+}
+
+/* Space is part of the tokens: languages that write none between words get none between segments. */
+hec_status transcript_finish(hec_transcript *t)
+{
+	size_t bytes = 1;
+	for (int64_t i = 0; i < t->count; i++)
+		if (!size_add(bytes, strlen(t->segments[i].text), &bytes))
+			return no_memory();
+	t->text = malloc(bytes);
+	if (!t->text)
+		return no_memory();
+	char *to = t->text;
+	for (int64_t i = 0; i < t->count; i++) {
+		size_t n = strlen(t->segments[i].text);
+		memcpy(to, t->segments[i].text, n);
+		to += n;
+		trim(t->segments[i].text);
+	}
+	*to = '\0';
+	trim(t->text);
+	return HEC_OK;
+}
+
+void transcript_free(hec_transcript *t)
+{
+	for (int64_t i = 0; i < t->count; i++) {
+		free(t->segments[i].text);
+		free(t->segments[i].ids);
+	}
+	free(t->segments);
+	free(t->text);
+	*t = (hec_transcript){0};
+}

@@ -1,0 +1,63 @@
+/* whisper.h — what Whisper adds to a model that writes: tokens that say languages, tasks and times, the
+ * rules by which they are written, and how a window's tokens become segments. */
+#ifndef TASK_WHISPER_H
+#define TASK_WHISPER_H
+
+#include <hecate/audio.h>
+#include <hecate/decode.h>
+#include <hecate/tokenizer.h>
+
+#include "task/generation_config.h"
+
+#define WHISPER_CODE 16 /* bytes of a language's code */
+
+typedef struct whisper_language {
+	char code[WHISPER_CODE]; /* "en" */
+	int32_t id;              /* of <|en|> */
+} whisper_language;
+
+typedef struct whisper_config {
+	generation_config generation; /* its `suppress` is never written, at any place */
+	int64_t max_length;           /* tokens, the prompt not counted; 0: as many as fit */
+	bool multilingual;            /* the prompt says a language and a task */
+	whisper_language *languages;
+	size_t language_count;
+	int32_t transcribe, translate; /* ids of the tasks; −1: none */
+	int32_t start, end;            /* <|startoftranscript|>, <|endoftext|> */
+	int32_t no_timestamps;         /* id; the one before it is <|nospeech|>, those behind it are
+	                                  times, two frames apart */
+	int64_t max_initial;           /* the first time is at most so many steps; −1: any */
+	int32_t *begin_suppress;       /* not written first */
+	size_t begin_suppressed;
+	hec_mel_options mel; /* of preprocessor_config.json */
+	int64_t window;      /* frames that the encoder reads */
+} whisper_config;
+
+/* Of generation_config.json and preprocessor_config.json where they are (dir NULL: neither), else of the
+ * tokenizer's own tokens. */
+hec_status whisper_config_read(const char *dir, const hec_model_config *model,
+                               const hec_tokenizer *tokenizer, whisper_config *out);
+void whisper_config_free(whisper_config *c); /* takes a zeroed one */
+
+/* The language's id by its code ("en", also "<|en|>"); an error names those there are. */
+hec_status whisper_language_find(const whisper_config *c, const char *name, int32_t *id);
+const char *whisper_language_code(const whisper_config *c, int32_t id); /* "" where there is none */
+
+/* Changes the scores of what may follow `written`: what is suppressed at the beginning; with times, that
+ * they come in pairs, do not decrease, that the first token is one, and not a late one, and that one is
+ * written where all of them together are more likely than any word. */
+void whisper_rules(const whisper_config *c, bool times, const int32_t *written, int64_t n,
+                   float *scores, int64_t vocab);
+
+typedef struct whisper_segment {
+	double begin, end; /* seconds */
+	int64_t from, to;  /* of the window's tokens */
+} whisper_segment;
+
+/* Cuts a window's n tokens (without the end) at pairs of times. out has room for n + 1. `before` and
+ * `frames` are the frames before the window and those that it holds. Returns how many frames to move on:
+ * to the last time of a pair, where what follows it was not finished; else all of them. */
+int64_t whisper_segments(const whisper_config *c, const int32_t *tokens, int64_t n, int64_t before,
+                         int64_t frames, whisper_segment *out, int64_t *count);
+
+#endif

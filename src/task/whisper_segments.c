@@ -1,0 +1,88 @@
+/* whisper_segments.c — two times side by side end a segment and begin the next.
+ *
+ * What stands behind the last such pair was cut off by the window's end: it is left out, and the next
+ * window begins there. But where the last token is a single time, nothing is spoken behind it. */
+#include <stdbool.h>
+
+#include "task/whisper.h"
+
+typedef struct cutter {
+	const int32_t *tokens;
+	int64_t n;
+	int64_t first;      /* id of the first time */
+	double offset;      /* seconds before the window */
+	double frame, step; /* seconds of a frame, and from one time to the next */
+	whisper_segment *out;
+	int64_t count;
+} cutter;
+
+static bool is_time(const cutter *c, int64_t i)
+{
+	return c->tokens[i] >= c->first;
+}
+
+static double time_at(const cutter *c, int64_t i)
+{
+	return c->offset + (double)(c->tokens[i] - c->first) * c->step;
+}
+
+/* Tokens from … to, with its last time at `last`. */
+static void put(cutter *c, int64_t from, int64_t to, int64_t last)
+{
+	c->out[c->count++] = (whisper_segment){time_at(c, from), time_at(c, last), from, to};
+}
+
+/* At the pairs; the place behind the last one, 0 where there is none. */
+static int64_t cut_at_pairs(cutter *c, bool single_end)
+{
+	int64_t from = 0, behind = 0;
+	for (int64_t i = 0; i + 1 < c->n; i++)
+		if (is_time(c, i) && is_time(c, i + 1))
+			behind = i + 1;
+	for (int64_t i = 0; i + 1 < c->n; i++)
+		if (is_time(c, i) && is_time(c, i + 1)) {
+			/* The last segment keeps both times, to show that it ended with a pair. */
+			bool last = i + 1 == behind && !single_end;
+			put(c, from, i + 1 + last, i);
+			from = i + 1;
+		}
+	if (behind > 0 && single_end)
+		put(c, from, c->n, c->n - 1);
+	return behind;
+}
+
+/* All of the window, up to its last time where it has one but zero. */
+static void put_whole(cutter *c, int64_t frames)
+{
+	/* Rounded down after these very roundings, as Transformers does. */
+	double end = c->offset + (double)(int64_t)((double)frames * c->frame / c->step) * c->step;
+	for (int64_t i = c->n - 1; i >= 0; i--)
+		if (is_time(c, i)) {
+			if (c->tokens[i] != c->first)
+				end = time_at(c, i);
+			break;
+		}
+	c->out[c->count++] = (whisper_segment){c->offset, end, 0, c->n};
+}
+
+int64_t whisper_segments(const whisper_config *config, const int32_t *tokens, int64_t n,
+                         int64_t before, int64_t frames, whisper_segment *out, int64_t *count)
+{
+	double frame = (double)config->mel.hop / (double)config->mel.rate;
+	cutter c = {.tokens = tokens,
+	            .n = n,
+	            .first = (int64_t)config->no_timestamps + 1,
+	            .offset = (double)before * frame,
+	            .frame = frame,
+	            .step = 2 * frame,
+	            .out = out};
+	bool single_end = n >= 2 && is_time(&c, n - 1) && !is_time(&c, n - 2);
+	int64_t behind = cut_at_pairs(&c, single_end), move = frames;
+	if (behind == 0)
+		put_whole(&c, frames);
+	else if (!single_end)
+		move = 2 * (tokens[behind - 1] - c.first);
+	*count = c.count;
+	/* A file's tokens may say anything: time goes on all the same. */
+	return move > 0 && move < frames ? move : frames;
+}

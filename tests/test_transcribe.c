@@ -1,0 +1,379 @@
+/* test_transcribe.c — what is written down of a sound is what Transformers writes, to the token, short and
+ * long, greedy and with beams; alone or among others; and refusals, silence, memory and stopping. */
+#include "support/golden.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "alloc/refuse.h"
+
+#define SOUNDS 5
+#define RATE 4000.0
+
+static const char *folder(void)
+{
+	const char *other = getenv("HECATE_GOLDENS");
+	return other ? other : TESTS_DIR "/golden";
+}
+
+typedef struct stage {
+	kit k;
+	golden sounds;
+	hec_transcriber *many, *english;
+	const float *samples[SOUNDS];
+	int64_t counts[SOUNDS];
+} stage;
+
+static void stage_open(stage *s)
+{
+	char path[600], name[16];
+	s->k = kit_open(1);
+	snprintf(path, sizeof path, "%s/transcribe_sounds.golden", folder());
+	golden_open(&s->sounds, &s->k, path);
+	for (int i = 0; i < SOUNDS; i++) {
+		snprintf(name, sizeof name, "sound%d", i);
+		s->samples[i] = golden_get(&s->sounds, name)->data;
+		s->counts[i] = golden_get(&s->sounds, name)->shape[0];
+	}
+	snprintf(path, sizeof path, "%s/transcribe_many", folder());
+	OK(&s->k, hec_transcriber_load(s->k.ctx, path, &s->many));
+	snprintf(path, sizeof path, "%s/transcribe_english", folder());
+	OK(&s->k, hec_transcriber_load(s->k.ctx, path, &s->english));
+}
+
+static void stage_close(stage *s)
+{
+	hec_transcriber_destroy(s->many);
+	hec_transcriber_destroy(s->english);
+	kit_close(&s->k);
+}
+
+/* ---- against Transformers ---- */
+
+typedef struct expected {
+	const char *model, *language, *task, *heard;
+	int sound, times, beams;
+	json_t *segments;
+} expected;
+
+static hec_transcribe_options options_of(const expected *e)
+{
+	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
+	o.language = e->language;
+	o.translate = e->task && strcmp(e->task, "translate") == 0;
+	o.timestamps = e->times;
+	o.beams = e->beams;
+	o.no_speech = 2;
+	return o;
+}
+
+/* Ids of the segments that begin within the sound: of what fills up the window Transformers also writes
+ * something down. Segments without a word are not ours. */
+static json_t *ids_of(const expected *e, double seconds)
+{
+	json_t *all = json_array(), *segment;
+	size_t i, j;
+	json_array_foreach(e->segments, i, segment)
+	{
+		json_t *ids = json_array_get(segment, 2), *id;
+		bool words = false;
+		json_array_foreach(ids, j, id) words = words || json_integer_value(id) < 38;
+		if (words && json_real_value(json_array_get(segment, 0)) < seconds - 1e-9)
+			json_array_append(all, segment);
+	}
+	return all;
+}
+
+static void compare(stage *s, const expected *e, const hec_transcript *t)
+{
+	double seconds = (double)s->counts[e->sound] / RATE;
+	json_t *want = ids_of(e, seconds);
+	size_t k = 0;
+	CHECK(&s->k, strcmp(t->language, e->heard) == 0, "%s, not %s", t->language, e->heard);
+	for (int64_t i = 0; i < t->count; i++) {
+		const hec_segment *got = &t->segments[i];
+		if (got->begin >= seconds - 1e-9)
+			continue;
+		json_t *w = json_array_get(want, k++);
+		json_t *ids = json_array_get(w, 2);
+		CHECK(&s->k, w, "%s, sound %d: more than %zu segments", e->model, e->sound, k - 1);
+		double begin = json_real_value(json_array_get(w, 0));
+		double end = fmin(seconds, json_real_value(json_array_get(w, 1)));
+		CHECK(&s->k, fabs(got->begin - begin) < 1e-6 && fabs(got->end - end) < 1e-6,
+		      "%s, sound %d, times %d, beams %d: %g to %g, not %g to %g", e->model,
+		      e->sound, e->times, e->beams, got->begin, got->end, begin, end);
+		CHECK(&s->k, got->n == (int64_t)json_array_size(ids), "%lld tokens, not %zu",
+		      (long long)got->n, json_array_size(ids));
+		for (int64_t j = 0; j < got->n; j++)
+			CHECK(&s->k,
+			      got->ids[j] == json_integer_value(json_array_get(ids, (size_t)j)),
+			      "%s, sound %d, times %d, beams %d: token %lld of segment %zu is %d",
+			      e->model, e->sound, e->times, e->beams, (long long)j, k, got->ids[j]);
+	}
+	CHECK(&s->k, k == json_array_size(want),
+	      "%s, sound %d, times %d, beams %d: %zu segments, not %zu", e->model, e->sound,
+	      e->times, e->beams, k, json_array_size(want));
+	json_decref(want);
+}
+
+static const char *text_of(const json_t *line, const char *key)
+{
+	return json_string_value(json_object_get(line, key));
+}
+
+static void tokens_and_times_are_those_of_transformers(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	char path[600], line[8192];
+	snprintf(path, sizeof path, "%s/transcribe.jsonl", folder());
+	FILE *f = fopen(path, "r");
+	CHECK(&s.k, f, "%s cannot be read", path);
+	int cases = 0;
+	for (; fgets(line, sizeof line, f); cases++) {
+		json_t *j = json_loads(line, 0, NULL);
+		CHECK(&s.k, j, "line %d", cases + 1);
+		expected e = {.model = text_of(j, "model"),
+		              .language = text_of(j, "language"),
+		              .task = text_of(j, "task"),
+		              .heard = text_of(j, "heard"),
+		              .sound = (int)json_integer_value(json_object_get(j, "sound")),
+		              .times = json_is_true(json_object_get(j, "times")),
+		              .beams = (int)json_integer_value(json_object_get(j, "beams")),
+		              .segments = json_object_get(j, "segments")};
+		hec_transcribe_options o = options_of(&e);
+		hec_transcripts out;
+		OK(&s.k, hec_transcribe(strcmp(e.model, "many") == 0 ? s.many : s.english, 1,
+		                        &s.samples[e.sound], &s.counts[e.sound], &o, &out));
+		compare(&s, &e, &out.items[0]);
+		hec_transcripts_free(&out);
+		json_decref(j);
+	}
+	fclose(f);
+	CHECK(&s.k, cases >= 40, "%d cases", cases);
+	stage_close(&s);
+}
+
+/* ---- promises ---- */
+
+static void check_same(const kit *k, const hec_transcript *a, const hec_transcript *b)
+{
+	CHECK(k, strcmp(a->text, b->text) == 0 && a->count == b->count, "'%s', not '%s'", a->text,
+	      b->text);
+	for (int64_t i = 0; i < a->count; i++) {
+		const hec_segment *x = &a->segments[i], *y = &b->segments[i];
+		CHECK(k,
+		      x->n == y->n && memcmp(x->ids, y->ids, (size_t)x->n * sizeof *x->ids) == 0 &&
+		              x->begin == y->begin && x->end == y->end,
+		      "segment %lld differs", (long long)i);
+	}
+}
+
+static void a_sound_gives_the_same_alone_or_among_others(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	hec_transcripts all, one;
+	for (int64_t batch = 1; batch <= 5; batch += 2) {
+		hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
+		o.batch = batch;
+		o.timestamps = true;
+		OK(&s.k, hec_transcribe(s.many, SOUNDS, s.samples, s.counts, &o, &all));
+		for (int i = 0; i < SOUNDS; i++) {
+			OK(&s.k, hec_transcribe(s.many, 1, &s.samples[i], &s.counts[i], &o, &one));
+			check_same(&s.k, &all.items[i], &one.items[0]);
+			hec_transcripts_free(&one);
+		}
+		hec_transcripts_free(&all);
+	}
+	stage_close(&s);
+}
+
+static void silence_has_no_words(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	static const float nothing[10000];
+	const float *samples[] = {nothing, nothing, nothing};
+	int64_t counts[] = {0, 1700, 10000};
+	hec_transcripts out;
+	OK(&s.k, hec_transcribe(s.english, 3, samples, counts, NULL, &out));
+	for (int i = 0; i < 3; i++)
+		CHECK(&s.k, *out.items[i].text == '\0' && out.items[i].count == 0, "'%s'",
+		      out.items[i].text);
+	hec_transcripts_free(&out);
+	OK(&s.k, hec_transcribe(s.english, 0, NULL, NULL, NULL, &out));
+	CHECK(&s.k, out.count == 0, "%lld", (long long)out.count);
+	hec_transcripts_free(&out);
+	stage_close(&s);
+}
+
+/* With a threshold that any probability is above, unlikely words are no words. */
+static void unlikely_words_where_nobody_speaks_are_passed_over(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
+	hec_transcripts out;
+	o.no_speech = 1e-30;
+	o.least_log_prob = -1e-12;
+	OK(&s.k, hec_transcribe(s.english, SOUNDS, s.samples, s.counts, &o, &out));
+	for (int i = 0; i < SOUNDS; i++)
+		CHECK(&s.k, *out.items[i].text == '\0', "'%s'", out.items[i].text);
+	hec_transcripts_free(&out);
+	o.least_log_prob = -1e6; /* never that unlikely */
+	OK(&s.k, hec_transcribe(s.english, 1, &s.samples[3], &s.counts[3], &o, &out));
+	CHECK(&s.k, *out.items[0].text, "no words");
+	hec_transcripts_free(&out);
+	stage_close(&s);
+}
+
+static void wrong_calls_are_refused(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
+	hec_transcripts out;
+#define CALL(t) hec_transcribe(t, 1, s.samples, s.counts, &o, &out)
+	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(NULL), "transcriber");
+	o.language = "xx";
+	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.many), "'xx'", "de, en, fr");
+	o.language = "de";
+	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.english), "English only");
+	o.language = NULL;
+	o.translate = true;
+	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.english), "English only");
+	o.translate = false;
+	o.batch = 1000;
+	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.many), "1000");
+	o.batch = 0;
+	o.beams = -1;
+	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.many), "-1 beams");
+	o.beams = 0;
+	float bad[] = {0, 0, NAN, 0};
+	const float *samples[] = {s.samples[0], bad};
+	int64_t counts[] = {s.counts[0], 4};
+	FAILS(&s.k, HEC_ERR_ARGUMENT, hec_transcribe(s.many, 2, samples, counts, &o, &out),
+	      "sample 2");
+	CHECK(&s.k, out.failed == 1 && !out.items, "failed %lld", (long long)out.failed);
+	counts[1] = -1;
+	FAILS(&s.k, HEC_ERR_ARGUMENT, hec_transcribe(s.many, 2, samples, counts, &o, &out),
+	      "-1 samples");
+	hec_transcriber *t = NULL;
+	FAILS(&s.k, HEC_ERR_UNSUPPORTED,
+	      hec_transcriber_load(s.k.ctx, TESTS_DIR "/golden/decode_text", &t), "Whisper");
+	CHECK(&s.k,
+	      hec_transcriber_rate(s.many) == 4000 && hec_transcriber_window(s.many) == 1.0 &&
+	              hec_transcriber_multilingual(s.many) &&
+	              !hec_transcriber_multilingual(s.english),
+	      "what it says of itself");
+	stage_close(&s);
+}
+
+typedef struct counter {
+	int calls, most;
+} counter;
+
+static int stop_at(void *user, double done, double total)
+{
+	counter *c = user;
+	assert_true(done >= 0 && done <= total + 1e-9);
+	return ++c->calls >= c->most;
+}
+
+static void it_can_be_cancelled_at_any_report(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	for (int most = 1; most < 60; most += 7) {
+		counter c = {.most = most};
+		hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
+		o.progress = stop_at;
+		o.user = &c;
+		hec_transcripts out;
+		hec_status got = hec_transcribe(s.many, SOUNDS, s.samples, s.counts, &o, &out);
+		if (c.calls >= most) {
+			CHECK(&s.k, got == HEC_ERR_CANCELLED && !out.items, "%s",
+			      hec_status_name(got));
+		}
+		hec_transcripts_free(&out);
+	}
+	stage_close(&s);
+}
+
+static void every_refused_allocation_is_an_error(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	hec_transcripts out;
+	int64_t refused = 0;
+	for (long n = 1;; n++) {
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status got = hec_transcribe(s.many, 1, &s.samples[2], &s.counts[2], NULL, &out);
+		bool fired = refuse_fired();
+		refuse_request(0, false);
+		if (got != HEC_OK) {
+			CHECK(&s.k, got == HEC_ERR_MEMORY && !out.items, "%s: %s",
+			      hec_status_name(got), hec_error_message());
+			refused++;
+		}
+		hec_transcripts_free(&out);
+		if (!fired)
+			break;
+		/* The session stays with the transcriber; nothing else does. */
+		CHECK(&s.k, n < 5 || refuse_live() <= before + 64,
+		      "blocks are left after request %ld", n);
+	}
+	CHECK(&s.k, refused > 5, "%lld requests", (long long)refused);
+	stage_close(&s);
+}
+
+static void a_refused_load_leaves_nothing(void **state)
+{
+	(void)state;
+	kit k = kit_open(9);
+	char path[600];
+	snprintf(path, sizeof path, "%s/transcribe_many", folder());
+	for (long n = 1;; n += 3) {
+		hec_transcriber *t = NULL;
+		long before = refuse_live();
+		refuse_request(n, false);
+		hec_status got = hec_transcriber_load(k.ctx, path, &t);
+		bool fired = refuse_fired();
+		refuse_request(0, false);
+		CHECK(&k, (got == HEC_OK) == (t != NULL), "%s", hec_status_name(got));
+		hec_transcriber_destroy(t);
+		CHECK(&k, refuse_live() == before, "request %ld: %ld blocks are left", n,
+		      refuse_live() - before);
+		if (!fired)
+			break;
+	}
+	kit_close(&k);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tokens_and_times_are_those_of_transformers),
+		cmocka_unit_test(a_sound_gives_the_same_alone_or_among_others),
+		cmocka_unit_test(silence_has_no_words),
+		cmocka_unit_test(unlikely_words_where_nobody_speaks_are_passed_over),
+		cmocka_unit_test(wrong_calls_are_refused),
+		cmocka_unit_test(it_can_be_cancelled_at_any_report),
+		cmocka_unit_test(every_refused_allocation_is_an_error),
+		cmocka_unit_test(a_refused_load_leaves_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
