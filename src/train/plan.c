@@ -96,6 +96,10 @@ static hec_status run(planner *p, hec_ctx *ctx)
 	p->lengths[1] = malloc(n * sizeof **p->lengths);
 	if (!p->zeros || !p->targets || !p->lengths[0] || !p->lengths[1])
 		return fail(HEC_ERR_MEMORY, "trainer: no memory for a batch of %zu tokens", n);
+	/* A head that reads where the end stands wants one in every sequence. */
+	const hec_model_config *c = hec_model_config_of(p->model);
+	for (size_t i = 0; c->head == HEC_HEAD_CLASSIFY && c->head_row == HEC_ROW_EOS && i < n; i++)
+		p->zeros[i] = c->eos_id;
 	HEC_TRY(hec_ctx_create_dry(&options, &p->dry));
 	HEC_TRY(arena_reserve(&p->arena));
 	return try_all(p);

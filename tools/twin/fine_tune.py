@@ -28,7 +28,7 @@ WORDS = ("zero one two three four five six seven eight nine red green blue black
          "river tree house stone bird fish horse who what where is was in on by near sees takes finds leaves "
          "good bad fine poor happy sad very not and or").split()
 
-# name: model, task, more options. Families that lack the direction, or whose heads are elsewhere, are not here.
+# name: model, task, more options.
 CASES = {
     "bert-classify": ("bert_base", "classify", []),
     "bert-classify-own-head": ("bert_classify", "classify", []),
@@ -41,7 +41,16 @@ CASES = {
     "xlm-roberta-mlm": ("xlm-roberta", "mlm", []),
     "xlm-roberta-answer": ("xlm-roberta", "answer", []),
     "gpt2-lm": ("gpt2", "lm", []),
+    "gpt2-classify": ("gpt2", "classify", []),
+    "gpt2-answer": ("gpt2", "answer", []),
     "llama-lm": ("llama", "lm", []),
+    "llama-classify": ("llama", "classify", []),
+    "llama-answer": ("llama", "answer", []),
+    "qwen2-classify": ("qwen2", "classify", []),
+    "bart-classify": ("bart", "classify", []),
+    "bart-answer": ("bart", "answer", []),
+    "t5-classify": ("t5", "classify", []),
+    "t5-answer": ("t5", "answer", []),
     "mistral-lm": ("mistral", "lm", []),
     "qwen2-lm": ("qwen2", "lm", []),
     "bart-seq2seq": ("bart", "seq2seq", ["--label-smoothing", "0.1"]),
@@ -162,6 +171,8 @@ def load(path):
         report["missing_keys"] = set(report["missing_keys"]) - {"lm_head.bias", "cls.predictions.bias"}
     unused = {k: sorted(v) for k, v in report.items() if v}
     assert not unused, f"tensors do not fit: {unused}"
+    if model.config.pad_token_id is None:  # what Hecate fills batches up with
+        model.config.pad_token_id = 0
     return model.eval(), config  # eval: no dropout
 
 
