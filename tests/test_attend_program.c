@@ -257,6 +257,50 @@ static void applications_show_what_they_ran(void **state)
 	done(&t);
 }
 
+/* A second of a rising tone, as a WAV of 16 bits. */
+static void write_sound(const char *name)
+{
+	enum { RATE = 16000 };
+	static int16_t samples[RATE];
+	const uint32_t bytes = sizeof samples;
+	const uint32_t head[] = {0x46464952, 36 + bytes, 0x45564157, 0x20746d66, 16,   0x00010001,
+	                         RATE,       2 * RATE,   0x00100002, 0x61746164, bytes};
+	for (int i = 0; i < RATE; i++)
+		samples[i] = (int16_t)(12000 * sin((double)i * i * 2e-5));
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(head, sizeof head, 1, f), 1);
+	assert_int_equal(fwrite(samples, sizeof samples, 1, f), 1);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void keys_of_what_is_heard_are_times(void **state)
+{
+	(void)state;
+	write_sound("tone.wav");
+	static const char *const models[] = {"english", "many"};
+	for (int i = 0; i < 2; i++) {
+		char line[512];
+		snprintf(line, sizeof line,
+		         "transcribe -m %s/golden/transcribe_%s %s/tone.wav --no-speech 2 --attend "
+		         "%s/heard.svg",
+		         TESTS_DIR, models[i], folder, folder);
+		result r = run(line);
+		if (r.code == 1 && strstr(r.err, "reads no sound"))
+			skip();
+		assert_int_equal(r.code, 0);
+		char *svg = read_all("heard.svg");
+		assert_non_null(strstr(svg, "Cross-attention: "));
+		assert_non_null(strstr(svg, ">0.0<"));
+		assert_non_null(strstr(svg, ">0.9<"));
+		assert_null(strstr(svg, ">1.0<"));
+		free(svg);
+		done(&r);
+	}
+}
+
 static void files_are_written_and_nothing_is_printed(void **state)
 {
 	(void)state;
@@ -325,6 +369,7 @@ int main(void)
 		cmocka_unit_test(the_weights_are_those_of_the_model),
 		cmocka_unit_test(a_token_is_seen_in_every_head),
 		cmocka_unit_test(applications_show_what_they_ran),
+		cmocka_unit_test(keys_of_what_is_heard_are_times),
 		cmocka_unit_test(files_are_written_and_nothing_is_printed),
 		cmocka_unit_test(hostile_texts_are_safe),
 		cmocka_unit_test(colour_is_as_asked),

@@ -16,7 +16,7 @@ typedef struct attend_flag {
 
 /* clang-format off */
 #define ATTEND_OPTION(flag) \
-	{OPTION_PICTURE, "--attend", "[FILE]", "what the heads looked at in the first text: to " \
+	{OPTION_PICTURE, "--attend", "[FILE]", "what the heads looked at in the first input: to " \
 	 "FILE.svg, FILE.html, - (standard output) or else standard error", &(flag)->picture, 0, 0}
 /* clang-format on */
 

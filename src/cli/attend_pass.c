@@ -15,7 +15,8 @@
 
 #define WEIGHTS_MOST ((size_t)1 << 30) /* numbers */
 #define POSITION_SECONDS 0.02
-#define TIMES_MOST 64 /* columns */
+#define TIMES_MOST 64     /* columns */
+#define POSITIONS_LEAST 5 /* in one: a tenth of a second */
 
 typedef struct work {
 	const attend_pass *p;
@@ -178,7 +179,10 @@ static hec_status pool_times(work *w, int64_t queries, int64_t keys, attended *o
 		used = (int64_t)ceil(seconds / POSITION_SECONDS);
 	if (used < 1)
 		used = 1;
-	const int64_t each = (used + TIMES_MOST - 1) / TIMES_MOST, n = (used + each - 1) / each;
+	int64_t each = (used + TIMES_MOST - 1) / TIMES_MOST;
+	if (each < POSITIONS_LEAST)
+		each = POSITIONS_LEAST;
+	const int64_t n = (used + each - 1) / each;
 	const int64_t rows = out->choice.layers * out->choice.heads * queries;
 	for (int64_t r = 0; r < rows; r++) { /* in place: what is written was read */
 		for (int64_t k = 0; k < n; k++) {

@@ -8,6 +8,7 @@
 
 #include "line_work.h"
 #include "model_path.h"
+#include "transcribe_attend.h"
 #include "transcribe_show.h"
 
 #define BATCH 4
@@ -28,6 +29,7 @@ typedef struct transcribing {
 	hec_transcribe_options options;
 	bool bar, bar_shown;
 	int files, first, some; /* all, before these, these */
+	attend_flag attend;
 } transcribing;
 
 /* ---- progress ---- */
@@ -91,6 +93,9 @@ static int transcribe_read(transcribing *w, int n, char **files, const hec_audio
 		return failed(w, out.failed >= 0 ? files[out.failed] : NULL);
 	clear_bar(w);
 	int code = show_all(w, &out);
+	if (code == EXIT_DONE && w->first == 0)
+		code = transcribe_attend(&w->attend, w->self, w->transcriber, &audio[0],
+		                         &out.items[0], &w->options);
 	hec_transcripts_free(&out);
 	return code;
 }
@@ -212,6 +217,7 @@ static int run(const command *self, int argc, char **argv)
 	         "pass over unlikely words where the model hears no one with probability P "
 	         "(default: 0.6; 2: never)",
 	         &s->no_speech, 0, 2},
+		ATTEND_OPTION(&w.attend),
 		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
 	         BATCH_MOST},
 		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
@@ -229,6 +235,7 @@ static int run(const command *self, int argc, char **argv)
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
+	w.attend.ctx = ctx;
 	code = run_with(&w, ctx, operands, argv);
 	hec_transcriber_destroy(w.transcriber);
 	hec_ctx_destroy(ctx);
