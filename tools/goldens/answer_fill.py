@@ -22,8 +22,15 @@ import numpy as np
 import tokenizers
 import torch
 import transformers
-from transformers import AutoTokenizer, XLMRobertaConfig, XLMRobertaForMaskedLM, XLMRobertaForQuestionAnswering
-from transformers import PreTrainedTokenizerFast, pipeline
+from transformers import (
+    AutoTokenizer,
+    BartForQuestionAnswering,
+    PreTrainedTokenizerFast,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+    XLMRobertaForQuestionAnswering,
+    pipeline,
+)
 from transformers.pipelines.document_question_answering import select_starts_ends
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -87,6 +94,7 @@ def cases(size):
     yield ("roberta_fill", models.RobertaForMaskedLM, models.roberta(size, 1), "roberta")
     yield ("xlm-roberta_fill", XLMRobertaForMaskedLM, xlm(), "xlm-roberta")
     yield ("bart_fill", models.BartForConditionalGeneration, models.bart(size), "roberta")
+    yield ("bart_answer", BartForQuestionAnswering, models.bart(size), "roberta")
 
 
 def sharpen(model):
