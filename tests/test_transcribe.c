@@ -14,9 +14,10 @@
 #define SOUNDS 5
 #define RATE 4000.0
 
-static const char *folder(void)
+/* Where another folder is named, its cases are compared; all else is of the committed one. */
+static const char *folder(bool compared)
 {
-	const char *other = getenv("HECATE_GOLDENS");
+	const char *other = compared ? getenv("HECATE_GOLDENS") : NULL;
 	return other ? other : TESTS_DIR "/golden";
 }
 
@@ -28,21 +29,26 @@ typedef struct stage {
 	int64_t counts[SOUNDS];
 } stage;
 
-static void stage_open(stage *s)
+static void stage_open_in(stage *s, const char *in)
 {
 	char path[600], name[16];
 	s->k = kit_open(1);
-	snprintf(path, sizeof path, "%s/transcribe_sounds.golden", folder());
+	snprintf(path, sizeof path, "%s/transcribe_sounds.golden", in);
 	golden_open(&s->sounds, &s->k, path);
 	for (int i = 0; i < SOUNDS; i++) {
 		snprintf(name, sizeof name, "sound%d", i);
 		s->samples[i] = golden_get(&s->sounds, name)->data;
 		s->counts[i] = golden_get(&s->sounds, name)->shape[0];
 	}
-	snprintf(path, sizeof path, "%s/transcribe_many", folder());
+	snprintf(path, sizeof path, "%s/transcribe_many", in);
 	OK(&s->k, hec_transcriber_load(s->k.ctx, path, &s->many));
-	snprintf(path, sizeof path, "%s/transcribe_english", folder());
+	snprintf(path, sizeof path, "%s/transcribe_english", in);
 	OK(&s->k, hec_transcriber_load(s->k.ctx, path, &s->english));
+}
+
+static void stage_open(stage *s)
+{
+	stage_open_in(s, folder(false));
 }
 
 static void stage_close(stage *s)
@@ -129,9 +135,9 @@ static void tokens_and_times_are_those_of_transformers(void **state)
 {
 	(void)state;
 	stage s;
-	stage_open(&s);
+	stage_open_in(&s, folder(true));
 	char path[600], line[8192];
-	snprintf(path, sizeof path, "%s/transcribe.jsonl", folder());
+	snprintf(path, sizeof path, "%s/transcribe.jsonl", folder(true));
 	FILE *f = fopen(path, "r");
 	CHECK(&s.k, f, "%s cannot be read", path);
 	int cases = 0;
@@ -345,7 +351,7 @@ static void a_refused_load_leaves_nothing(void **state)
 	(void)state;
 	kit k = kit_open(9);
 	char path[600];
-	snprintf(path, sizeof path, "%s/transcribe_many", folder());
+	snprintf(path, sizeof path, "%s/transcribe_many", folder(false));
 	for (long n = 1;; n += 3) {
 		hec_transcriber *t = NULL;
 		long before = refuse_live();

@@ -54,8 +54,9 @@ static int64_t cut_at_pairs(cutter *c, bool single_end)
 /* All of the window, up to its last time where it has one but zero. */
 static void put_whole(cutter *c, int64_t frames)
 {
-	/* Rounded down after these very roundings, as Transformers does. */
-	double end = c->offset + (double)(int64_t)((double)frames * c->frame / c->step) * c->step;
+	/* Rounded down after these very roundings, in float, as Transformers does. */
+	float steps = (float)frames * (float)c->frame / (float)c->step;
+	double end = c->offset + (double)(int64_t)steps * c->step;
 	for (int64_t i = c->n - 1; i >= 0; i--)
 		if (is_time(c, i)) {
 			if (c->tokens[i] != c->first)

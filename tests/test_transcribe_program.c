@@ -1,0 +1,149 @@
+/* test_transcribe_program.c — `hecate transcribe` as a user runs it, with a tiny model. */
+#include <string.h>
+
+#include "support/golden.h"
+
+#include <hecate/audio.h>
+
+#include "explain_run.h"
+
+#define MODEL TESTS_DIR "/golden/transcribe_english"
+#define MANY TESTS_DIR "/golden/transcribe_many"
+
+static void put_32(FILE *f, uint32_t x)
+{
+	for (int i = 0; i < 4; i++)
+		fputc((int)(x >> 8 * i & 0xFF), f);
+}
+
+/* A sound of the goldens as 16-bit WAV at 4 kHz. */
+static void write_sound(const golden *g, const char *sound, const char *name)
+{
+	const hec_tensor *x = golden_get(g, sound);
+	uint32_t bytes = 2 * (uint32_t)x->shape[0];
+	char path[512];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "wb");
+	assert_non_null(f);
+	fputs("RIFF", f), put_32(f, bytes + 36), fputs("WAVEfmt ", f), put_32(f, 16);
+	put_32(f, 1 | 1 << 16), put_32(f, 4000), put_32(f, 8000), put_32(f, 2 | 16 << 16);
+	fputs("data", f), put_32(f, bytes);
+	for (int64_t i = 0; i < x->shape[0]; i++) {
+		int value = (int)(get(x, i) * 32767);
+		fputc(value & 0xFF, f), fputc(value >> 8 & 0xFF, f);
+	}
+	fclose(f);
+}
+
+static int make_sounds(void **state)
+{
+	if (make_folder(state) != 0)
+		return -1;
+	kit k = kit_open(1);
+	golden g;
+	golden_open(&g, &k, TESTS_DIR "/golden/transcribe_sounds.golden");
+	write_sound(&g, "sound0", "a.wav");
+	write_sound(&g, "sound3", "b.wav");
+	write_file("bad.wav", "RIFFnothing");
+	kit_close(&k);
+	return 0;
+}
+
+static result transcribe(const char *arguments)
+{
+	char all[2048];
+	snprintf(all, sizeof all, "transcribe -m '" MODEL "' %s", arguments);
+	return run(all);
+}
+
+static const char *in_folder(const char *format)
+{
+	static char text[1024];
+	char *to = text;
+	for (; *format; format++)
+		if (*format == '@')
+			to += snprintf(to, 64, "%s", folder);
+		else
+			*to++ = *format;
+	*to = '\0';
+	return text;
+}
+
+static int lines_of(const char *text)
+{
+	int n = 0;
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static void each_file_gives_a_line(void **state)
+{
+	(void)state;
+	result both = transcribe(in_folder("@/a.wav @/b.wav")),
+	       one = transcribe(in_folder("@/a.wav"));
+	assert_int_equal(both.code, 0);
+	assert_int_equal(lines_of(both.out), 2);
+	assert_memory_equal(both.out, one.out, strlen(one.out));
+	result json = transcribe(in_folder("--json @/b.wav"));
+	assert_int_equal(json.code, 0);
+	assert_non_null(strstr(json.out, "{\"text\":\""));
+	assert_non_null(strstr(json.out, "\"language\":\"en\",\"segments\":[{\"begin\":"));
+	assert_null(strstr(json.out, "tokens"));
+	done(&both), done(&one), done(&json);
+}
+
+static void subtitles_are_numbered_and_timed(void **state)
+{
+	(void)state;
+	result srt = transcribe(in_folder("-m " MANY " --no-speech 2 --srt @/b.wav")),
+	       vtt = transcribe(in_folder("--vtt @/b.wav"));
+	assert_int_equal(srt.code, 0);
+	assert_memory_equal(srt.out, "1\n00:00:0", 9);
+	assert_non_null(strstr(srt.out, " --> 00:00:0"));
+	if (!strstr(srt.out, "\n\n2\n00:00:0"))
+		fail_msg("%s", srt.out);
+	assert_memory_equal(vtt.out, "WEBVTT\n\n00:00:0", 15);
+	done(&srt), done(&vtt);
+}
+
+static void wrong_usage_and_bad_files_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *arguments, *word;
+		int code;
+	} cases[] = {
+		{"", "which FILE", 2},
+		{"--srt --vtt @/a.wav", "one of", 2},
+		{"--srt @/a.wav @/b.wav", "one FILE", 2},
+		{"--tokens @/a.wav", "--json", 2},
+		{"--task sing @/a.wav", "sing", 2},
+		{"--language de @/a.wav", "English only", 1},
+		{"@/bad.wav", "bad.wav: ", 1},
+		{"@/none.wav", "none.wav", 1},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		result r = transcribe(in_folder(cases[i].arguments));
+		if (r.code != cases[i].code || !strstr(r.err, cases[i].word) || *r.out)
+			fail_msg("%s: %d, %s", cases[i].arguments, r.code, r.err);
+		done(&r);
+	}
+	/* What comes before is still written. */
+	result r = transcribe(in_folder("@/a.wav @/bad.wav"));
+	assert_int_equal(r.code, 1);
+	assert_int_equal(lines_of(r.out), 1);
+	done(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_file_gives_a_line),
+		cmocka_unit_test(subtitles_are_numbered_and_timed),
+		cmocka_unit_test(wrong_usage_and_bad_files_are_told),
+	};
+	if (!hec_audio_available())
+		return 0;
+	return cmocka_run_group_tests(tests, make_sounds, remove_folder);
+}
