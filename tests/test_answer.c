@@ -280,7 +280,7 @@ static void the_empty_answer_comes_where_it_is_better(void **state)
 	kit_close(&k);
 }
 
-/* A megabyte goes through in windows, and what is found there is found in its own window alone. */
+/* Hundreds of windows: what they find lies anywhere between the first word and the last. */
 static void a_long_context_is_read_to_its_end(void **state)
 {
 	(void)state;
@@ -307,7 +307,7 @@ static void a_long_context_is_read_to_its_end(void **state)
 	}
 	assert_true(first < length && last > bytes - length);
 	hec_answers_free(&out);
-	/* One word of a megabyte. */
+	/* One word, longer than a window. */
 	memset(text, 'a', bytes);
 	o.top = 2;
 	OK(&k, hec_answer_all(a, 1, &q, &o, &out));
