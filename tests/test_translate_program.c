@@ -107,7 +107,11 @@ static void wrong_words_are_wrong_usage(void **state)
 		assert_int_equal(r.code, 2);
 		done(&r);
 	}
-	result r = run("translate -m /nowhere hello");
+	result r = translate("Please try again later.\n", "--override encoder_layers=1");
+	assert_int_equal(r.code, 0); /* what was done is told */
+	assert_non_null(strstr(r.err, "loaded: "));
+	done(&r);
+	r = run("translate -m /nowhere hello");
 	assert_int_equal(r.code, 1);
 	assert_non_null(strstr(r.err, "/nowhere"));
 	done(&r);

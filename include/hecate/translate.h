@@ -21,6 +21,11 @@ HEC_API HEC_MUST_USE hec_status hec_translator_load(hec_ctx *ctx, const char *di
  * "translation_en_to_de", …: what stands before each text, how long, how many beams. NULL: none. */
 HEC_API HEC_MUST_USE hec_status hec_translator_load_task(hec_ctx *ctx, const char *dir,
                                                          const char *task, hec_translator **out);
+/* The same of a model that is to be other than its files say. */
+HEC_API HEC_MUST_USE hec_status
+hec_translator_load_with(hec_ctx *ctx, const char *dir, const char *task,
+                         const hec_model_load_options *options, /* NULL: as it is */
+                         hec_translator **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
 HEC_API HEC_MUST_USE hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
                                                       const hec_tokenizer *tokenizer,

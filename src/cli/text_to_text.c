@@ -172,8 +172,10 @@ static int run_with(translating *w, hec_ctx *ctx, int operands, char **argv)
 	int code = model_path(w->self, w->s->model, path);
 	if (code != EXIT_DONE)
 		return code;
-	if (hec_translator_load_task(ctx, path, w->s->task, &w->translator) != HEC_OK)
+	const hec_model_load_options load = model_load_options(&w->s->overrides);
+	if (hec_translator_load_with(ctx, path, w->s->task, &load, &w->translator) != HEC_OK)
 		return command_failed(w->self, "%s", hec_error_message());
+	model_load_tell(&w->s->overrides, hec_translator_model(w->translator));
 	code = set_options(w);
 	if (code != EXIT_DONE)
 		return code;

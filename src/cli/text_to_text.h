@@ -6,12 +6,14 @@
 
 #include "attend_flag.h"
 #include "line_work.h"
+#include "model_load.h"
 
 #define TEXT_BATCH 16
 #define TEXT_BATCH_MOST 4096
 
 typedef struct text_to_text {
 	const char *model, *task, *prefix, *from_language, *to_language;
+	option_list overrides;
 	option_list files; /* each a text; none: lines */
 	int64_t beam, nbest, max_tokens, min_tokens, no_repeat, batch, threads;
 	double length_penalty;
@@ -31,6 +33,7 @@ typedef struct text_to_text {
 	{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)", &(s)->beam, 1, 1024}, \
 	{OPTION_REAL, "--length-penalty", "X", "score = log p / length^X", &(s)->length_penalty, -8, 8}
 #define TEXT_TO_TEXT_RUNNING(s) \
+	OPTION_OVERRIDE((s)->overrides), \
 	{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &(s)->batch, 1, TEXT_BATCH_MOST}, \
 	{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)", &(s)->threads, 1, 4096}, \
 	{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &(s)->lossy, 0, 0}, \

@@ -84,11 +84,17 @@ hec_status hec_translator_load(hec_ctx *ctx, const char *dir, hec_translator **o
 hec_status hec_translator_load_task(hec_ctx *ctx, const char *dir, const char *task,
                                     hec_translator **out)
 {
+	return hec_translator_load_with(ctx, dir, task, NULL, out);
+}
+
+hec_status hec_translator_load_with(hec_ctx *ctx, const char *dir, const char *task,
+                                    const hec_model_load_options *options, hec_translator **out)
+{
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
 	hec_translator *t = NULL;
 	HEC_TRY(translator_new(&t));
-	hec_status status = task_model_load("translate", ctx, dir, &t->m);
+	hec_status status = task_model_load_with("translate", ctx, dir, options, &t->m);
 	if (status == HEC_OK)
 		status = settle(t);
 	if (status == HEC_OK)
