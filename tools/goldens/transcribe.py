@@ -103,8 +103,12 @@ def calls(multilingual, live):
     for sound in range(5):
         for beams in (1, 3):
             for times in (False, True):
+                # An untrained model writes times there, too, by no rule, and moves into the silence that
+                # fills up a short sound, which is passed over here.
+                if live and not times and sound in (0, 4):
+                    continue
                 yield sound, None, None, times, beams
-        if multilingual and sound in (0, 3):
+        if multilingual and sound in ((3,) if live else (0, 3)):
             yield sound, "de", "translate", True, 1
             yield sound, "fr", "transcribe", False, 1
 
