@@ -59,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	read_file(path);
 	for (int task = 0; task < HEC_TASKS; task++)
-		read_pairs(path, (hec_task)task);
+		if (task != HEC_TASK_ANSWER) /* which has no lines */
+			read_pairs(path, (hec_task)task);
 	unlink(path);
 	return 0;
 }
