@@ -56,6 +56,7 @@ static void every_key_becomes_its_option(void **state)
 	   read_text(&k,
 	             "{\"num_beams\": 6, \"length_penalty\": 0.6, \"early_stopping\": \"never\","
 	             "\"max_length\": 50, \"min_length\": 5, \"no_repeat_ngram_size\": 3,"
+	             "\"renormalize_logits\": true,"
 	             "\"repetition_penalty\": 1.2, \"bad_words_ids\": [[99], [0], [7], [99]],"
 	             "\"suppress_tokens\": [4, 3, 4], \"forced_bos_token_id\": 8,"
 	             "\"forced_eos_token_id\": 0, \"eos_token_id\": [2, 0, 2],"
@@ -64,6 +65,7 @@ static void every_key_becomes_its_option(void **state)
 	const hec_decode_options *o = &g.options;
 	assert_int_equal(o->beams, 6);
 	assert_true(o->length_penalty == 0.6 && o->repetition_penalty == 1.2);
+	assert_true(o->renormalize);
 	assert_int_equal(o->early, HEC_EARLY_NEVER);
 	assert_int_equal(o->max_tokens, 49); /* the start counts as one */
 	assert_int_equal(o->min_tokens, 4);

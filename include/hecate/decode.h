@@ -72,13 +72,14 @@ typedef struct hec_decode_options {
 	const int32_t *const *prompts;
 	const int64_t *prompt_lengths; /* [sources], each 1 or more */
 	hec_decode_process *process;   /* NULL: none */
+	bool renormalize; /* beams: what the rules leave of a row is made to sum up to 1 again */
 } hec_decode_options;
 
 /* clang-format off */
 #define HEC_DECODE_OPTIONS_INIT \
 	{sizeof(hec_decode_options), 1, 1, 1.0, HEC_EARLY_FALSE, 0, 0, 0, 0, NULL, 0, -1, -1, \
 	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, \
-	 NULL, NULL}
+	 NULL, NULL, false}
 /* clang-format on */
 
 typedef struct hec_hypothesis {

@@ -6,31 +6,46 @@
 #include <math.h>
 #include <string.h>
 
-static void ban(float *x, int64_t vocab, int32_t id)
+/* A row that is changed: the rules tell how much of its sum they took. */
+typedef struct row {
+	float *x, shift;
+	int64_t vocab;
+	bool weigh; /* gone is asked for */
+	double gone;
+} row;
+
+static void put(row *r, int32_t id, float value)
 {
-	if (id < vocab)
-		x[id] = -INFINITY;
+	if (id >= r->vocab)
+		return;
+	if (r->weigh)
+		r->gone += exp((double)r->x[id] + r->shift) - exp((double)value + r->shift);
+	r->x[id] = value;
+}
+
+static void ban(row *r, int32_t id)
+{
+	put(r, id, -INFINITY);
 }
 
 /* An id that appears twice is penalized once: from the value that it had. */
-static void penalize_repetition(const plan *p, const prefix *at, float shift, float *x,
-                                float *before)
+static void penalize_repetition(const plan *p, const prefix *at, row *r, float *before)
 {
 	const float penalty = (float)p->o.repetition_penalty;
 	for (int64_t i = 0; i < at->length; i++) {
 		if (at->ids[i] < p->vocab)
-			before[i] = x[at->ids[i]];
+			before[i] = r->x[at->ids[i]];
 	}
 	for (int64_t i = 0; i < at->length; i++) {
 		if (at->ids[i] >= p->vocab)
 			continue;
-		float score = before[i] + shift;
-		x[at->ids[i]] = (score < 0 ? score * penalty : score / penalty) - shift;
+		float score = before[i] + r->shift;
+		put(r, at->ids[i], (score < 0 ? score * penalty : score / penalty) - r->shift);
 	}
 }
 
 /* Where the last n − 1 tokens stood before, what followed them may not follow again. */
-static void ban_ngrams(const plan *p, const prefix *at, float *x)
+static void ban_ngrams(const plan *p, const prefix *at, row *r)
 {
 	int64_t n = p->o.no_repeat_ngram;
 	if (at->length < n)
@@ -38,7 +53,7 @@ static void ban_ngrams(const plan *p, const prefix *at, float *x)
 	const int32_t *tail = at->ids + at->length + 1 - n;
 	for (int64_t i = 0; i + n <= at->length; i++) {
 		if (memcmp(at->ids + i, tail, (size_t)(n - 1) * sizeof *tail) == 0)
-			ban(x, p->vocab, at->ids[i + n - 1]);
+			ban(r, at->ids[i + n - 1]);
 	}
 }
 
@@ -51,26 +66,31 @@ int32_t process_forced(const plan *p, const prefix *at)
 	return -1;
 }
 
-void process(const plan *p, const prefix *at, float shift, float *x, float *before)
+double process(const plan *p, const prefix *at, float shift, float *x, float *before)
 {
+	row r = {x, shift, p->vocab, p->o.renormalize && p->o.beams > 1, 0};
 	int32_t forced = process_forced(p, at);
 	if (forced >= 0) {
 		for (int64_t v = 0; v < p->vocab; v++)
 			x[v] = -INFINITY;
 		x[forced] = -shift;
+		r.gone = NAN;
 	} else {
 		if (p->o.repetition_penalty != 1)
-			penalize_repetition(p, at, shift, x, before);
+			penalize_repetition(p, at, &r, before);
 		if (p->o.no_repeat_ngram > 0)
-			ban_ngrams(p, at, x);
+			ban_ngrams(p, at, &r);
 		if (at->length - at->prompt < p->o.min_tokens) {
 			for (int64_t i = 0; i < p->end_count; i++)
-				ban(x, p->vocab, p->ends[i]);
+				ban(&r, p->ends[i]);
 		}
 	}
 	for (size_t i = 0; i < p->o.suppressed; i++)
-		ban(x, p->vocab, p->o.suppress[i]);
-	if (p->o.process)
+		ban(&r, p->o.suppress[i]);
+	if (p->o.process) {
 		p->o.process(p->o.user, at->source, at->ids + at->prompt, at->length - at->prompt,
 		             x, p->vocab);
+		r.gone = NAN;
+	}
+	return r.gone;
 }

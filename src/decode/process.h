@@ -15,8 +15,8 @@ typedef struct prefix {
 
 /* Changes x [vocab] in place. The rules act on x + shift: log p where shift is −lse (beams), the
  * logits where it is 0. before [length] holds, where there is a repetition penalty, the values of
- * ids as they were. */
-void process(const plan *p, const prefix *at, float shift, float *x, float *before);
+ * ids as they were. Gives back how much of Σ exp(x + shift) is gone; NAN: the whole row may be another. */
+double process(const plan *p, const prefix *at, float shift, float *x, float *before);
 
 /* The id that must come next, −1: none. */
 int32_t process_forced(const plan *p, const prefix *at);

@@ -26,13 +26,39 @@ void search_begin(const plan *p, search *s, int64_t source, const int32_t *ids, 
 	}
 }
 
+/* log Σ exp x of what the rules left; −inf: nothing. */
+static float sum_row(const float *x, int64_t vocab)
+{
+	float most = -INFINITY;
+	for (int64_t v = 0; v < vocab; v++)
+		most = x[v] > most ? x[v] : most;
+	if (most == -INFINITY)
+		return most;
+	double sum = 0;
+	for (int64_t v = 0; v < vocab; v++)
+		sum += exp((double)x[v] - most);
+	return most + (float)log(sum);
+}
+
+/* What a row sums up to once gone is missing from 1. Little that is left is summed up itself: the difference
+ * would have no digits. */
+static float renormalized(const plan *p, const float *x, float lse, double gone)
+{
+	if (gone <= 0.5)
+		return lse + (float)log1p(-gone);
+	float left = sum_row(x, p->vocab);
+	return left == -INFINITY ? lse : left;
+}
+
 bool search_row(const plan *p, const search *s, int64_t beam, float *x, float lse, const bench *b,
                 scored *out)
 {
 	if (p->o.beams == 1)
 		return greedy_row(p, s, x, lse, b, out);
 	prefix at = search_prefix(s, beam);
-	process(p, &at, -lse, x, b->before);
+	double gone = process(p, &at, -lse, x, b->before);
+	if (p->o.renormalize)
+		lse = renormalized(p, x, lse, gone);
 	int64_t want = p->candidates < p->vocab ? p->candidates : p->vocab;
 	int64_t n = topk(x, p->vocab, want, out);
 	for (int64_t i = 0; i < n; i++)

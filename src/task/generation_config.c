@@ -175,6 +175,7 @@ static hec_status read_all(const json_scope *s, int64_t vocab, generation_config
 {
 	hec_decode_options *o = &g->options;
 	HEC_TRY(json_want_int(s, "num_beams", 1, 1024, &o->beams));
+	HEC_TRY(json_want_bool(s, "renormalize_logits", &o->renormalize));
 	HEC_TRY(json_want_double(s, "length_penalty", -8, 8, &o->length_penalty));
 	HEC_TRY(json_want_double(s, "repetition_penalty", 1e-3, 1e3, &o->repetition_penalty));
 	HEC_TRY(json_want_int(s, "no_repeat_ngram_size", 0, 1 << 20, &o->no_repeat_ngram));

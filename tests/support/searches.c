@@ -60,6 +60,7 @@ void search_read(const kit *k, FILE *f, search_case *c)
 	c->o.suppressed = search_list(k, f, c->suppress);
 	c->o.forced_bos = (int32_t)search_number(k, f);
 	c->o.forced_eos = (int32_t)search_number(k, f);
+	c->o.renormalize = search_number(k, f);
 	c->n = (int64_t)search_list(k, f, c->ids);
 }
 

@@ -13,8 +13,8 @@ decode_models.txt is of small random models, saved beside it as decode_NAME/. Li
   model NAME       the searches that follow are of decode_NAME
   search …         one call: vocab, ends (a count, then ids), beams, nbest, length penalty, early (0
                    false, 1 true, 2 never), min_tokens, max_tokens, no_repeat_ngram,
-                   repetition_penalty, suppressed (a count, then ids), forced_bos, forced_eos, the
-                   source or prompt (a count, then ids)
+                   repetition_penalty, suppressed (a count, then ids), forced_bos, forced_eos,
+                   renormalize, the source or prompt (a count, then ids)
   result …         nbest of them follow: score, count, ids
   warp …           temperature, top_k, top_p, min_p, two ids of a prompt, vocab, then the ids that
                    Transformers' warpers leave (a count, then ids)
@@ -117,6 +117,7 @@ def search(model, o, prompt):
         num_beams=o["beams"], num_return_sequences=o["nbest"], length_penalty=o["penalty"],
         early_stopping=[False, True, "never"][o["early"]], min_new_tokens=o["min"] or None,
         max_new_tokens=o["max"], no_repeat_ngram_size=o["ngram"], repetition_penalty=o["repetition"],
+        renormalize_logits=o["renormalize"],
         suppress_tokens=o["suppress"] or None,
         forced_bos_token_id=None if o["bos"] < 0 else o["bos"],
         forced_eos_token_id=None if o["eos"] < 0 else o["eos"],
@@ -158,6 +159,7 @@ def draw_options(rng, vocab):
         o["bos"] = rng.choice(allowed)
     if rng.random() < 0.25:
         o["eos"] = ends[0]
+    o["renormalize"] = rng.random() < 0.3
     # A 1-gram that may not repeat must leave enough words, or only ties of nothing are left.
     if o["ngram"] == 1:
         o["max"] = min(o["max"], vocab - 8)
@@ -170,10 +172,10 @@ def write_search(out, model, o, prompt):
         results = search(model, o, prompt)
     if margin.least < model.margin:
         return False
-    out.write("search %d %d %s %d %d %g %d %d %d %d %g %d %s%d %d %d %s\n" % (
+    out.write("search %d %d %s %d %d %g %d %d %d %d %g %d %s%d %d %d %d %s\n" % (
         model.config.vocab_size, len(o["ends"]), " ".join(map(str, o["ends"])), o["beams"], o["nbest"],
         o["penalty"], o["early"], o["min"], o["max"], o["ngram"], o["repetition"], len(o["suppress"]),
-        "".join("%d " % i for i in o["suppress"]), o["bos"], o["eos"], len(prompt),
+        "".join("%d " % i for i in o["suppress"]), o["bos"], o["eos"], o["renormalize"], len(prompt),
         " ".join(map(str, prompt))))
     for score, ids in results:
         out.write("result %.7g %d %s\n" % (score, len(ids), " ".join(map(str, ids))))
