@@ -24,9 +24,10 @@
 #include <hecate/hecate.h>
 #include <jansson.h>
 
-#define SMALL                                                                                      \
-	"--width 16 --encoder-layers 1 --decoder-layers 1 --heads 2 --hidden 32 --vocab 280 "      \
-	"--batch-tokens 128 --max-length 40 --warmup 10 --threads 1 "
+#define NARROW                                                                                     \
+	"--width 16 --heads 2 --hidden 32 --vocab 280 --batch-tokens 128 --max-length 40 "         \
+	"--warmup 10 --threads 1 "
+#define SMALL NARROW "--encoder-layers 1 --decoder-layers 1 "
 #define PAIRS "--task translate --train %1$s/a.en %1$s/a.de --valid %1$s/v.en %1$s/v.de "
 
 static const char *const digits[10] = {"null", "eins",  "zwei",   "drei", "vier",
@@ -190,18 +191,19 @@ static void every_task_gives_a_model_that_loads(void **state)
 	static const struct {
 		const char *name, *arguments;
 	} rows[] = {
-		{"translate", PAIRS "--best chrf "},
-		{"seq2seq", "--task seq2seq --train %1$s/pairs.gz --valid %1$s/pairs "},
-		{"lm", "--task lm --train %1$s/a.de --valid %1$s/v.de "},
-		{"mlm", "--task mlm --train %1$s/a.de --valid %1$s/v.de "},
-		{"classify",
-	         "--task classify --best accuracy --train %1$s/labels --valid %1$s/labels "},
-		{"alone", "--task lm --train %1$s/a.de %1$s/a.en "},
+		{"translate", PAIRS "--best chrf --encoder-layers 1 --decoder-layers 1 "},
+		{"seq2seq",
+	         "--task seq2seq --train %1$s/pairs.gz --valid %1$s/pairs --encoder-layers 1 "},
+		{"lm", "--task lm --decoder-layers 1 --train %1$s/a.de --valid %1$s/v.de "},
+		{"mlm", "--task mlm --encoder-layers 1 --train %1$s/a.de --valid %1$s/v.de "},
+		{"classify", "--task classify --best accuracy --encoder-layers 1 --train "
+	                     "%1$s/labels --valid %1$s/labels "},
+		{"alone", "--task lm --decoder-layers 1 --train %1$s/a.de %1$s/a.en "},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char arguments[1024];
 		snprintf(arguments, sizeof arguments, "%s --out %%1$s/%s --steps 12 --json %s",
-		         rows[i].arguments, rows[i].name, SMALL);
+		         rows[i].arguments, rows[i].name, NARROW);
 		result r = train(arguments);
 		if (r.code != 0) {
 			print_message("%s: %s\n", rows[i].name, r.err);
@@ -481,10 +483,10 @@ static void a_train_json_that_was_changed_is_refused(void **state)
 static void a_folder_is_not_taken_by_a_run_that_could_not_begin(void **state)
 {
 	(void)state;
-	result r = train("--task lm --train %1$s/a.enn --out %1$s/typo " SMALL);
+	result r = train("--task lm --train %1$s/a.enn --out %1$s/typo " NARROW);
 	assert_int_equal(r.code, 1);
 	done(&r);
-	r = train("--task lm --train %1$s/a.en --out %1$s/typo --steps 2 --quiet " SMALL);
+	r = train("--task lm --train %1$s/a.en --out %1$s/typo --steps 2 --quiet " NARROW);
 	if (r.code != 0)
 		print_message("%s\n", r.err);
 	assert_int_equal(r.code, 0);

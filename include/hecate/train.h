@@ -31,7 +31,8 @@ typedef struct hec_train_scores {
 	double value[HEC_METRICS];
 } hec_train_scores;
 
-/* Decodes and scores, or whatever else: fills in what it measured. The model is packed. */
+/* Decodes and scores, or whatever else: fills in what it measured. The model is packed. Where it fails,
+ * nothing counts as measured, and learning goes on; HEC_ERR_CANCELLED stops the run as progress may. */
 typedef hec_status hec_train_evaluate(void *user, hec_ctx *ctx, const hec_model *model,
                                       hec_train_scores *scores);
 
@@ -43,7 +44,8 @@ typedef enum hec_train_event_kind {
 	HEC_TRAIN_SCORES,      /* a validation is done */
 	HEC_TRAIN_SAVED,       /* a checkpoint is on disk */
 	HEC_TRAIN_SAVE_FAILED, /* it is not; the one before stays: `message` */
-	HEC_TRAIN_END
+	HEC_TRAIN_END,
+	HEC_TRAIN_NOT_MEASURED /* evaluate failed; learning goes on: `message` */
 } hec_train_event_kind;
 
 typedef struct hec_train_event {

@@ -35,17 +35,20 @@ typedef struct job {
 	json_t *old;          /* train.json of the run that is resumed: it owns texts of s */
 	hec_train_lock *lock; /* of DIR while we are at work in it */
 	bool made;            /* DIR is ours */
+	bool fresh;           /* DIR was empty, or not there, when we locked it */
+	bool begun;           /* the first step comes, or has been */
 } job;
 
 static job *current; /* for train_data_progress, which is also called from deep inside */
 
-static int failed(const job *j, const char *what)
+static int failed(const job *j)
 {
 	if (train_interrupted())
 		return command_failed(j->self, "stopped before it had learned anything; --resume "
 		                               "begins again");
-	return command_failed(j->self, "%s%s%s", what ? what : "", what ? ": " : "",
-	                      hec_error_message());
+	if (train_memory_for())
+		return command_failed(j->self, "no memory for %s", train_memory_for());
+	return command_failed(j->self, "%s", hec_error_message());
 }
 
 hec_status train_data_progress(void *user, const char *phase, int64_t done, int64_t total)
@@ -172,17 +175,35 @@ static int open_folder(job *j)
 	if (!j->made && errno != EEXIST)
 		return command_failed(j->self, "%s could not be made: %s", out, strerror(errno));
 	if (hec_train_lock_take(out, &j->lock) != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
+	j->fresh = is_empty(out);
 	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
 }
 
-/* A run that failed before it made anything (a file that is not there) shall not be in the way of
- * the next. */
+/* Files, and folders of files: deeper nothing of ours goes before the first step. */
+static void empty_folder(const char *path, bool deeper)
+{
+	DIR *dir = opendir(path);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		char inside[PATH_MOST];
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    (size_t)snprintf(inside, sizeof inside, "%s/%s", path, e->d_name) >=
+		            sizeof inside)
+			continue;
+		if (unlink(inside) == 0 || !deeper)
+			continue;
+		empty_folder(inside, false);
+		rmdir(inside);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* A run that failed before its first step shall not be in the way of the next: DIR was empty when we
+ * took it, and is again. */
 static void forget_folder(const job *j)
 {
-	char path[PATH_MOST];
-	snprintf(path, sizeof path, "%s/train.json", j->s.out);
-	unlink(path);
+	empty_folder(j->s.out, true);
 	if (j->made)
 		rmdir(j->s.out);
 }
@@ -208,7 +229,7 @@ static int say_plan(job *j)
 	hec_trainer_memory memory = {.size = sizeof memory};
 	train_trainer_options(s, &o);
 	if (hec_trainer_plan(j->ctx, j->model, &o, &memory) != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
 	if (s->quiet)
 		return PARSED;
 	say_left_out(j, "train", j->data.train);
@@ -237,6 +258,26 @@ static int say_plan(job *j)
 
 /* ---- the parts of a run ---- */
 
+/* Before anything is made: learning a tokenizer takes a while. */
+static int look_at_files(const job *j, const option_list *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (access(files->items[i], R_OK) != 0)
+			return command_failed(j->self, "%s: could not be opened: %s",
+			                      files->items[i], strerror(errno));
+	return PARSED;
+}
+
+static int check_sizes(const job *j)
+{
+	const train_settings *s = &j->s;
+	if (s->width % s->heads != 0)
+		return command_failed(j->self,
+		                      "--heads is %lld, which does not divide --width %lld",
+		                      (long long)s->heads, (long long)s->width);
+	return PARSED;
+}
+
 static int count_text(job *j)
 {
 	hec_status status = train_data_count(&j->s, &j->data);
@@ -245,7 +286,7 @@ static int count_text(job *j)
 		                      "more than %d labels: classify wants label, tab, text",
 		                      LABELS_MOST);
 	if (status != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
 	if (j->s.task_id == HEC_TASK_CLASSIFY && j->data.n_labels == 0)
 		return command_failed(
 			j->self,
@@ -285,10 +326,12 @@ static int open_data(job *j)
 			return code;
 	}
 	if (s->from && train_from_labels(s, &j->data) != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
 	train_settle_sizes(s, &j->data);
+	if (!s->from && !s->config && check_sizes(j) != PARSED)
+		return EXIT_FAILED;
 	if (train_data_tokenizer(s, &j->data) != HEC_OK || train_data_open(s, &j->data) != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
 	return s->from ? check_from(j) : PARSED;
 }
 
@@ -307,10 +350,10 @@ static int open_model(job *j)
 	hec_model_config config;
 	o.threads = (int)j->s.threads;
 	if (hec_ctx_create(&o, &j->ctx) != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
 	if (j->s.from) {
 		if (train_from_model(&j->s, &j->data, j->ctx, &j->model) != HEC_OK)
-			return failed(j, NULL);
+			return failed(j);
 		if (!j->s.quiet)
 			train_progress_say(&j->progress, "%s:\n%s", j->s.from,
 			                   hec_model_report(j->model));
@@ -318,10 +361,10 @@ static int open_model(job *j)
 	           hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) !=
 	                   HEC_OK ||
 	           name_labels(j) != HEC_OK) {
-		return failed(j, NULL);
+		return failed(j);
 	}
 	if (train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
 	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
 }
 
@@ -332,6 +375,7 @@ static hec_train_go on_event(void *user, const hec_train_event *event)
 	 * only now it is known. */
 	if (event->kind == HEC_TRAIN_BEGIN && j->old)
 		(void)write_settings(j);
+	j->begun = true;
 	return train_progress_event(&j->progress, event);
 }
 
@@ -459,7 +503,7 @@ static int learn(job *j)
 		                      strerror(errno));
 	if (train_evaluator_open(&j->s, &j->data, &j->evaluator) != HEC_OK ||
 	    train_answers_open(&j->s, &j->data, &j->answers) != HEC_OK)
-		return failed(j, NULL);
+		return failed(j);
 	train_options(j, &o);
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
 	if (status != HEC_OK)
@@ -474,17 +518,22 @@ static int run_job(job *j)
 	/* What the pretrained model settles stands in the first train.json already. */
 	if (j->s.from && !train_read_config(&j->s, error, sizeof error))
 		return command_failed(j->self, "%s", error);
-	int code = open_folder(j);
-	if (code != PARSED)
-		return code;
-	code = open_data(j);
-	if (code != PARSED && !j->old && !j->data.tokenizer && !train_interrupted())
-		forget_folder(j);
+	int code = look_at_files(j, &j->s.train);
+	if (code == PARSED)
+		code = look_at_files(j, &j->s.valid);
+	if (code == PARSED)
+		code = open_folder(j);
+	if (code == PARSED)
+		code = open_data(j);
 	if (code == PARSED)
 		code = open_model(j);
 	if (code == PARSED)
 		code = say_plan(j);
-	return code == PARSED ? learn(j) : code;
+	if (code == PARSED)
+		code = learn(j);
+	if (code != EXIT_DONE && j->fresh && !j->begun && !train_interrupted())
+		forget_folder(j);
+	return code;
 }
 
 static void close_job(job *j)
@@ -525,7 +574,9 @@ static int train_run(const command *self, int argc, char **argv)
 	int code = command_options(self, settings_options(&j.s), argc, argv, &operands);
 	if (code == PARSED && operands > 0)
 		code = command_usage(self, "'%.40s' belongs to no option", argv[0]);
-	if (code == PARSED && j.s.resume && j.s.out)
+	if (code == PARSED && j.s.resume && !j.s.out)
+		code = command_usage(self, "--out is missing: the folder of the run to resume");
+	if (code == PARSED && j.s.resume)
 		code = resume_settings(&j, argc, argv);
 	if (code == PARSED && !settings_check(&j.s, error, sizeof error))
 		code = command_usage(self, "%s", error);

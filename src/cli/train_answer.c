@@ -60,7 +60,7 @@ static hec_status take_questions(train_answers *a, size_t most)
 	a->questions = calloc(all + 1, sizeof *a->questions);
 	a->of = calloc(all + 1, sizeof *a->of);
 	if (!a->questions || !a->of)
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the questions of --valid");
 	for (size_t i = 0; i < all && a->n < most; i++) {
 		const hec_squad_question *q = hec_squad_at(a->squad, i);
 		bool fit;
@@ -82,7 +82,7 @@ hec_status train_answers_open(const train_settings *s, const train_data *data, t
 		return HEC_OK;
 	train_answers *a = calloc(1, sizeof *a);
 	if (!a)
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the questions of --valid");
 	a->tokenizer = data->tokenizer;
 	a->window = s->max_length;
 	a->stride = s->stride;
@@ -110,7 +110,7 @@ static hec_status score(const hec_squad_question *q, const hec_answer_list *give
 	double exact, f1;
 	const char **right = malloc((q->n + 1) * sizeof *right);
 	if (!right)
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the questions of --valid");
 	for (size_t i = 0; i < q->n; i++)
 		right[i] = q->answers[i].text;
 	hec_status status = hec_score_answer(given->answers[0].text, right, q->n, &exact, &f1);

@@ -17,6 +17,19 @@
 			return try_status_;                                                        \
 	} while (0)
 
+static const char *memory_for;
+
+hec_status train_no_memory(const char *what)
+{
+	memory_for = what;
+	return HEC_ERR_MEMORY;
+}
+
+const char *train_memory_for(void)
+{
+	return memory_for;
+}
+
 /* ---- counting ---- */
 
 /* As strcmp orders texts: less than 0, 0, more than 0. */
@@ -50,12 +63,12 @@ static hec_status note_label(train_data *d, const char *text, size_t bytes)
 		size_t room = d->n_labels ? 2 * d->n_labels : 1;
 		char **more = realloc(d->labels, room * sizeof *more);
 		if (!more)
-			return HEC_ERR_MEMORY;
+			return train_no_memory("the labels");
 		d->labels = more;
 	}
 	char *label = strndup(text, bytes);
 	if (!label)
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the labels");
 	memmove(d->labels + low + 1, d->labels + low, (d->n_labels - low) * sizeof *d->labels);
 	d->labels[low] = label;
 	d->n_labels++;

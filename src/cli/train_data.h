@@ -17,6 +17,10 @@ typedef struct train_data {
 	hec_corpus *train, *valid; /* valid NULL: none */
 } train_data;
 
+/* HEC_ERR_MEMORY of the program itself, which the library has no message for. */
+hec_status train_no_memory(const char *what);
+const char *train_memory_for(void); /* NULL: there was enough */
+
 /* How far a long pass is; anything but HEC_OK cancels. */
 hec_progress_fn train_data_progress;
 

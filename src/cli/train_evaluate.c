@@ -64,7 +64,7 @@ static hec_status encode_source(const train_evaluator *e, const char *text, size
 	size_t before = e->prefix ? strlen(e->prefix) : 0;
 	char *whole = malloc(before + bytes + 1);
 	if (!whole)
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the sentences of --valid");
 	memcpy(whole, e->prefix ? e->prefix : "", before);
 	memcpy(whole + before, text, bytes);
 	hec_status status = hec_tokenizer_encode(e->tokenizer, whole, before + bytes, &o, out);
@@ -82,7 +82,7 @@ static hec_status take_source(train_evaluator *e, const char *text, size_t bytes
 {
 	hec_encoding encoding = HEC_ENCODING_INIT;
 	int32_t eos = e->labels ? -1 : hec_tokenizer_role(e->tokenizer, "eos");
-	bool end;
+	bool end = false;
 	hec_status status = encode_source(e, text, bytes, eos, &encoding, &end);
 	if (status != HEC_OK)
 		return status;
@@ -96,7 +96,7 @@ static hec_status take_source(train_evaluator *e, const char *text, size_t bytes
 		e->lengths[e->n] = (int64_t)(n + end);
 	}
 	hec_encoding_free(&encoding);
-	return *fits && !ids ? HEC_ERR_MEMORY : HEC_OK;
+	return *fits && !ids ? train_no_memory("the sentences of --valid") : HEC_OK;
 }
 
 static hec_status read_sentences(train_evaluator *e, hec_lines *lines, int64_t most)
@@ -114,7 +114,7 @@ static hec_status read_sentences(train_evaluator *e, hec_lines *lines, int64_t m
 			continue;
 		e->wanted[e->n] = strndup(text[1 - source], bytes[1 - source]);
 		if (!e->wanted[e->n++])
-			return HEC_ERR_MEMORY;
+			return train_no_memory("the sentences of --valid");
 	}
 	return HEC_OK;
 }
@@ -127,7 +127,7 @@ static hec_status open_sentences(train_evaluator *e, const train_settings *s)
 	e->wanted = calloc(most, sizeof *e->wanted);
 	e->written = calloc(most, sizeof *e->written);
 	if (!e->ids || !e->lengths || !e->wanted || !e->written)
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the sentences of --valid");
 	hec_lines *lines;
 	TRY(hec_lines_open(s->task_id, s->valid.items, s->valid.count, &lines));
 	hec_status status = read_sentences(e, lines, s->valid_sentences);
@@ -145,7 +145,7 @@ hec_status train_evaluator_open(const train_settings *s, const train_data *data,
 		return HEC_OK;
 	train_evaluator *e = calloc(1, sizeof *e);
 	if (!e)
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the sentences of --valid");
 	e->tokenizer = data->tokenizer;
 	e->target = data->target ? data->target : data->tokenizer;
 	e->prefix = s->task_id == HEC_TASK_CLASSIFY ? NULL : s->source_prefix;
@@ -221,6 +221,14 @@ static hec_status compare(const train_evaluator *e, hec_train_scores *scores)
 	return hec_score_chrf(written, wanted, (size_t)e->n, &scores->value[HEC_METRIC_CHRF]);
 }
 
+/* One more than is learned, for the end; but a decoder has only so many places. */
+static int64_t longest_target(const train_evaluator *e, const hec_model *model)
+{
+	const hec_position_config *p = &hec_model_config_of(model)->decoder.position;
+	bool bounded = p->kind != HEC_POSITION_RELATIVE && p->kind != HEC_POSITION_NONE;
+	return bounded && p->max <= e->max_length ? p->max : e->max_length + 1;
+}
+
 static hec_status write_and_compare(train_evaluator *e, hec_ctx *ctx, const hec_model *model,
                                     hec_train_scores *scores)
 {
@@ -229,7 +237,7 @@ static hec_status write_and_compare(train_evaluator *e, hec_ctx *ctx, const hec_
 	o.sources = e->n < SENTENCES_AT_ONCE ? e->n : SENTENCES_AT_ONCE;
 	o.beams = e->beams;
 	o.max_source = e->max_length;
-	o.max_target = e->max_length + 1;
+	o.max_target = longest_target(e, model);
 	TRY(hec_session_create(ctx, model, &o, &session));
 	hec_status status = write_all(e, session);
 	hec_session_destroy(session);

@@ -206,7 +206,7 @@ static hec_status take_labels(train_data *d, const label *list, size_t n)
 	free(drop);
 	if (!good) {
 		free(ids);
-		return HEC_ERR_MEMORY;
+		return train_no_memory("the model's labels");
 	}
 	d->labels = names;
 	d->label_ids = ids;

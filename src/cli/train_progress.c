@@ -172,6 +172,10 @@ hec_train_go train_progress_event(train_progress *p, const hec_train_event *e)
 		                   "is still there",
 		                   (long long)e->step, e->message);
 		break;
+	case HEC_TRAIN_NOT_MEASURED:
+		train_progress_say(p, "hecate train: warning: step %lld: not measured: %s",
+		                   (long long)e->step, e->message);
+		break;
 	case HEC_TRAIN_END:
 		clear_bar(p);
 		break;

@@ -2,6 +2,7 @@
 #include "train_settings.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,9 +89,9 @@ static const setting table[] = {
          AT(time), 0, BIG, false},
 	{OPTION_WHOLE, "--report-every", "N", "steps between lines of log.jsonl", "50",
          AT(report_every), 1, BIG, true},
-	{OPTION_WHOLE, "--valid-every", "N", "steps between validations", "by the data",
+	{OPTION_WHOLE, "--valid-every", "N", "steps between validations; 0: by the data", "0",
          AT(valid_every), 0, BIG, true},
-	{OPTION_WHOLE, "--save-every", "N", "steps between checkpoints", "as --valid-every",
+	{OPTION_WHOLE, "--save-every", "N", "steps between checkpoints; 0: as --valid-every", "0",
          AT(save_every), 0, BIG, true},
 	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", AT(keep), 1, 1000, true},
 	{OPTION_WHOLE, "--average", "N", "at the end, try the mean of N checkpoints", "0",
@@ -99,7 +100,7 @@ static const setting table[] = {
          "stop after N validations without a better model; 0: never", "10", AT(patience), 0, BIG,
          true},
 	{OPTION_WHOLE, "--valid-sentences", "N", "decoded and scored at a validation; 0: none",
-         "200", AT(valid_sentences), 0, BIG, true},
+         "200", AT(valid_sentences), 0, 1000000, true},
 	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", AT(valid_beam), 1, 64, true},
 	{OPTION_TEXT, "--best", "M", "keep the best by loss, bleu, chrf, accuracy, exact, f1",
          "loss", AT(best), 0, 0, true},
@@ -394,11 +395,10 @@ static void settle(train_settings *s, int task)
 	settle_real(&s->activation_dropout, 0, -1, from);
 }
 
-bool settings_check(train_settings *s, char *error, size_t room)
+/* ---- what cannot be ---- */
+
+static bool check_words(const train_settings *s, int task, char *error, size_t room)
 {
-	int task = find_task(s->task);
-	error[0] = '\0';
-	settle(s, task);
 	if (!s->task)
 		snprintf(error, room,
 		         "--task is missing: translate, seq2seq, lm, mlm, classify "
@@ -413,14 +413,91 @@ bool settings_check(train_settings *s, char *error, size_t room)
 		         s->best);
 	else if (find(s->dtype, dtypes, 3) < 0)
 		snprintf(error, room, "--dtype wants f32, bf16 or f16, not '%.40s'", s->dtype);
-	else if (strcmp(s->batch_tokens, "auto") != 0 &&
-	         (strspn(s->batch_tokens, "0123456789") != strlen(s->batch_tokens) ||
-	          strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1 ||
-	          atoi(s->batch_tokens) > HEC_BATCH_TOKENS_MOST))
+	return !error[0];
+}
+
+/* Which of the metrics a validation of the task measures, as bits. */
+static const unsigned measured[HEC_TASKS] = {
+	[HEC_TASK_TRANSLATE] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU |
+                               1u << HEC_METRIC_CHRF | 1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_SEQ2SEQ] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU | 1u << HEC_METRIC_CHRF |
+                             1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_LM] = 1u << HEC_METRIC_LOSS,
+	[HEC_TASK_MLM] = 1u << HEC_METRIC_LOSS,
+	[HEC_TASK_CLASSIFY] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_ANSWER] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_EXACT | 1u << HEC_METRIC_F1,
+};
+
+/* A run that never learns which of its models is the best would end without one. */
+static bool check_best(const train_settings *s, int task, char *error, size_t room)
+{
+	const int metric = find_metric(s->best);
+	char known[80] = "";
+	for (int i = 0; i < HEC_METRICS; i++)
+		if (measured[task] >> i & 1)
+			snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+			         known[0] ? ", " : "", hec_metric_name((hec_metric)i));
+	if (!(measured[task] >> metric & 1))
+		snprintf(error, room, "--best %s: %s measures %s", s->best, s->task, known);
+	else if (metric != HEC_METRIC_LOSS && (s->valid.count == 0 || s->valid_sentences == 0))
+		snprintf(error, room, "--best %s: nothing is measured without %s", s->best,
+		         s->valid.count ? "--valid-sentences" : "--valid");
+	return !error[0];
+}
+
+static bool check_numbers(const train_settings *s, int task, char *error, size_t room)
+{
+	const bool encoder_alone = task == HEC_TASK_MLM || task == HEC_TASK_CLASSIFY;
+	if (strcmp(s->batch_tokens, "auto") != 0 &&
+	    (strspn(s->batch_tokens, "0123456789") != strlen(s->batch_tokens) ||
+	     strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1 ||
+	     atoi(s->batch_tokens) > HEC_BATCH_TOKENS_MOST))
 		snprintf(error, room,
 		         "--batch-tokens wants a whole number from 1 to %d, or auto, not '%.40s'",
 		         HEC_BATCH_TOKENS_MOST, s->batch_tokens);
-	else if (!s->train.count)
+	else if (s->eps < FLT_MIN)
+		snprintf(error, room, "--eps is divided by: at least %g, not %g", (double)FLT_MIN,
+		         s->eps);
+	else if (s->max_length == 1)
+		snprintf(error, room, "--max-length is 1: a text has an end, too; at least 2");
+	else if (!s->from && task == HEC_TASK_LM && s->encoder_layers > 0)
+		snprintf(error, room, "--encoder-layers: lm has a decoder alone");
+	else if (!s->from && encoder_alone && s->decoder_layers > 0)
+		snprintf(error, room, "--decoder-layers: %s has an encoder alone", s->task);
+	return !error[0];
+}
+
+static bool is_text(const char *text)
+{
+	json_t *value = json_string(text ? text : "");
+	bool good = value != NULL;
+	json_decref(value);
+	return good;
+}
+
+/* train.json must give back what it was given, or the run could not be resumed. */
+static bool check_texts(const train_settings *s, char *error, size_t room)
+{
+	for (size_t i = 0; i < SETTINGS && !error[0]; i++) {
+		const setting *t = &table[i];
+		const void *at = (const char *)s + t->place;
+		const option_list *list = at;
+		bool good = true;
+		if (t->kind == OPTION_TEXT && t->of_run)
+			good = is_text(*(const char *const *)at);
+		for (size_t j = 0; t->kind == OPTION_LIST && j < list->count; j++)
+			good = good && is_text(list->items[j]);
+		if (!good)
+			snprintf(error, room,
+			         "%s: not UTF-8; train.json could not hold it for --resume",
+			         t->name);
+	}
+	return !error[0];
+}
+
+static bool check_files(const train_settings *s, int task, char *error, size_t room)
+{
+	if (!s->train.count)
 		snprintf(error, room, "--train is missing: the text to learn from");
 	else if (!s->out && !s->dump_config)
 		snprintf(error, room, "--out is missing: the folder for everything");
@@ -431,7 +508,17 @@ bool settings_check(train_settings *s, char *error, size_t room)
 		         s->config ? "--config" : "--tokenizer");
 	else if (task == HEC_TASK_ANSWER && !s->from)
 		snprintf(error, room, "answer begins from a pretrained model: --from DIR");
-	if (error[0])
+	return !error[0];
+}
+
+bool settings_check(train_settings *s, char *error, size_t room)
+{
+	int task = find_task(s->task);
+	error[0] = '\0';
+	settle(s, task);
+	if (!check_words(s, task, error, room) || !check_numbers(s, task, error, room) ||
+	    !check_files(s, task, error, room) || !check_best(s, task, error, room) ||
+	    !check_texts(s, error, room))
 		return false;
 	s->task_id = (hec_task)task;
 	return true;

@@ -202,6 +202,18 @@ static bool has_ended(const run *r, hec_train_end *end)
 	return true;
 }
 
+/* Where no validation could tell which model is the best, the last one is better than none. */
+static void keep_some_model(run *r)
+{
+	if ((!r->valid && !r->o.evaluate) || r->state.step == 0 ||
+	    r->state.best_step[r->o.best] > 0)
+		return;
+	if (run_keep_model(r, r->model, NULL) != HEC_OK) {
+		r->saves_failed++;
+		run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, hec_error_message());
+	}
+}
+
 static hec_status finish(run *r, hec_train_end *end)
 {
 	if (*end != HEC_TRAIN_STOPPED) {
@@ -230,6 +242,8 @@ static hec_status finish(run *r, hec_train_end *end)
 	}
 	if (*end != HEC_TRAIN_STOPPED && saved)
 		HEC_TRY(run_try_average(r));
+	if (*end != HEC_TRAIN_STOPPED)
+		keep_some_model(r);
 	run_tell_kind(r, HEC_TRAIN_END, NULL);
 	return saved ? HEC_OK : fail(HEC_ERR_IO, "the last checkpoint was not saved: %s", message);
 }

@@ -4,6 +4,7 @@
  * is left to the update, so that batches need not know of each other. */
 #include "train/trainer.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,6 +15,8 @@
 #include "base/size.h"
 #include "tensor/check.h"
 #include "train/schedule.h"
+
+#define LONGEST_GRADIENT 1e19 /* its square is less than FLT_MAX */
 
 /* ---- one pass ---- */
 
@@ -53,7 +56,7 @@ hec_status trainer_take_options(const hec_trainer_options *given, hec_trainer_op
 	HEC_TRY(check_number("lr_end", o->lr_end, 0, 1e6));
 	HEC_TRY(check_number("beta1", o->beta1, 0, 1));
 	HEC_TRY(check_number("beta2", o->beta2, 0, 1));
-	HEC_TRY(check_number("eps", o->eps, 0, 1));
+	HEC_TRY(check_number("eps", o->eps, FLT_MIN, 1)); /* a kernel divides by it */
 	HEC_TRY(check_number("weight_decay", o->weight_decay, 0, 1e6));
 	HEC_TRY(check_number("clip", o->clip, 0, 1e30));
 	HEC_TRY(check_number("smoothing", o->smoothing, 0, 1));
@@ -219,8 +222,10 @@ hec_status hec_trainer_apply(hec_trainer *t, hec_step_report *report)
 		HEC_TRY(hec_sum_squares(t->ctx, &block, &square));
 	double norm = t->broken ? NAN : sqrt(square) / count, scale = 1 / count;
 	double lr = schedule_rate(o, width, t->step + 1);
-	bool skip = !isfinite(norm) || t->targets == 0;
-	if (o->clip > 0 && norm > o->clip)
+	bool cut = o->clip > 0 && norm > o->clip;
+	/* AdamW keeps squares in f32: one that does not fit would stay for ever. */
+	bool skip = !isfinite(norm) || t->targets == 0 || (cut ? o->clip : norm) > LONGEST_GRADIENT;
+	if (cut)
 		scale *= o->clip / norm;
 	t->batches = 0; /* whatever comes now, the step is over */
 	if (!skip)

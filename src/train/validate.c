@@ -50,10 +50,18 @@ hec_status run_scores(run *r, hec_model *model, hec_train_scores *scores, bool *
 		return HEC_OK;
 	/* Who judges needs memory of its own; between steps the trainer needs none for activations. */
 	arena_release(r->trainer->arena);
+	double loss = scores->value[HEC_METRIC_LOSS];
 	hec_status status = r->o.evaluate(r->o.user, r->ctx, model, scores);
-	if (status != HEC_ERR_CANCELLED)
-		return status;
-	*given_up = r->stop = true;
+	if (status == HEC_OK)
+		return HEC_OK;
+	if (status == HEC_ERR_CANCELLED) {
+		*given_up = r->stop = true;
+		return HEC_OK;
+	}
+	/* What was learned must not be lost because a model could not be judged. */
+	for (int i = 0; i < HEC_METRICS; i++)
+		scores->value[i] = i == HEC_METRIC_LOSS ? loss : NAN;
+	run_tell_kind(r, HEC_TRAIN_NOT_MEASURED, hec_error_message());
 	return HEC_OK;
 }
 

@@ -1,0 +1,143 @@
+/* test_mistakes_program.c — `hecate train` asked for what cannot be, or for what goes wrong on the way:
+ * it is told before the work begins, or the work that was done stays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "explain_run.h"
+
+#define SIZES                                                                                      \
+	"--width 16 --encoder-layers 1 --decoder-layers 1 --hidden 32 --vocab 280 --threads 1 "    \
+	"--batch-tokens 128 --quiet "
+#define LM "--task lm --width 16 --decoder-layers 1 --hidden 32 --vocab 280 --threads 1 --quiet "
+#define PAIRS "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
+
+static void write_lines(const char *name, int kind, int n)
+{
+	static const char *const words[5] = {"eins", "zwei", "drei", "vier", "acht"};
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	for (int i = 0; i < n; i++) {
+		if (kind == 2)
+			fprintf(f, "%s\t", i % 2 ? "odd" : "even");
+		for (int j = 0; j < 1 + i % 4; j++)
+			fprintf(f, kind == 1 ? "%s%s" : "%s%s ", j ? " " : "",
+			        kind == 1 ? words[(i + j) % 5] : "x1y2z3" + (i + j) % 5);
+		fputc('\n', f);
+	}
+	assert_int_equal(fclose(f), 0);
+}
+
+static int make_texts(void **state)
+{
+	if (make_folder(state) != 0)
+		return -1;
+	write_lines("a", 0, 200);
+	write_lines("b", 1, 200);
+	write_lines("va", 0, 20);
+	write_lines("vb", 1, 20);
+	write_lines("labels", 2, 200);
+	write_lines("few", 2, 20);
+	write_file("empty", "");
+	return 0;
+}
+
+static result train(const char *format)
+{
+	char arguments[2048] = "train ";
+	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
+	return run(arguments);
+}
+
+static void expect(const char *format, int code, const char *word)
+{
+	result r = train(format);
+	if (r.code != code || !strstr(r.err, word)) {
+		print_message("hecate train %s\ngave %d, not %d and '%s': %s\n", format, r.code,
+		              code, word, r.err);
+		assert_true(false);
+	}
+	done(&r);
+}
+
+/* ---- before the first step ---- */
+
+static void what_cannot_be_is_refused_at_once(void **state)
+{
+	(void)state;
+	expect("--resume", 2, "--out is missing");
+	expect(PAIRS SIZES "--out %1$s/no --eps 0", 2, "--eps");
+	expect(PAIRS SIZES "--out %1$s/no --eps 1e-50", 2, "--eps");
+	expect(PAIRS SIZES "--out %1$s/no --best f1", 2, "translate measures loss, bleu");
+	expect("--task classify --train %1$s/labels --valid %1$s/few --out %1$s/no --best bleu", 2,
+	       "classify measures loss, accuracy");
+	expect("--task translate --train %1$s/a %1$s/b --out %1$s/no --best bleu", 2, "--valid");
+	expect(PAIRS SIZES "--out %1$s/no --best bleu --valid-sentences 0", 2, "--valid-sentences");
+	expect(PAIRS SIZES "--out %1$s/no --valid-sentences 1000000000000", 2, "1000000");
+	expect("--task lm --train %1$s/a --out %1$s/no --encoder-layers 2", 2, "--encoder-layers");
+	expect("--task mlm --train %1$s/a --out %1$s/no --decoder-layers 2", 2, "--decoder-layers");
+	expect(PAIRS SIZES "--out %1$s/no --max-length 1", 2, "--max-length");
+	expect("--task lm --train $(printf '%1$s/\\377') --out %1$s/no", 2, "UTF-8");
+	assert_int_not_equal(shell("test -e '%s/no'", folder), 0);
+}
+
+/* A mistake, and the same command without it, in the same folder. */
+static void a_mistake_is_not_in_the_way_of_the_command_without_it(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *wrong, *word;
+	} rows[] = {
+		{"--task lm --train %1$s/a --valid %1$s/nowhere --out %1$s/again", "nowhere"},
+		{"--task lm --train %1$s/a --valid %1$s/empty --out %1$s/again", ""},
+		{"--task lm --train %1$s/empty --out %1$s/again", ""},
+		{"--task seq2seq --train %1$s/a --out %1$s/again", ""},
+		{"--task lm --train %1$s/a --out %1$s/again --width 32 --heads 5", "--heads"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		expect(rows[i].wrong, 1, rows[i].word);
+		assert_int_not_equal(shell("test -e '%s/again'", folder), 0);
+	}
+	expect(LM "--train %1$s/a --out %1$s/again --steps 1", 0, "");
+}
+
+/* ---- on the way ---- */
+
+static void a_length_of_all_positions_can_be_validated(void **state)
+{
+	(void)state;
+	expect(PAIRS SIZES "--out %1$s/long --max-length 600 --batch-tokens 600 --steps 2 "
+	                   "--valid-sentences 2",
+	       0, "");
+	assert_int_equal(shell("grep -q bleu '%s/long/log.jsonl'", folder), 0);
+}
+
+static void a_model_that_cannot_be_judged_does_not_end_the_run(void **state)
+{
+	(void)state;
+	expect(PAIRS SIZES "--out %1$s/wild --lr 1000 --clip 0 --warmup 1 --schedule constant "
+	                   "--valid-every 20 --steps 60 --patience 0 --valid-sentences 4 "
+	                   "--best bleu --average 2",
+	       0, "not measured");
+	assert_int_equal(shell("test -s '%s/wild/checkpoint/latest'", folder), 0);
+	assert_int_equal(shell("grep -q '\"step\":60' '%s/wild/log.jsonl'", folder), 0);
+	assert_int_equal(shell("test -s '%s/wild/config.json'", folder), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_cannot_be_is_refused_at_once),
+		cmocka_unit_test(a_mistake_is_not_in_the_way_of_the_command_without_it),
+		cmocka_unit_test(a_length_of_all_positions_can_be_validated),
+		cmocka_unit_test(a_model_that_cannot_be_judged_does_not_end_the_run),
+	};
+	return cmocka_run_group_tests(tests, make_texts, remove_folder);
+}
