@@ -83,6 +83,7 @@ static void a_gzip_file_that_is_cut_short_is_an_error(void **state)
 	while (status == HEC_OK && more)
 		status = reader_next(r, &got, &more);
 	FAILS(&l.k, HEC_ERR_IO, status, "short.gz");
+	CHECK(&l.k, !strstr(hec_error_message(), "<fd"), "%s", hec_error_message());
 	reader_close(r);
 	FAILS(&l.k, HEC_ERR_IO, reader_open(lab_path(&l, "nothing"), &r), "nothing");
 	FAILS(&l.k, HEC_ERR_IO, reader_open(l.dir, &r), "regular");

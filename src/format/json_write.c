@@ -3,6 +3,7 @@
  * is Jansson's and the text is ours. */
 #include "format/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,10 @@ static void put_string(text *t, const char *s, size_t n)
 static void put_real(text *t, double value)
 {
 	char digits[40];
-	for (int precision = 1; precision <= 17; precision++) {
+	int first = 1; /* 60, not 6e+01 */
+	for (double power = 10; fabs(value) >= power && first < 15; power *= 10)
+		first++;
+	for (int precision = first; precision <= 17; precision++) {
 		snprintf(digits, sizeof digits, "%.*g", precision, value);
 		if (strtod(digits, NULL) == value)
 			break;

@@ -38,11 +38,13 @@ void checkpoints_close(checkpoints *c)
 
 static bool step_of(const char *name, int64_t *step)
 {
-	size_t prefix = strlen(PREFIX), digits = strspn(name + prefix, "0123456789");
-	if (strncmp(name, PREFIX, prefix) != 0 || digits == 0 || digits > 18 ||
-	    name[prefix + digits] != '\0')
+	const char *number = name + strlen(PREFIX);
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
 		return false;
-	*step = strtoll(name + prefix, NULL, 10);
+	size_t digits = strspn(number, "0123456789");
+	if (digits == 0 || digits > 18 || number[digits] != '\0')
+		return false;
+	*step = strtoll(number, NULL, 10);
 	return true;
 }
 

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <zlib.h>
+
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -154,6 +156,7 @@ static hec_status read_lengths(hec_corpus *c, bool *fit)
 	c->lengths = malloc(count > 0 ? (size_t)count * sizeof *c->lengths : 1);
 	corpus_entry *entries = malloc(ENTRIES * sizeof *entries);
 	hec_status status = HEC_OK;
+	uint64_t next = 0;
 	if (!c->lengths || !entries)
 		status = fail(HEC_ERR_MEMORY, "%s: no memory for the lengths of %lld examples",
 		              c->name, (long long)count);
@@ -163,13 +166,54 @@ static hec_status read_lengths(hec_corpus *c, bool *fit)
 		if (!read_at(c->index, entries, (size_t)n * sizeof *entries, at))
 			status = fail(HEC_ERR_IO, "%s: its index could not be read", c->name);
 		for (int64_t j = 0; status == HEC_OK && j < n; j++) {
-			*fit = *fit && lengths_fit(c->task, &entries[j]);
+			*fit = *fit && lengths_fit(c->task, &entries[j]) &&
+			       entries[j].offset == next;
+			next += (uint64_t)entries[j].source + entries[j].target;
 			c->lengths[i + j][0] = entries[j].source;
 			c->lengths[i + j][1] = entries[j].target;
 		}
 	}
 	free(entries);
 	return status;
+}
+
+/* Every id of an example in its range. */
+static bool ids_fit(const hec_corpus *c, const int32_t *ids, int64_t source, int64_t target)
+{
+	/* An answer's targets are places in its source. */
+	int64_t most = c->task == HEC_TASK_ANSWER ? source : c->target_vocab;
+	bool fit = true;
+	for (int64_t i = 0; i < source; i++)
+		fit = fit && ids[i] >= 0 && ids[i] < c->vocab;
+	for (int64_t i = source; i < source + target; i++)
+		fit = fit && ids[i] >= 0 && ids[i] < most;
+	return fit;
+}
+
+/* All that was written, once more: the sum must come out, and every id be one. */
+static hec_status check_ids(const hec_corpus *c, bool *fit)
+{
+	int32_t *ids = malloc((size_t)2 * CORPUS_LONGEST * sizeof *ids);
+	uint32_t sum = 0;
+	uint64_t at = 0;
+	FILE *f = ids ? fopen(c->name, "rbe") : NULL;
+	if (!f) {
+		free(ids);
+		return fail(HEC_ERR_MEMORY, "%s: could not be opened once more", c->name);
+	}
+	for (int64_t i = 0; *fit && i < c->header.count; i++) {
+		const uint16_t *n = c->lengths[i];
+		corpus_entry e = {.offset = at, .source = n[0], .target = n[1]};
+		size_t all = (size_t)n[0] + n[1];
+		*fit = fread(ids, sizeof *ids, all, f) == all && ids_fit(c, ids, n[0], n[1]);
+		sum = (uint32_t)crc32(sum, (const Bytef *)&e, sizeof e);
+		sum = (uint32_t)crc32(sum, (const Bytef *)ids, (uInt)(all * sizeof *ids));
+		at += all;
+	}
+	*fit = *fit && sum == c->header.checksum && at == (uint64_t)c->header.ids;
+	(void)fclose(f);
+	free(ids);
+	return HEC_OK;
 }
 
 static void take_counts(hec_corpus *c)
@@ -209,6 +253,8 @@ static hec_status try_open(const hec_corpus_options *o, uint64_t fingerprint, he
 	if (*found)
 		HEC_TRY(read_lengths(c, found));
 	if (*found)
+		HEC_TRY(check_ids(c, found));
+	if (*found)
 		return HEC_OK;
 	free(c->lengths);
 	c->lengths = NULL;
@@ -239,6 +285,17 @@ static hec_status check_options(const hec_corpus_options *o)
 	return HEC_OK;
 }
 
+static int64_t target_vocab(const hec_corpus_options *o)
+{
+	if (o->task != HEC_TASK_CLASSIFY)
+		return hec_tokenizer_vocab(o->target_tokenizer ? o->target_tokenizer
+		                                               : o->tokenizer);
+	int64_t most = (int64_t)o->n_labels;
+	for (size_t i = 0; o->label_ids && i < o->n_labels; i++)
+		most = max_i64(most, (int64_t)o->label_ids[i] + 1);
+	return most;
+}
+
 static hec_status open_or_build(const hec_corpus_options *o, hec_corpus *c)
 {
 	uint64_t fingerprint = 0;
@@ -248,6 +305,7 @@ static hec_status open_or_build(const hec_corpus_options *o, hec_corpus *c)
 	if (!c->name)
 		return fail(HEC_ERR_MEMORY, "corpus: no memory for a name");
 	c->vocab = hec_tokenizer_vocab(o->tokenizer);
+	c->target_vocab = target_vocab(o);
 	c->mask_id = hec_tokenizer_role(o->tokenizer, "mask");
 	c->pad_id = hec_tokenizer_role(o->tokenizer, "pad");
 	c->eos_id = hec_tokenizer_role(o->tokenizer, "eos");
@@ -319,5 +377,10 @@ hec_status corpus_read(const hec_corpus *c, int64_t i, int32_t *ids)
 	if (!read_at(c->tokens, ids, n * sizeof *ids, e.offset * sizeof *ids))
 		return fail(HEC_ERR_IO, "%s: example %lld could not be read", c->name,
 		            (long long)i);
+	if (!ids_fit(c, ids, e.source, e.target))
+		return fail(HEC_ERR_FORMAT,
+		            "%s: changed while it was in use: example %lld has ids that the "
+		            "tokenizer has not",
+		            c->name, (long long)i);
 	return HEC_OK;
 }

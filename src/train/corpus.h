@@ -39,7 +39,7 @@ struct hec_corpus {
 	hec_corpus_counts counts;
 	uint16_t (*lengths)[2]; /* [count] source, target */
 	int32_t mask_id, pad_id, eos_id;
-	int64_t vocab;
+	int64_t vocab, target_vocab; /* ids of a target, or labels */
 };
 
 /* Makes PATH.tokens and PATH.index from the files: both whole on disk, or an error. */

@@ -28,8 +28,11 @@ hec_status builder_put(builder *b, const int32_t *source, size_t n, const int32_
 		            strerror(errno));
 	uint32_t crc = b->header.checksum;
 	crc = (uint32_t)crc32(crc, (const Bytef *)&e, sizeof e);
-	crc = (uint32_t)crc32(crc, (const Bytef *)source, (uInt)(n * sizeof *source));
-	crc = (uint32_t)crc32(crc, (const Bytef *)target, (uInt)(m * sizeof *target));
+	/* Where there is nothing, zlib is not asked: for it NULL means to begin again. */
+	if (n > 0)
+		crc = (uint32_t)crc32(crc, (const Bytef *)source, (uInt)(n * sizeof *source));
+	if (m > 0)
+		crc = (uint32_t)crc32(crc, (const Bytef *)target, (uInt)(m * sizeof *target));
 	b->header.checksum = crc;
 	b->header.count++;
 	b->header.ids += (int64_t)(n + m);

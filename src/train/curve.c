@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "format/json.h"
 
-#define LOG_MOST ((size_t)1 << 30)
 #define WIDTH 720
 #define HEIGHT 360
 #define LEFT 56
@@ -91,22 +90,14 @@ static hec_status add_point(points *p, const json_t *object)
 	return HEC_OK;
 }
 
-static hec_status read_points(const char *path, points *p)
+static hec_status add_line(void *user, const char *line, size_t size)
 {
-	char *text;
-	size_t size;
-	HEC_TRY(file_read(path, LOG_MOST, &text, &size));
-	hec_status status = HEC_OK;
-	for (char *line = text, *end; status == HEC_OK && (end = strchr(line, '\n'));
-	     line = end + 1) {
-		json_t *object = NULL;
-		status =
-			json_text_read(path, line, (size_t)(end - line), JSON_CONFIG_MOST, &object);
-		if (status == HEC_OK)
-			status = add_point(p, object);
-		json_decref(object);
-	}
-	free(text);
+	json_t *object = NULL;
+	if (!line)
+		return HEC_OK;
+	HEC_TRY(json_text_read("log.jsonl", line, size - 1, JSON_CONFIG_MOST, &object));
+	hec_status status = add_point(user, object);
+	json_decref(object);
 	return status;
 }
 
@@ -164,7 +155,7 @@ static void draw_line(drawing *d, const points *p, bool valid)
 hec_status curve_write(const char *log, const char *svg)
 {
 	points p = {.low = INFINITY, .high = -INFINITY};
-	hec_status status = read_points(log, &p);
+	hec_status status = log_each(log, add_line, &p);
 	drawing d = {0};
 	if (status == HEC_OK && p.high >= p.low) {
 		draw(&d,

@@ -6,12 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "format/json.h"
 
-#define LOG_MOST ((size_t)1 << 30)
+#define LINE_MOST ((size_t)64 << 10)
 
 static json_t *number(double value)
 {
@@ -90,33 +91,81 @@ static int64_t step_of_line(const char *path, const char *line, size_t size)
 	return step;
 }
 
+hec_status log_each(const char *path, log_visit *visit, void *user)
+{
+	file_in *in;
+	HEC_TRY(file_in_open(path, &in));
+	const uint64_t size = file_in_size(in);
+	char *buffer = malloc(LINE_MOST);
+	hec_status status =
+		buffer ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory to read it", path);
+	bool too_long = false;
+	uint64_t next;
+	for (uint64_t at = 0; status == HEC_OK && at < size; at = next) {
+		size_t n = size - at < LINE_MOST ? (size_t)(size - at) : LINE_MOST, used = 0;
+		status = file_in_read(in, at, buffer, n);
+		for (const char *end;
+		     status == HEC_OK && (end = memchr(buffer + used, '\n', n - used)) != NULL;) {
+			size_t length = (size_t)(end - buffer) + 1 - used;
+			status = visit(user, too_long ? NULL : buffer + used, length);
+			too_long = false;
+			used += length;
+		}
+		too_long = too_long || used == 0;
+		next = at + (used > 0 ? used : n);
+		if (n < LINE_MOST)
+			break; /* what is left has no end: cut short when the run was killed */
+	}
+	free(buffer);
+	file_in_close(in);
+	return status;
+}
+
+typedef struct cut {
+	const char *path;
+	int64_t step;
+	uint64_t at, good; /* bytes seen; of them, up to the end of the first lines that stay */
+	bool stopped, moved;
+	file_out *out; /* NULL: only looking */
+} cut;
+
+static hec_status cut_line(void *user, const char *line, size_t size)
+{
+	cut *c = user;
+	int64_t step = line ? step_of_line(c->path, line, size - 1) : -1;
+	bool stays = step >= 0 && step <= c->step;
+	c->at += size;
+	c->stopped = c->stopped || !stays;
+	c->moved = c->moved || (stays && c->stopped);
+	if (!c->stopped)
+		c->good = c->at;
+	return stays && c->out ? file_out_write(c->out, line, size) : HEC_OK;
+}
+
+/* Something is taken out from between. */
+static hec_status write_again(const char *path, int64_t step)
+{
+	cut c = {.path = path, .step = step};
+	HEC_TRY(file_out_open(path, &c.out));
+	hec_status status = log_each(path, cut_line, &c);
+	if (status == HEC_OK)
+		return file_out_commit(c.out);
+	file_out_abort(c.out);
+	return status;
+}
+
 hec_status log_cut(const char *path, int64_t step)
 {
-	char *text;
-	size_t size, good = 0, next;
-	bool moved = false; /* something was taken out from between */
-	if (access(path, F_OK) != 0 && errno == ENOENT)
+	cut c = {.path = path, .step = step};
+	struct stat info;
+	if (stat(path, &info) != 0 && errno == ENOENT)
 		return HEC_OK;
-	HEC_TRY(file_read(path, LOG_MOST, &text, &size));
-	for (size_t line = 0; line < size; line = next) {
-		const char *end = memchr(text + line, '\n', size - line);
-		if (!end)
-			break; /* cut short when the run was killed */
-		next = (size_t)(end - text) + 1;
-		int64_t at = step_of_line(path, text + line, next - 1 - line);
-		if (at < 0 || at > step)
-			continue;
-		moved = moved || line > good;
-		memmove(text + good, text + line, next - line);
-		good += next - line;
-	}
-	hec_status status = HEC_OK;
-	if (moved)
-		status = file_replace(path, text, good);
+	HEC_TRY(log_each(path, cut_line, &c));
+	if (c.moved)
+		return write_again(path, step);
 	/* No second copy: this must do on a disk that is full, and what stays is not touched. */
-	else if (good < size && truncate(path, (off_t)good) != 0)
-		status = fail(HEC_ERR_IO, "%s: could not be cut after %zu of %zu bytes: %s", path,
-		              good, size, strerror(errno));
-	free(text);
-	return status;
+	if (c.good < (uint64_t)info.st_size && truncate(path, (off_t)c.good) != 0)
+		return fail(HEC_ERR_IO, "%s: could not be cut after %llu bytes: %s", path,
+		            (unsigned long long)c.good, strerror(errno));
+	return HEC_OK;
 }

@@ -14,6 +14,11 @@ typedef struct log_line {
 hec_status log_cut(const char *path, int64_t step);
 hec_status log_add(const char *path, const log_line *line);
 
+/* Each whole line of a log, with its end; NULL for one too long to be ours. However long the log, it is
+ * read in pieces. */
+typedef hec_status log_visit(void *user, const char *line, size_t size);
+hec_status log_each(const char *path, log_visit *visit, void *user);
+
 hec_status curve_write(const char *log, const char *svg);
 
 #endif

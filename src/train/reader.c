@@ -83,9 +83,14 @@ static hec_status read_more(reader *r)
 	int error = Z_OK;
 	const char *text = gzerror(r->file, &error);
 	/* A gzip file that is cut short ends with Z_BUF_ERROR after its last whole bytes. */
-	if (n < 0 || error == Z_BUF_ERROR)
+	if (n < 0 || error == Z_BUF_ERROR) {
+		/* zlib knows the file by a number and says "<fd:4>: what is wrong". */
+		const char *why = strstr(text, ": ");
 		return fail(HEC_ERR_IO, "%s: could not be read: %s", r->path,
-		            error == Z_ERRNO ? strerror(errno) : text);
+		            error == Z_ERRNO ? strerror(errno)
+		            : why            ? why + 2
+		                             : text);
+	}
 	r->end += (size_t)n;
 	r->ended = n == 0;
 	return HEC_OK;
