@@ -201,7 +201,7 @@ static hec_status create_beside(const char *path, char **name, int *fd)
 	int error = 0;
 	for (int i = 0; i < TEMP_NAMES; i++) {
 		char tail[64];
-		snprintf(tail, sizeof tail, ".hecate-%ld-%u.tmp", (long)getpid(),
+		snprintf(tail, sizeof tail, TEMP_PREFIX "%ld-%u" TEMP_SUFFIX, (long)getpid(),
 		         atomic_fetch_add(&counter, 1u));
 		*name = beside(path, tail);
 		if (!*name)

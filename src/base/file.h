@@ -18,6 +18,9 @@ hec_status file_replace(const char *path, const void *data, size_t size);
 
 /* The same in pieces: nothing is seen at path until commit, which flushes, renames and gives f back,
  * also when it fails. abort (takes NULL) leaves the old file as it was. */
+/* Beside the file, PID and a number between the two: what stays where a writer is killed. */
+#define TEMP_PREFIX ".hecate-"
+#define TEMP_SUFFIX ".tmp"
 typedef struct file_out file_out;
 hec_status file_out_open(const char *path, file_out **out);
 hec_status file_out_write(file_out *f, const void *data, size_t size);

@@ -36,16 +36,25 @@ typedef struct job {
 	hec_train_lock *lock; /* of DIR while we are at work in it */
 	bool made;            /* DIR is ours */
 	bool fresh;           /* DIR was empty, or not there, when we locked it */
+	bool spoilt;          /* a batch is missing in `batches` */
 	bool begun;           /* the first step comes, or has been */
 } job;
 
 static job *current; /* for train_data_progress, which is also called from deep inside */
 
+/* As shells count a program that a signal ended: what was to come after it should not. */
+static int exit_of_signal(void)
+{
+	return 128 + train_signal();
+}
+
 static int failed(const job *j)
 {
-	if (train_interrupted())
-		return command_failed(j->self, "stopped before it had learned anything; --resume "
-		                               "begins again");
+	if (train_interrupted()) {
+		(void)command_failed(j->self, "stopped before it had learned anything; --resume "
+		                              "begins again");
+		return exit_of_signal();
+	}
 	if (train_memory_for())
 		return command_failed(j->self, "no memory for %s", train_memory_for());
 	return command_failed(j->self, "%s", hec_error_message());
@@ -162,6 +171,9 @@ static int resume_settings(job *j, int argc, char **argv)
 		j->s.valid.count = 0;
 	const train_settings was = j->s;
 	int code = command_options(j->self, settings_options(&j->s), argc, argv, &operands);
+	/* Fine-tuning counts its steps by its epochs: other epochs, other steps. */
+	if (j->s.from && given.epochs >= 0 && given.steps < 0)
+		j->s.steps = 0;
 	return code == PARSED ? check_tokenizer(j, &was) : code;
 }
 
@@ -230,6 +242,12 @@ static int say_plan(job *j)
 	train_trainer_options(s, &o);
 	if (hec_trainer_plan(j->ctx, j->model, &o, &memory) != HEC_OK)
 		return failed(j);
+	if (s->memory > 0 && (double)train_bytes(&memory) > (double)s->memory * 1e6)
+		train_progress_say(&j->progress,
+		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
+		                   "with batches of %lld tokens",
+		                   (long long)s->memory, (double)train_bytes(&memory) / 1e6,
+		                   (long long)s->micro_tokens);
 	if (s->quiet)
 		return PARSED;
 	say_left_out(j, "train", j->data.train);
@@ -360,6 +378,7 @@ static int open_model(job *j)
 	} else if (train_config(&j->s, &j->data, &config) != HEC_OK ||
 	           hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) !=
 	                   HEC_OK ||
+	           (j->s.config && train_set_rates(&j->s, j->model) != HEC_OK) ||
 	           name_labels(j) != HEC_OK) {
 		return failed(j);
 	}
@@ -429,8 +448,8 @@ static void on_batch(void *user, int64_t step, const hec_batch *batch)
 	if (batch->input.decoder_ids.rank)
 		json_object_set_new(line, "decoder_ids", rows_json(&batch->input.decoder_ids));
 	json_object_set_new(line, "targets", rows_json(&batch->targets));
-	json_dumpf(line, j->batches, JSON_COMPACT);
-	fputc('\n', j->batches);
+	if (json_dumpf(line, j->batches, JSON_COMPACT) != 0 || fputc('\n', j->batches) == EOF)
+		j->spoilt = true;
 	json_decref(line);
 }
 
@@ -494,11 +513,24 @@ static void print_result(const job *j, const hec_train_result *r)
 		printf("go on with: hecate train --resume --out %s\n", j->s.out);
 }
 
+static bool close_batches(job *j)
+{
+	bool good = !ferror(j->batches) && !j->spoilt;
+	errno = 0;
+	good = fclose(j->batches) == 0 && good;
+	j->batches = NULL;
+	if (!good)
+		(void)command_failed(j->self, "%s could not be written: %s", j->s.dump_batches,
+		                     errno ? strerror(errno) : "not all of it");
+	return good;
+}
+
 static int learn(job *j)
 {
 	hec_train_options o;
 	hec_train_result result = {.size = sizeof result};
-	if (j->s.dump_batches && !(j->batches = fopen(j->s.dump_batches, "w")))
+	/* A run that goes on adds to what it wrote before. */
+	if (j->s.dump_batches && !(j->batches = fopen(j->s.dump_batches, j->old ? "a" : "w")))
 		return command_failed(j->self, "%s could not be written: %s", j->s.dump_batches,
 		                      strerror(errno));
 	if (train_evaluator_open(&j->s, &j->data, &j->evaluator) != HEC_OK ||
@@ -509,7 +541,10 @@ static int learn(job *j)
 	if (status != HEC_OK)
 		return command_failed(j->self, "%s", hec_error_message());
 	print_result(j, &result);
-	return EXIT_DONE;
+	if (j->batches && !close_batches(j))
+		return EXIT_FAILED;
+	return result.end == HEC_TRAIN_STOPPED && train_interrupted() ? exit_of_signal()
+	                                                              : EXIT_DONE;
 }
 
 static int run_job(job *j)

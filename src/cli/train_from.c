@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+#include "train_model.h"
+
 #define PATH_MOST 4096
 
 #define TRY(call)                                                                                  \
@@ -65,36 +67,11 @@ static const char *stacks_wanted(hec_task task, const hec_model_config *c)
 	return NULL;
 }
 
-static int64_t longest_of(const hec_model_config *c)
-{
-	int64_t longest = INT64_MAX;
-	const hec_stack_config *stacks[2] = {&c->encoder, &c->decoder};
-	for (int i = 0; i < 2; i++)
-		if (stacks[i]->layers > 0 && stacks[i]->position.kind != HEC_POSITION_RELATIVE &&
-		    stacks[i]->position.kind != HEC_POSITION_NONE &&
-		    stacks[i]->position.max < longest)
-			longest = stacks[i]->position.max;
-	return longest;
-}
-
-static void take_rate(double *setting, double own)
-{
-	if (*setting < 0)
-		*setting = own;
-}
-
 static bool settle_length(train_settings *s, const hec_model_config *c, const char *home,
                           char *error, size_t room)
 {
-	static const int64_t usual[HEC_TASKS] = {128, 256, 256, 128, 128, 384};
-	const int64_t longest = longest_of(c);
-	if (s->max_length == 0)
-		s->max_length = usual[s->task_id] < longest ? usual[s->task_id] : longest;
-	if (s->max_length > longest) {
-		snprintf(error, room, "--max-length is %lld; the model in %.100s reads %lld tokens",
-		         (long long)s->max_length, home, (long long)longest);
+	if (!train_take_length(s, c, home, error, room))
 		return false;
-	}
 	if (s->stride < 0)
 		s->stride = s->max_length / 3;
 	if (s->task_id == HEC_TASK_ANSWER && s->stride >= s->max_length - 1) {
@@ -122,19 +99,18 @@ bool train_from_read(train_settings *s, char *error, size_t room)
 		return false;
 	}
 	const hec_stack_config *stack = c.encoder.layers > 0 ? &c.encoder : &c.decoder;
+	if (s->vocab != 0 && s->vocab != c.vocab) {
+		snprintf(error, room, "--vocab is %lld; the model of %.100s has %lld words",
+		         (long long)s->vocab, home, (long long)c.vocab);
+		return false;
+	}
 	s->vocab = c.vocab;
 	if (s->lr == 0)
 		s->lr = stack->position.kind == HEC_POSITION_RELATIVE ? 3e-4 : 5e-5;
 	if (s->smoothing < 0)
 		s->smoothing = 0;
-	s->width = c.width;
-	s->encoder_layers = c.encoder.layers;
-	s->decoder_layers = c.decoder.layers;
-	s->heads = stack->attention.heads;
-	s->hidden = stack->feed_forward.hidden;
-	take_rate(&s->dropout, stack->dropout);
-	take_rate(&s->attention_dropout, stack->attention.dropout_weights);
-	take_rate(&s->activation_dropout, stack->feed_forward.dropout_hidden);
+	if (!train_take_sizes(s, &c, home, error, room))
+		return false;
 	return settle_length(s, &c, home, error, room);
 }
 
@@ -270,22 +246,6 @@ static hec_status load(const train_settings *s, const train_data *d, hec_ctx *ct
 	return hec_model_load_with(ctx, home, &o, out);
 }
 
-static double changed(double setting, double own)
-{
-	return setting == own ? -1 : setting;
-}
-
-/* Only what is other than the directory says: it may have rates that no setting has. */
-static hec_status set_rates(const train_settings *s, hec_model *m)
-{
-	const hec_model_config *c = hec_model_config_of(m);
-	const hec_stack_config *stack = c->encoder.layers > 0 ? &c->encoder : &c->decoder;
-	return hec_model_set_dropout(
-		m, changed(s->dropout, stack->dropout),
-		changed(s->attention_dropout, stack->attention.dropout_weights),
-		changed(s->activation_dropout, stack->feed_forward.dropout_hidden));
-}
-
 static hec_status save_start(const train_settings *s, const train_data *d, hec_ctx *ctx,
                              const hec_model *m)
 {
@@ -302,6 +262,6 @@ hec_status train_from_model(const train_settings *s, const train_data *d, hec_ct
 	char home[PATH_MOST];
 	train_from_home(s, home);
 	TRY(load(s, d, ctx, home, out));
-	TRY(set_rates(s, *out));
+	TRY(train_set_rates(s, *out));
 	return has_begun(s) ? HEC_OK : save_start(s, d, ctx, *out);
 }

@@ -66,16 +66,71 @@ bool train_read_config(train_settings *s, char *error, size_t room)
 		                                   : "an encoder alone");
 		return false;
 	}
-	const hec_stack_config *stack = c.encoder.layers > 0 ? &c.encoder : &c.decoder;
-	s->width = c.width;
-	s->encoder_layers = c.encoder.layers;
-	s->decoder_layers = c.decoder.layers;
-	s->heads = stack->attention.heads;
-	s->hidden = stack->feed_forward.hidden;
-	s->dropout = stack->dropout;
-	s->attention_dropout = stack->attention.dropout_weights;
-	s->activation_dropout = stack->feed_forward.dropout_hidden;
+	return train_take_sizes(s, &c, s->config, error, room) &&
+	       train_take_length(s, &c, s->config, error, room);
+}
+
+/* ---- what an architecture that is given settles ---- */
+
+static bool take_size(int64_t *setting, const char *name, int64_t own, const char *home,
+                      char *error, size_t room)
+{
+	if (*setting != 0 && *setting != own) {
+		snprintf(error, room, "%s is %lld; the model of %.100s has %lld", name,
+		         (long long)*setting, home, (long long)own);
+		return false;
+	}
+	*setting = own;
 	return true;
+}
+
+static void take_rate(double *setting, double own)
+{
+	if (*setting < 0)
+		*setting = own;
+}
+
+bool train_take_sizes(train_settings *s, const hec_model_config *c, const char *home, char *error,
+                      size_t room)
+{
+	const hec_stack_config *stack = c->encoder.layers > 0 ? &c->encoder : &c->decoder;
+	take_rate(&s->dropout, stack->dropout);
+	take_rate(&s->attention_dropout, stack->attention.dropout_weights);
+	take_rate(&s->activation_dropout, stack->feed_forward.dropout_hidden);
+	return take_size(&s->width, "--width", c->width, home, error, room) &&
+	       take_size(&s->encoder_layers, "--encoder-layers", c->encoder.layers, home, error,
+	                 room) &&
+	       take_size(&s->decoder_layers, "--decoder-layers", c->decoder.layers, home, error,
+	                 room) &&
+	       take_size(&s->heads, "--heads", stack->attention.heads, home, error, room) &&
+	       take_size(&s->hidden, "--hidden", stack->feed_forward.hidden, home, error, room);
+}
+
+static int64_t longest_of(const hec_model_config *c)
+{
+	int64_t longest = INT64_MAX;
+	const hec_stack_config *stacks[2] = {&c->encoder, &c->decoder};
+	for (int i = 0; i < 2; i++)
+		if (stacks[i]->layers > 0 && stacks[i]->position.kind != HEC_POSITION_RELATIVE &&
+		    stacks[i]->position.kind != HEC_POSITION_NONE &&
+		    stacks[i]->position.max < longest)
+			longest = stacks[i]->position.max;
+	return longest;
+}
+
+bool train_take_length(train_settings *s, const hec_model_config *c, const char *home, char *error,
+                       size_t room)
+{
+	static const int64_t usual[HEC_TASKS] = {128, 256, 256, 128, 128, 384},
+			     scratch[HEC_TASKS] = {128, 128, 256, 128, 128, 128};
+	const int64_t longest = longest_of(c), length = (s->from ? usual : scratch)[s->task_id];
+	if (s->max_length == 0)
+		s->max_length = length < longest ? length : longest;
+	if (s->max_length <= longest)
+		return true;
+	snprintf(error, room, "--max-length is %lld; the model of %.100s reads %lld tokens",
+	         (long long)s->max_length, home, (long long)longest);
+	return false;
 }
 
 bool train_is_settled(const train_settings *s)
@@ -231,6 +286,22 @@ hec_status train_config(const train_settings *s, const train_data *d, hec_model_
 	take_ids(s, d, c);
 	take_head(s, d, c);
 	return HEC_OK;
+}
+
+static double changed(double setting, double own)
+{
+	return setting == own ? -1 : setting;
+}
+
+/* Only what is other than its files say: it may have rates that no setting has. */
+hec_status train_set_rates(const train_settings *s, hec_model *m)
+{
+	const hec_model_config *c = hec_model_config_of(m);
+	const hec_stack_config *stack = c->encoder.layers > 0 ? &c->encoder : &c->decoder;
+	return hec_model_set_dropout(
+		m, changed(s->dropout, stack->dropout),
+		changed(s->attention_dropout, stack->attention.dropout_weights),
+		changed(s->activation_dropout, stack->feed_forward.dropout_hidden));
 }
 
 /* ---- batches ---- */

@@ -6,6 +6,14 @@
 
 /* --config: its sizes become the settings; false: what is wrong stands in error. */
 bool train_read_config(train_settings *s, char *error, size_t room);
+/* What an architecture that is given settles: a size that was asked for must be its own; its rates and
+ * its length hold where none were. home: whose it is. */
+bool train_take_sizes(train_settings *s, const hec_model_config *c, const char *home, char *error,
+                      size_t room);
+bool train_take_length(train_settings *s, const hec_model_config *c, const char *home, char *error,
+                       size_t room);
+/* The rates of dropout by the settings. */
+hec_status train_set_rates(const train_settings *s, hec_model *model);
 /* Whether nothing is left that depends on how much text there is: true of a run that has begun. */
 bool train_is_settled(const train_settings *s);
 /* About how many steps the epochs come to, where nothing else says it; before there are ids. */

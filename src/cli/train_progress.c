@@ -18,7 +18,7 @@ static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
 {
-	interrupted = 1;
+	interrupted = number;
 	signal(number, SIG_DFL); /* the second time, at once */
 }
 
@@ -30,6 +30,11 @@ void train_signals(void)
 }
 
 bool train_interrupted(void)
+{
+	return interrupted != 0;
+}
+
+int train_signal(void)
 {
 	return interrupted;
 }
@@ -103,6 +108,12 @@ static void draw_curve(const train_progress *p, int room)
 		fputs(levels[(int)(7.99 * (p->losses[i] - low) / fmax(high - low, 1e-9))], stderr);
 }
 
+/* Right after a report there is no loss since it yet: its own still holds. */
+static double shown_loss(const train_progress *p, const hec_train_event *e)
+{
+	return isnan(e->loss) && p->points > 0 ? p->losses[p->points - 1] : e->loss;
+}
+
 /* On one line, or the next could not be drawn over it: first the curve has no room, then the bar. */
 static void draw_bar(train_progress *p, const hec_train_event *e)
 {
@@ -114,7 +125,8 @@ static void draw_bar(train_progress *p, const hec_train_event *e)
 		         (long long)e->step, (long long)e->done, (long long)e->total);
 	else
 		snprintf(text, sizeof text, "  step %lld  loss %.3f  %.0f tokens/s  %s left  ",
-		         (long long)e->step, e->loss, e->tokens_per_s, duration(e->left_s, left));
+		         (long long)e->step, shown_loss(p, e), e->tokens_per_s,
+		         duration(e->left_s, left));
 	if (room < bar + (int)strlen(text))
 		bar = room > (int)strlen(text) ? room - (int)strlen(text) : 0;
 	fputs("\r\033[K", stderr);
@@ -157,6 +169,9 @@ static void say_scores(train_progress *p, const hec_train_event *e)
 hec_train_go train_progress_event(train_progress *p, const hec_train_event *e)
 {
 	bool loud = !p->quiet;
+	/* A run that begins behind step 0 was resumed. */
+	p->saved = p->saved || e->kind == HEC_TRAIN_SAVED ||
+	           (e->kind == HEC_TRAIN_BEGIN && e->step > 0);
 	switch (e->kind) {
 	case HEC_TRAIN_REPORT:
 		if (loud)
@@ -167,10 +182,10 @@ hec_train_go train_progress_event(train_progress *p, const hec_train_event *e)
 			say_scores(p, e);
 		break;
 	case HEC_TRAIN_SAVE_FAILED:
-		train_progress_say(p,
-		                   "hecate train: warning: step %lld: %s; what was saved before "
-		                   "is still there",
-		                   (long long)e->step, e->message);
+		train_progress_say(p, "hecate train: warning: step %lld: %s; %s",
+		                   (long long)e->step, e->message,
+		                   p->saved ? "what was saved before is still there"
+		                            : "nothing has been saved yet");
 		break;
 	case HEC_TRAIN_NOT_MEASURED:
 		train_progress_say(p, "hecate train: warning: step %lld: not measured: %s",

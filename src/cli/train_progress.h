@@ -12,7 +12,8 @@ typedef struct train_progress {
 	double shown;                /* when the bar was last drawn */
 	double losses[CURVE_POINTS]; /* of the last reports */
 	int points;
-	bool open; /* a bar stands there without the end of its line */
+	bool saved; /* there is a checkpoint */
+	bool open;  /* a bar stands there without the end of its line */
 } train_progress;
 
 void train_progress_open(train_progress *p, bool quiet);
@@ -24,5 +25,6 @@ void train_progress_say(train_progress *p, const char *format, ...)
 /* SIGINT and SIGTERM ask to stop from now on; a second one ends the program at once. */
 void train_signals(void);
 bool train_interrupted(void);
+int train_signal(void); /* which of them; 0: none */
 
 #endif

@@ -390,9 +390,9 @@ static void settle(train_settings *s, int task)
 	settle_whole(&s->epochs, 0, s->steps > 0 ? 0 : 3, from);
 	settle_whole(&s->steps, 100000, 0, from);
 	settle_whole(&s->stride, 0, -1, from);
-	settle_real(&s->dropout, 0.1, -1, from);
-	settle_real(&s->attention_dropout, 0, -1, from);
-	settle_real(&s->activation_dropout, 0, -1, from);
+	settle_real(&s->dropout, 0.1, -1, from || s->config);
+	settle_real(&s->attention_dropout, 0, -1, from || s->config);
+	settle_real(&s->activation_dropout, 0, -1, from || s->config);
 }
 
 /* ---- what cannot be ---- */

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,4 +117,34 @@ hec_status folder_remove(const char *path)
 	if (rmdir(path) != 0)
 		return fail(HEC_ERR_IO, "%s: could not be removed: %s", path, strerror(errno));
 	return HEC_OK;
+}
+
+/* ".hecate-PID-N.tmp" of a process that is no more. */
+static bool is_left(const char *name)
+{
+	size_t n = strlen(name), prefix = strlen(TEMP_PREFIX), suffix = strlen(TEMP_SUFFIX);
+	if (n < prefix + suffix || strncmp(name, TEMP_PREFIX, prefix) != 0 ||
+	    strcmp(name + n - suffix, TEMP_SUFFIX) != 0)
+		return false;
+	long pid = strtol(name + prefix, NULL, 10);
+	return pid > 0 && (pid == (long)getpid() || (kill((pid_t)pid, 0) != 0 && errno == ESRCH));
+}
+
+void folder_sweep(const char *path, int deep)
+{
+	char **names, *inside;
+	size_t count;
+	struct stat info;
+	if (folder_names(path, "", &names, &count) != HEC_OK)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (path_make(&inside, "%s/%s", path, names[i]) != HEC_OK)
+			break;
+		if (is_left(names[i]))
+			unlink(inside);
+		else if (deep > 0 && lstat(inside, &info) == 0 && S_ISDIR(info.st_mode))
+			folder_sweep(inside, deep - 1);
+		free(inside);
+	}
+	names_free(names, count);
 }

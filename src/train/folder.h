@@ -2,12 +2,16 @@
 #ifndef TRAIN_FOLDER_H
 #define TRAIN_FOLDER_H
 
+#include "base/file.h"
 #include "base/status.h"
 
 hec_status folder_make(const char *path); /* HEC_OK where it is already there */
 /* The folder and the plain files in it; a folder that is not there is fine. Folders inside are left
  * alone, and then this fails. */
 hec_status folder_remove(const char *path);
+/* Removes what a writer that was killed left half done in it and, `deep` levels down, in its folders.
+ * Only for whoever holds the lock. Where it fails, something stays. */
+void folder_sweep(const char *path, int deep);
 hec_status folder_flush(const char *path);
 /* Names in it that begin with prefix, sorted; for names_free. */
 hec_status folder_names(const char *path, const char *prefix, char ***names, size_t *count);

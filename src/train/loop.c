@@ -4,6 +4,7 @@
  * the step alone and noted in the state once it is done: a run that was stopped in between does the
  * rest when it is resumed, and then stands where one stands that was not stopped. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -38,7 +39,8 @@ static double seconds_left(const run *r)
 	if (r->o.steps > 0 && taken > 0)
 		left = spent / (double)taken * (double)(r->o.steps - r->state.step);
 	if (r->o.seconds > 0)
-		left = fmin(isnan(left) ? INFINITY : left, r->begin + r->o.seconds - run_clock());
+		left = fmin(isnan(left) ? INFINITY : left,
+		            fmax(0, r->begin + r->o.seconds - run_clock()));
 	return left;
 }
 
@@ -129,18 +131,31 @@ static void report(run *r, const hec_train_scores *scores)
 	r->step_targets = 0;
 }
 
-bool run_save(run *r)
+/* Without data to validate on, the last model is the one to keep. */
+static hec_status save_all(run *r)
+{
+	hec_status status = checkpoint_save(&r->checkpoints, r->trainer, &r->state);
+	if (status != HEC_OK)
+		return fail_in(status, "the checkpoint was not saved");
+	status = r->valid || r->o.evaluate ? HEC_OK : run_keep_model(r, r->model, NULL);
+	return status == HEC_OK ? HEC_OK
+	                        : fail_in(status, "the checkpoint is saved, but not the model");
+}
+
+hec_status run_save(run *r)
 {
 	r->state.seconds = run_seconds(r);
-	hec_status status = checkpoint_save(&r->checkpoints, r->trainer, &r->state);
-	/* Without data to validate on, the last model is the one to keep. */
-	if (status == HEC_OK && !r->valid && !r->o.evaluate)
-		status = run_keep_model(r, r->model, NULL);
-	if (status != HEC_OK)
-		r->saves_failed++;
-	run_tell_kind(r, status == HEC_OK ? HEC_TRAIN_SAVED : HEC_TRAIN_SAVE_FAILED,
-	              status == HEC_OK ? NULL : hec_error_message());
-	return status == HEC_OK;
+	hec_status status = save_all(r);
+	if (status == HEC_OK) {
+		run_tell_kind(r, HEC_TRAIN_SAVED, NULL);
+		return HEC_OK;
+	}
+	r->saves_failed++;
+	/* Whoever is told may call us, and then the message is another. */
+	char message[512];
+	snprintf(message, sizeof message, "%s", hec_error_message());
+	run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, message);
+	return fail(status, "%s", message);
 }
 
 void run_save_state(run *r)
@@ -231,21 +246,15 @@ static hec_status finish(run *r, hec_train_end *end)
 		}
 	}
 	/* Without a step there is nothing to lose: the seed gives the same weights again. */
-	bool saved = r->state.step == 0 || run_save(r);
-	char message[512] = "";
-	if (!saved) {
-		const char *why = hec_error_message();
-		size_t n = 0;
-		for (; why[n] && n + 1 < sizeof message; n++)
-			message[n] = why[n];
-		message[n] = '\0';
-	}
-	if (*end != HEC_TRAIN_STOPPED && saved)
+	hec_status status = r->state.step == 0 ? HEC_OK : run_save(r);
+	char message[512];
+	snprintf(message, sizeof message, "%s", status == HEC_OK ? "" : hec_error_message());
+	if (*end != HEC_TRAIN_STOPPED && status == HEC_OK)
 		HEC_TRY(run_try_average(r));
 	if (*end != HEC_TRAIN_STOPPED)
 		keep_some_model(r);
 	run_tell_kind(r, HEC_TRAIN_END, NULL);
-	return saved ? HEC_OK : fail(HEC_ERR_IO, "the last checkpoint was not saved: %s", message);
+	return status == HEC_OK ? HEC_OK : fail(status, "at the end, %s", message);
 }
 
 static hec_status learn(run *r, hec_train_end *end)
@@ -339,6 +348,7 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 	HEC_TRY(folder_make(r->o.dir));
 	HEC_TRY(r->o.lock ? lock_check(r->o.lock, r->o.dir)
 	                  : hec_train_lock_take(r->o.dir, &r->lock));
+	folder_sweep(r->o.dir, 2);
 	HEC_TRY(path_make(&r->log, "%s/log.jsonl", r->o.dir));
 	HEC_TRY(path_make(&r->curve, "%s/curve.svg", r->o.dir));
 	HEC_TRY(checkpoints_open(r->o.dir, &r->checkpoints));
@@ -354,11 +364,14 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 		            r->o.dir);
 	for (int i = 0; i < HEC_METRICS; i++)
 		r->state.due[i] = NAN;
+	r->state.chosen = (int)r->o.best;
 	run_identity identity = r->state.identity;
 	if (r->o.resume)
 		HEC_TRY(checkpoint_load(&r->checkpoints, r->trainer, &identity, &r->state, &found));
 	HEC_TRY(log_cut(r->log, r->state.report_step));
 	r->seconds_before = r->state.seconds;
+	if (found)
+		HEC_TRY(run_choose(r));
 	return batcher_seek(r->train, r->state.place);
 }
 

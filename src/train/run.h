@@ -47,8 +47,11 @@ hec_status run_validate(run *r, bool due, hec_train_scores *scores, bool *given_
 /* At the end: the mean of the last checkpoints, where it is better. */
 hec_status run_try_average(run *r);
 
-/* A failure is told and counted, not returned: the last good checkpoint is still there. */
-bool run_save(run *r);
+/* best.c: the model in DIR is to be the best by the metric of the options. */
+hec_status run_choose(run *r);
+
+/* A failure is told and counted; whoever goes on may: the last good checkpoint is still there. */
+hec_status run_save(run *r);
 /* Once more, where the weights of this step are saved already. */
 void run_save_state(run *r);
 /* The model (and the tokenizer) into DIR, or DIR/best/NAME. */

@@ -75,6 +75,9 @@ static hec_status put_state(json_t *root, const run_state *s)
 	HEC_TRY(json_put(root, "seconds", json_real(s->seconds)));
 	HEC_TRY(json_put(root, "stale", json_integer(s->stale)));
 	HEC_TRY(json_put(root, "valid_step", json_integer(s->valid_step)));
+	if (s->chosen >= 0)
+		HEC_TRY(json_put(root, "chosen",
+		                 json_string(hec_metric_name((hec_metric)s->chosen))));
 	HEC_TRY(put_best(root, s));
 	HEC_TRY(put_due(root, s));
 	json_t *id = json_object();
@@ -142,6 +145,22 @@ static hec_status get_best(const json_scope *root, run_state *s)
 	return HEC_OK;
 }
 
+static hec_status get_chosen(const json_scope *root, run_state *s)
+{
+	char quoted[QUOTE_TEXT];
+	const char *name;
+	s->chosen = -1;
+	if (!json_object_get(root->object, "chosen"))
+		return HEC_OK;
+	HEC_TRY(json_need_string(root, "chosen", &name));
+	for (int i = 0; i < HEC_METRICS; i++)
+		if (strcmp(name, hec_metric_name((hec_metric)i)) == 0)
+			s->chosen = i;
+	return s->chosen >= 0 ? HEC_OK
+	                      : fail(HEC_ERR_FORMAT, "%s: 'chosen' is '%s', which is no metric",
+	                             root->file, quote(name, quoted));
+}
+
 /* A checkpoint of before there was "due": the best stands for it. */
 static hec_status get_due(const json_scope *root, run_state *s)
 {
@@ -180,6 +199,7 @@ static hec_status get_state(const json_scope *r, run_state *s)
 	HEC_TRY(json_need_double(r, "seconds", 0, 1e12, &s->seconds));
 	HEC_TRY(json_need_int(r, "stale", 0, MOST, &s->stale));
 	HEC_TRY(json_need_int(r, "valid_step", 0, MOST, &s->valid_step));
+	HEC_TRY(get_chosen(r, s));
 	HEC_TRY(get_best(r, s));
 	HEC_TRY(get_due(r, s));
 	return get_identity(r, &s->identity);

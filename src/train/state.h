@@ -30,6 +30,7 @@ typedef struct run_state {
 	double due[HEC_METRICS];
 	int64_t stale; /* validations that were due since the best by the chosen metric */
 	int64_t valid_step, saves_failed;
+	int chosen; /* metric whose best model lies in DIR itself; −1: an older program did not say */
 } run_state;
 
 hec_status state_write(const char *path, const run_state *state);

@@ -1,0 +1,155 @@
+/* best.c — another metric is chosen when a run is resumed: its best model goes into DIR, and the one that
+ * lay there to those of the other metrics.
+ *
+ * Files are shared by links: whoever writes one puts a new file in its place. Killed at any moment, both
+ * models are somewhere whole; the state, which says whose DIR is, is written after both are in their place,
+ * so that the next resume does again what is missing. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "train/folder.h"
+#include "train/run.h"
+
+#define PIECE ((size_t)1 << 20)
+
+static hec_status copy_file(const char *from, const char *to)
+{
+	file_in *in;
+	file_out *out = NULL;
+	HEC_TRY(file_in_open(from, &in));
+	char *piece = malloc(PIECE);
+	hec_status status = piece ? file_out_open(to, &out)
+	                          : fail(HEC_ERR_MEMORY, "%s: no memory to copy it", from);
+	const uint64_t size = file_in_size(in);
+	for (uint64_t at = 0; status == HEC_OK && at < size; at += PIECE) {
+		size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+		status = file_in_read(in, at, piece, n);
+		if (status == HEC_OK)
+			status = file_out_write(out, piece, n);
+	}
+	if (status == HEC_OK)
+		status = file_out_commit(out);
+	else
+		file_out_abort(out);
+	free(piece);
+	file_in_close(in);
+	return status;
+}
+
+static hec_status share_file(const char *from_dir, const char *to_dir, const char *name)
+{
+	char *from = NULL, *to = NULL, *beside = NULL;
+	struct stat info;
+	hec_status status = path_make(&from, "%s/%s", from_dir, name);
+	if (status == HEC_OK)
+		status = path_make(&to, "%s/%s", to_dir, name);
+	if (status == HEC_OK)
+		status = path_make(&beside, "%s/" TEMP_PREFIX "%ld-best" TEMP_SUFFIX, to_dir,
+		                   (long)getpid());
+	if (status == HEC_OK && lstat(from, &info) == 0 && S_ISREG(info.st_mode)) {
+		unlink(beside);
+		if (link(from, beside) != 0 || rename(beside, to) != 0)
+			status = copy_file(from, to); /* not every file system has links */
+		unlink(beside); /* a rename to a link of the same file does nothing */
+	}
+	free(from);
+	free(to);
+	free(beside);
+	return status;
+}
+
+static bool is_of_model(const char *name)
+{
+	static const char *const others[] = {"train.json", "log.jsonl", "curve.svg", "config.json"};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strcmp(name, others[i]) == 0)
+			return false;
+	return name[0] != '.';
+}
+
+/* config.json comes last, as when a model is saved. */
+static hec_status share_model(const char *from, const char *to)
+{
+	char **names;
+	size_t count;
+	HEC_TRY(folder_names(from, "", &names, &count));
+	hec_status status = HEC_OK;
+	for (size_t i = 0; i < count && status == HEC_OK; i++)
+		if (is_of_model(names[i]))
+			status = share_file(from, to, names[i]);
+	names_free(names, count);
+	if (status == HEC_OK)
+		status = share_file(from, to, "config.json");
+	return status == HEC_OK ? folder_flush(to) : status;
+}
+
+static bool holds_model(const char *dir)
+{
+	char *path;
+	if (path_make(&path, "%s/config.json", dir) != HEC_OK)
+		return false;
+	bool holds = access(path, F_OK) == 0;
+	free(path);
+	return holds;
+}
+
+/* DIR's model to best/NAME, whole or not at all. */
+static hec_status put_away(const char *dir, const char *best, const char *to)
+{
+	char *half;
+	HEC_TRY(folder_make(best));
+	HEC_TRY(path_make(&half, "%s/.new", best));
+	hec_status status = folder_remove(half);
+	if (status == HEC_OK)
+		status = folder_make(half);
+	if (status == HEC_OK)
+		status = share_model(dir, half);
+	if (status == HEC_OK)
+		status = folder_remove(to); /* no whole model */
+	if (status == HEC_OK && rename(half, to) != 0)
+		status = fail(HEC_ERR_IO, "%s: could not be put in place: %s", to, strerror(errno));
+	free(half);
+	return status == HEC_OK ? folder_flush(best) : status;
+}
+
+static hec_status swap(run *r, const char *best, const char *was, const char *is)
+{
+	run_state *s = &r->state;
+	/* It is there already where an earlier attempt came so far; then DIR may be half the other's. */
+	if (s->best_step[s->chosen] > 0 && holds_model(r->o.dir) && !holds_model(was))
+		HEC_TRY(put_away(r->o.dir, best, was));
+	if (holds_model(is))
+		HEC_TRY(share_model(is, r->o.dir));
+	s->chosen = (int)r->o.best;
+	s->stale = 0;
+	return checkpoint_save(&r->checkpoints, r->trainer, s);
+}
+
+hec_status run_choose(run *r)
+{
+	run_state *s = &r->state;
+	char *best = NULL, *was = NULL, *is = NULL;
+	if (s->chosen < 0) {
+		s->chosen = (int)r->o.best;
+		return HEC_OK;
+	}
+	hec_status status = path_make(&best, "%s/best", r->o.dir);
+	if (status == HEC_OK)
+		status = path_make(&was, "%s/%s", best, hec_metric_name((hec_metric)s->chosen));
+	if (status == HEC_OK)
+		status = path_make(&is, "%s/%s", best, hec_metric_name(r->o.best));
+	if (status == HEC_OK && s->chosen != (int)r->o.best)
+		status = swap(r, best, was, is);
+	/* What is in DIR is not kept a second time. */
+	if (status == HEC_OK)
+		status = folder_remove(is);
+	free(best);
+	free(was);
+	free(is);
+	return status;
+}

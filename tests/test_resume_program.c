@@ -1,0 +1,221 @@
+/* test_resume_program.c — `hecate train --resume` with something else than before, or after the run before
+ * was killed; and settings beside an architecture that is given. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "explain_run.h"
+
+#include <jansson.h>
+
+#define SMALL                                                                                      \
+	"--width 16 --encoder-layers 1 --decoder-layers 1 --heads 2 --hidden 32 --vocab 280 "      \
+	"--batch-tokens 128 --max-length 40 --threads 1 --quiet "
+#define PAIRS "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
+
+static void write_lines(const char *name, bool words, int n)
+{
+	static const char *const said[5] = {"eins", "zwei", "drei", "vier", "acht"};
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	for (int i = 0; i < n; i++, fputc('\n', f))
+		for (int j = 0; j < 1 + i % 4; j++)
+			fprintf(f, "%s%s", j ? " " : "",
+			        words ? said[(i + j) % 5]
+			              : "1\0002\0003\0004\0005" + 2 * ((i + j) % 5));
+	assert_int_equal(fclose(f), 0);
+}
+
+static int make_texts(void **state)
+{
+	if (make_folder(state) != 0)
+		return -1;
+	write_lines("a", false, 200);
+	write_lines("b", true, 200);
+	write_lines("va", false, 20);
+	write_lines("vb", true, 20);
+	return 0;
+}
+
+static result train(const char *format)
+{
+	char arguments[2048] = "train ";
+	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
+	return run(arguments);
+}
+
+static void expect(const char *format, int code, const char *word)
+{
+	result r = train(format);
+	if (r.code != code || !strstr(r.err, word)) {
+		print_message("hecate train %s\ngave %d, not %d and '%s': %s\n", format, r.code,
+		              code, word, r.err);
+		assert_true(false);
+	}
+	done(&r);
+}
+
+static json_t *read_json(const char *name)
+{
+	char *text = read_all(name);
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	free(text);
+	return root;
+}
+
+static int differ(const char *one, const char *two)
+{
+	return shell("cmp -s '%1$s/%2$s' '%1$s/%3$s'", folder, one, two);
+}
+
+/* ---- another metric ---- */
+
+static void the_best_by_another_metric_changes_its_place(void **state)
+{
+	(void)state;
+	expect(PAIRS SMALL "--out %1$s/run --steps 60 --valid-every 20 --lr 0.01 --warmup 5", 0,
+	       "");
+	assert_int_equal(
+		shell("cp -r '%1$s/run' '%1$s/was' && cp -r '%1$s/run' '%1$s/half'", folder), 0);
+	/* Made to be told apart, whichever step they are of. */
+	assert_int_equal(shell("printf x >> '%1$s/run/best/chrf/generation_config.json' && "
+	                       "cp '%1$s/run/best/chrf/generation_config.json' '%1$s/chrf.json'",
+	                       folder),
+	                 0);
+	expect("--resume --out %1$s/run --best chrf --quiet", 0, "");
+	assert_int_equal(differ("run/model.safetensors", "was/best/chrf/model.safetensors"), 0);
+	assert_int_equal(differ("run/generation_config.json", "chrf.json"), 0);
+	assert_int_equal(differ("run/best/loss/model.safetensors", "was/model.safetensors"), 0);
+	assert_int_equal(differ("run/best/loss/config.json", "was/config.json"), 0);
+	assert_int_not_equal(shell("test -e '%s/run/best/chrf'", folder), 0);
+	/* And back. */
+	expect("--resume --out %1$s/run --best loss --quiet", 0, "");
+	assert_int_equal(differ("run/model.safetensors", "was/model.safetensors"), 0);
+	assert_int_equal(
+		differ("run/best/chrf/model.safetensors", "was/best/chrf/model.safetensors"), 0);
+	assert_int_not_equal(shell("test -e '%s/run/best/loss'", folder), 0);
+}
+
+/* Killed after one was put away and half the other had come: the first is not taken for the second. */
+static void a_change_that_was_killed_is_done_again(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir '%1$s/half/best/loss' && "
+	                       "cp '%1$s'/half/*.json '%1$s/half/model.safetensors' "
+	                       "'%1$s/half/best/loss' && "
+	                       "rm '%1$s/half/best/loss/train.json' && "
+	                       "cp '%1$s/half/best/chrf/model.safetensors' '%1$s/half'",
+	                       folder),
+	                 0);
+	expect("--resume --out %1$s/half --best chrf --quiet", 0, "");
+	assert_int_equal(differ("half/model.safetensors", "was/best/chrf/model.safetensors"), 0);
+	assert_int_equal(differ("half/best/loss/model.safetensors", "was/model.safetensors"), 0);
+}
+
+/* ---- what a killed run leaves ---- */
+
+static void what_a_killed_writer_left_is_swept(void **state)
+{
+	(void)state;
+	/* 999999999 is no process: the system counts to 2²². 1 is, and not ours. */
+	assert_int_equal(shell("cd '%s/was' && touch .hecate-999999999-0.tmp "
+	                       "best/chrf/.hecate-999999999-1.tmp .hecate-1-0.tmp .hecate-mine",
+	                       folder),
+	                 0);
+	expect("--resume --out %1$s/was --quiet", 0, "");
+	assert_int_equal(shell("cd '%s/was' && ! test -e .hecate-999999999-0.tmp && "
+	                       "! test -e best/chrf/.hecate-999999999-1.tmp && "
+	                       "test -e .hecate-1-0.tmp && test -e .hecate-mine",
+	                       folder),
+	                 0);
+}
+
+static void batches_are_added_and_a_full_disk_is_told(void **state)
+{
+	(void)state;
+	expect(PAIRS SMALL "--out %1$s/dump --steps 3 --dump-batches %1$s/batches", 0, "");
+	expect("--resume --out %1$s/dump --steps 5 --dump-batches %1$s/batches --quiet", 0, "");
+	assert_int_equal(shell("test $(grep -c '\"step\":' '%s/batches') = 5", folder), 0);
+	expect("--resume --out %1$s/dump --steps 7 --dump-batches /dev/full --quiet", 1,
+	       "/dev/full could not be written");
+}
+
+/* ---- an architecture that is given ---- */
+
+static void settings_beside_a_config_hold_or_are_refused(void **state)
+{
+	(void)state;
+	json_t *config = read_json("was/config.json");
+	json_object_set_new(config, "max_position_embeddings", json_integer(24));
+	char path[256];
+	snprintf(path, sizeof path, "%s/config.json", folder);
+	assert_int_equal(json_dump_file(config, path, 0), 0);
+	json_decref(config);
+#define GIVEN PAIRS "--config %1$s/config.json --vocab 280 --steps 2 --threads 1 --quiet --out "
+	expect(GIVEN "%1$s/given --width 99", 1, "--width is 99");
+	expect(GIVEN "%1$s/given --heads 4", 1, "--heads is 4");
+	expect(GIVEN "%1$s/given --max-length 25", 1, "--max-length is 25");
+	/* No length is asked for: that of the positions. */
+	expect(GIVEN "%1$s/given --dropout 0.5 --batch-tokens 64", 0, "");
+	config = read_json("given/config.json");
+	assert_true(json_number_value(json_object_get(config, "dropout")) == 0.5);
+	json_decref(config);
+	config = read_json("given/train.json");
+	assert_int_equal(json_integer_value(json_object_get(config, "max_length")), 24);
+	json_decref(config);
+	expect("--resume --out %1$s/given --steps 3 --quiet", 0, "");
+	expect("--task translate --from %1$s/was --train %1$s/a %1$s/b --out %1$s/no --width 17", 1,
+	       "--width is 17");
+}
+
+/* Fine-tuning counts its steps by its epochs; more epochs are more steps. */
+static void more_epochs_of_fine_tuning_are_more_steps(void **state)
+{
+	(void)state;
+	expect("--task translate --from %1$s/was --train %1$s/a %1$s/b --out %1$s/tuned --epochs 1 "
+	       "--batch-rows 100 --threads 1 --quiet",
+	       0, "");
+	json_t *before = read_json("tuned/train.json");
+	expect("--resume --out %1$s/tuned --epochs 2 --quiet", 0, "");
+	json_t *after = read_json("tuned/train.json");
+	result r = train("--resume --out %1$s/tuned --quiet --json");
+	json_t *end = json_loads(r.out, 0, NULL);
+	int64_t one = json_integer_value(json_object_get(before, "steps"));
+	assert_true(one > 0);
+	assert_int_equal(json_integer_value(json_object_get(after, "steps")), 2 * one);
+	assert_int_equal(json_integer_value(json_object_get(end, "step")), 2 * one);
+	json_decref(before);
+	json_decref(after);
+	json_decref(end);
+	done(&r);
+}
+
+static void too_little_memory_is_told(void **state)
+{
+	(void)state;
+	expect(PAIRS "--width 128 --encoder-layers 1 --decoder-layers 1 --vocab 280 --threads 1 "
+	             "--out %1$s/memory --memory 1 --steps 1 --quiet",
+	       0, "--memory 1 MB is not enough");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_best_by_another_metric_changes_its_place),
+		cmocka_unit_test(a_change_that_was_killed_is_done_again),
+		cmocka_unit_test(what_a_killed_writer_left_is_swept),
+		cmocka_unit_test(batches_are_added_and_a_full_disk_is_told),
+		cmocka_unit_test(settings_beside_a_config_hold_or_are_refused),
+		cmocka_unit_test(more_epochs_of_fine_tuning_are_more_steps),
+		cmocka_unit_test(too_little_memory_is_told),
+	};
+	return cmocka_run_group_tests(tests, make_texts, remove_folder);
+}
