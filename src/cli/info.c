@@ -114,7 +114,8 @@ const command command_info = {
 	"info [DIR] [--length N] [--batch-tokens N] [--override KEY=VALUE]… [--json]",
 	"Without DIR it is about the model that `hecate translate` takes by default. Memory is\n"
 	"measured by going through the same calls as running and training do, with every\n"
-	"operation left out.\n\n"
+	"operation left out; the program itself, its tokenizer and texts (some 10 MB) come on\n"
+	"top, and hecate train says how much.\n\n"
 	"Example: hecate info models/en-de --length 64\n",
 	run,
 };

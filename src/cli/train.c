@@ -234,6 +234,20 @@ static void say_left_out(job *j, const char *name, const hec_corpus *corpus)
 		(long long)c->too_long, (long long)c->no_tab, (long long)c->unknown_label);
 }
 
+/* What the process has by now, without the weights, which the plan counts. */
+static double memory_beside(const hec_model *model)
+{
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	double bytes = (double)pages * (double)sysconf(_SC_PAGESIZE) -
+	               4.0 * (double)hec_model_block(model).shape[0];
+	return bytes > 0 ? bytes : 0;
+}
+
 static int say_plan(job *j)
 {
 	const train_settings *s = &j->s;
@@ -266,11 +280,13 @@ static int say_plan(job *j)
 	train_progress_say(
 		&j->progress,
 		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
-		"as the kernels want them, %.0f for activations; %s, %d threads",
+		"as the kernels want them, %.0f for activations; beside it %.0f for the program, "
+	        "its "
+		"tokenizer and lists; %s, %d threads",
 		(long long)s->accumulate, (long long)s->micro_tokens,
 		(double)train_bytes(&memory) / 1e6, (double)memory.parameters / 1e6,
-		(double)memory.packs / 1e6, (double)memory.activations / 1e6, hec_ctx_isa(j->ctx),
-		hec_ctx_threads(j->ctx));
+		(double)memory.packs / 1e6, (double)memory.activations / 1e6,
+		memory_beside(j->model) / 1e6, hec_ctx_isa(j->ctx), hec_ctx_threads(j->ctx));
 	return PARSED;
 }
 
