@@ -198,6 +198,53 @@ static void more_epochs_of_fine_tuning_are_more_steps(void **state)
 	done(&r);
 }
 
+/* ---- what a pretrained directory says besides ---- */
+
+static void what_is_not_ours_goes_along(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("cp -r '%1$s/was' '%1$s/other' && cd '%1$s/other' && "
+	                       "rm -r checkpoint cache best && "
+	                       "echo '{\"eos_token\": \"</s>\"}' >special_tokens_map.json && "
+	                       "echo '{{ messages }}' >chat_template.jinja",
+	                       folder),
+	                 0);
+	static const char *const names[2] = {"other/config.json", "other/generation_config.json"};
+	for (int i = 0; i < 2; i++) {
+		char path[256];
+		json_t *root = read_json(names[i]);
+		json_object_set_new(root, "of_others", json_string("kept"));
+		json_object_set_new(root, "problem_type", json_string("regression"));
+		json_object_set_new(root, "num_beams", json_integer(4));
+		json_object_set_new(root, "torch_dtype", json_string("float64"));
+		snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+		assert_int_equal(json_dump_file(root, path, 0), 0);
+		json_decref(root);
+	}
+	expect("--task translate --from %1$s/other --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
+	       "--out %1$s/carried --steps 2 --threads 1 --quiet",
+	       0, "");
+	static const char *const made[] = {"carried", "carried/start", "carried/best/bleu"};
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+		char name[128];
+		for (int k = 0; k < 2; k++) {
+			snprintf(name, sizeof name, "%s%s", made[i], strchr(names[k], '/'));
+			json_t *root = read_json(name);
+			const char *kept = json_string_value(json_object_get(root, "of_others"));
+			assert_string_equal(kept ? kept : "lost", "kept");
+			assert_int_equal(json_integer_value(json_object_get(root, "num_beams")), 4);
+			assert_null(json_object_get(root, "torch_dtype"));
+			json_decref(root);
+		}
+		assert_int_equal(shell("cmp '%1$s/other/chat_template.jinja' "
+		                       "'%1$s/%2$s/chat_template.jinja' && "
+		                       "cmp '%1$s/other/special_tokens_map.json' "
+		                       "'%1$s/%2$s/special_tokens_map.json'",
+		                       folder, made[i]),
+		                 0);
+	}
+}
+
 static void too_little_memory_is_told(void **state)
 {
 	(void)state;
@@ -215,6 +262,7 @@ int main(void)
 		cmocka_unit_test(batches_are_added_and_a_full_disk_is_told),
 		cmocka_unit_test(settings_beside_a_config_hold_or_are_refused),
 		cmocka_unit_test(more_epochs_of_fine_tuning_are_more_steps),
+		cmocka_unit_test(what_is_not_ours_goes_along),
 		cmocka_unit_test(too_little_memory_is_told),
 	};
 	return cmocka_run_group_tests(tests, make_texts, remove_folder);

@@ -99,13 +99,15 @@ typedef struct hec_train_options {
 	hec_train_batch *batch;
 	void *user;
 	const hec_train_lock *lock; /* of dir, where the caller holds it; NULL: taken for the run */
+	const char *origin; /* a directory whose further keys and files each model in DIR gets, as
+	                       hec_train_carry does; NULL: none */
 } hec_train_options;
 
 /* clang-format off */
 #define HEC_TRAIN_OPTIONS_INIT \
 	{sizeof(hec_train_options), NULL, false, HEC_TRAINER_OPTIONS_INIT, NULL, 0, 0, 0, 1, \
 	 100, 1000, 1000, 3, 0, 0, HEC_METRIC_LOSS, HEC_F32, 0.15, 1, NULL, NULL, NULL, NULL, \
-	 NULL}
+	 NULL, NULL}
 /* clang-format on */
 
 typedef enum hec_train_end {
@@ -132,6 +134,11 @@ HEC_API HEC_MUST_USE hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_co
 
 /* Whether DIR/checkpoint names a checkpoint; says nothing about its health. */
 HEC_API bool hec_train_can_resume(const char *dir);
+
+/* Gives a saved model what the directory that it was learned from says besides: keys of config.json and
+ * generation_config.json that the saved ones lack and that still hold, and the files of Transformers beside
+ * the tokenizer (special_tokens_map.json, chat_template.jinja, …). */
+HEC_API HEC_MUST_USE hec_status hec_train_carry(const char *from, const char *to);
 
 HEC_END
 

@@ -32,12 +32,13 @@ typedef struct job {
 	FILE *batches;
 	hec_ctx *ctx;
 	hec_model *model;
-	json_t *old;          /* train.json of the run that is resumed: it owns texts of s */
-	hec_train_lock *lock; /* of DIR while we are at work in it */
-	bool made;            /* DIR is ours */
-	bool fresh;           /* DIR was empty, or not there, when we locked it */
-	bool spoilt;          /* a batch is missing in `batches` */
-	bool begun;           /* the first step comes, or has been */
+	json_t *old;           /* train.json of the run that is resumed: it owns texts of s */
+	hec_train_lock *lock;  /* of DIR while we are at work in it */
+	bool made;             /* DIR is ours */
+	bool fresh;            /* DIR was empty, or not there, when we locked it */
+	char start[PATH_MOST]; /* --from: DIR/start */
+	bool spoilt;           /* a batch is missing in `batches` */
+	bool begun;            /* the first step comes, or has been */
 } job;
 
 static job *current; /* for train_data_progress, which is also called from deep inside */
@@ -281,7 +282,7 @@ static int say_plan(job *j)
 		&j->progress,
 		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
 		"as the kernels want them, %.0f for activations; beside it %.0f for the program, "
-	        "its "
+		"its "
 		"tokenizer and lists; %s, %d threads",
 		(long long)s->accumulate, (long long)s->micro_tokens,
 		(double)train_bytes(&memory) / 1e6, (double)memory.parameters / 1e6,
@@ -473,6 +474,7 @@ static void train_options(job *j, hec_train_options *o)
 {
 	const train_settings *s = &j->s;
 	*o = (hec_train_options)HEC_TRAIN_OPTIONS_INIT;
+	snprintf(j->start, sizeof j->start, "%s/start", s->out);
 	train_trainer_options(s, &o->trainer);
 	o->dir = s->out;
 	o->resume = s->resume;
@@ -496,6 +498,7 @@ static void train_options(job *j, hec_train_options *o)
 	o->batch = j->batches ? on_batch : NULL;
 	o->user = j;
 	o->lock = j->lock;
+	o->origin = s->from ? j->start : NULL;
 }
 
 static void print_result(const job *j, const hec_train_result *r)

@@ -253,7 +253,8 @@ static hec_status save_start(const train_settings *s, const train_data *d, hec_c
 	snprintf(path, sizeof path, "%s/start", s->out);
 	(void)mkdir(path, 0777); /* where it fails, writing into it says why */
 	TRY(hec_tokenizer_save(d->tokenizer, path));
-	return hec_model_save(ctx, m, HEC_F32, path);
+	TRY(hec_model_save(ctx, m, HEC_F32, path));
+	return hec_train_carry(s->from, path);
 }
 
 hec_status train_from_model(const train_settings *s, const train_data *d, hec_ctx *ctx,

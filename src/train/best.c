@@ -15,32 +15,6 @@
 #include "train/folder.h"
 #include "train/run.h"
 
-#define PIECE ((size_t)1 << 20)
-
-static hec_status copy_file(const char *from, const char *to)
-{
-	file_in *in;
-	file_out *out = NULL;
-	HEC_TRY(file_in_open(from, &in));
-	char *piece = malloc(PIECE);
-	hec_status status = piece ? file_out_open(to, &out)
-	                          : fail(HEC_ERR_MEMORY, "%s: no memory to copy it", from);
-	const uint64_t size = file_in_size(in);
-	for (uint64_t at = 0; status == HEC_OK && at < size; at += PIECE) {
-		size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
-		status = file_in_read(in, at, piece, n);
-		if (status == HEC_OK)
-			status = file_out_write(out, piece, n);
-	}
-	if (status == HEC_OK)
-		status = file_out_commit(out);
-	else
-		file_out_abort(out);
-	free(piece);
-	file_in_close(in);
-	return status;
-}
-
 static hec_status share_file(const char *from_dir, const char *to_dir, const char *name)
 {
 	char *from = NULL, *to = NULL, *beside = NULL;
@@ -54,7 +28,7 @@ static hec_status share_file(const char *from_dir, const char *to_dir, const cha
 	if (status == HEC_OK && lstat(from, &info) == 0 && S_ISREG(info.st_mode)) {
 		unlink(beside);
 		if (link(from, beside) != 0 || rename(beside, to) != 0)
-			status = copy_file(from, to); /* not every file system has links */
+			status = file_copy(from, to); /* not every file system has links */
 		unlink(beside); /* a rename to a link of the same file does nothing */
 	}
 	free(from);

@@ -14,6 +14,8 @@
 
 #include "train/corpus.h"
 
+#define PIECE ((size_t)1 << 20) /* of a file that is copied */
+
 hec_status path_make(char **out, const char *format, ...)
 {
 	va_list args, again;
@@ -40,6 +42,30 @@ hec_status folder_make(const char *path)
 	if (error == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
 		return HEC_OK;
 	return fail(HEC_ERR_IO, "%s: the folder could not be made: %s", path, strerror(error));
+}
+
+hec_status file_copy(const char *from, const char *to)
+{
+	file_in *in;
+	file_out *out = NULL;
+	HEC_TRY(file_in_open(from, &in));
+	char *piece = malloc(PIECE);
+	hec_status status = piece ? file_out_open(to, &out)
+	                          : fail(HEC_ERR_MEMORY, "%s: no memory to copy it", from);
+	const uint64_t size = file_in_size(in);
+	for (uint64_t at = 0; status == HEC_OK && at < size; at += PIECE) {
+		size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
+		status = file_in_read(in, at, piece, n);
+		if (status == HEC_OK)
+			status = file_out_write(out, piece, n);
+	}
+	if (status == HEC_OK)
+		status = file_out_commit(out);
+	else
+		file_out_abort(out);
+	free(piece);
+	file_in_close(in);
+	return status;
 }
 
 hec_status folder_flush(const char *path)

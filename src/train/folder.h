@@ -12,6 +12,7 @@ hec_status folder_remove(const char *path);
 /* Removes what a writer that was killed left half done in it and, `deep` levels down, in its folders.
  * Only for whoever holds the lock. Where it fails, something stays. */
 void folder_sweep(const char *path, int deep);
+hec_status file_copy(const char *from, const char *to); /* whole, or not at all */
 hec_status folder_flush(const char *path);
 /* Names in it that begin with prefix, sorted; for names_free. */
 hec_status folder_names(const char *path, const char *prefix, char ***names, size_t *count);

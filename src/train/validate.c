@@ -83,6 +83,8 @@ hec_status run_keep_model(run *r, const hec_model *model, const char *metric)
 		status = hec_model_save(r->ctx, model, r->o.dtype, dir);
 	if (status == HEC_OK && r->o.tokenizer)
 		status = hec_tokenizer_save(r->o.tokenizer, dir);
+	if (status == HEC_OK && r->o.origin)
+		status = hec_train_carry(r->o.origin, dir);
 	free(dir);
 	free(parent);
 	return status;
