@@ -58,7 +58,7 @@ static void text_larger_than_memory_is_learned_from(void **state)
 	static const char *const tasks[] = {
 		"--task lm --decoder-layers 1 --train %1$s/text --out %1$s/lm ",
 		"--task translate --encoder-layers 1 --decoder-layers 1 --train %1$s/half "
-	        "%1$s/half "
+		"%1$s/half "
 		"--out %1$s/pairs ",
 	};
 	write_text("text", TEXT_BYTES);
