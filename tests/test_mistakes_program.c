@@ -131,6 +131,42 @@ static void a_model_that_cannot_be_judged_does_not_end_the_run(void **state)
 	assert_int_equal(shell("test -s '%s/wild/config.json'", folder), 0);
 }
 
+/* ---- saving ---- */
+
+/* No file may be longer than 200 KB: as on a disk that is full. */
+static void a_failed_save_says_what_is_there(void **state)
+{
+	(void)state;
+	char arguments[1024];
+	snprintf(arguments, sizeof arguments,
+	         "train --task lm --train %1$s/a --width 128 --vocab 280 --decoder-layers 1 "
+	         "--threads 1 --batch-tokens 256 --quiet --steps 2 --out %1$s/full",
+	         folder);
+	result r = run_with("trap '' XFSZ; ulimit -f 400;", arguments);
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "the checkpoint was not saved"));
+	assert_non_null(strstr(r.err, "nothing has been saved yet"));
+	assert_null(strstr(r.err, "still there"));
+	/* The file is named once. */
+	const char *first = strstr(r.err, "model.safetensors: ");
+	assert_non_null(first);
+	assert_true(strncmp(first + strlen("model.safetensors: "), "could not", 9) == 0);
+	done(&r);
+}
+
+static void a_model_that_could_not_be_kept_is_told_apart(void **state)
+{
+	(void)state;
+	expect(LM "--train %1$s/a --out %1$s/kept --steps 2", 0, "");
+	assert_int_equal(
+		shell("cd '%s/kept' && rm model.safetensors && mkdir model.safetensors", folder),
+		0);
+	expect("--resume --out %1$s/kept --steps 3 --quiet", 1,
+	       "the checkpoint is saved, but not the model");
+	expect("--resume --out %1$s/kept --steps 3 --quiet", 1, "still there");
+	assert_int_equal(shell("grep -q step-00000003 '%s/kept/checkpoint/latest'", folder), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +174,8 @@ int main(void)
 		cmocka_unit_test(a_mistake_is_not_in_the_way_of_the_command_without_it),
 		cmocka_unit_test(a_length_of_all_positions_can_be_validated),
 		cmocka_unit_test(a_model_that_cannot_be_judged_does_not_end_the_run),
+		cmocka_unit_test(a_failed_save_says_what_is_there),
+		cmocka_unit_test(a_model_that_could_not_be_kept_is_told_apart),
 	};
 	return cmocka_run_group_tests(tests, make_texts, remove_folder);
 }

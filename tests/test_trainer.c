@@ -7,6 +7,8 @@
 
 #include <hecate/trainer.h>
 
+#include "train/trainer.h"
+
 #include "alloc/refuse.h"
 
 enum { ROWS = 8, LENGTH = 6, WORDS = 11 };
@@ -268,6 +270,29 @@ static void the_same_steps_give_the_same_bits_at_any_number_of_threads(void **st
 	kit_close(&first);
 }
 
+/* AdamW keeps the square of a gradient in f32: where that is not finite it would stay so. */
+static void a_gradient_whose_square_does_not_fit_is_not_applied(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	o.clip = 0;
+	world w = world_open(7031, 0, &o);
+	hec_tensor block = hec_model_block(w.model), before = make_copy(&w.k, &block);
+	hec_tensor second = hec_model_block(w.trainer->second);
+	toy t;
+	hec_step_report r = {.size = sizeof r};
+	make_toy(&w.k, ROWS, &t);
+	OK(&w.k, hec_trainer_add(w.trainer, &t.batch));
+	((float *)hec_model_block(w.trainer->grad).data)[3] = 1e30f;
+	OK(&w.k, hec_trainer_apply(w.trainer, &r));
+	CHECK(&w.k, r.skipped && r.skips == 1, "a gradient of %g was applied", r.grad_norm);
+	check_same_bits(&w.k, "weights after a skipped step", &before, &block);
+	OK(&w.k, hec_trainer_step(w.trainer, &t.batch, 1, &r));
+	CHECK(&w.k, !r.skipped, "it does not go on: a norm of %g", r.grad_norm);
+	check_all_finite(&w.k, "squares", &second);
+	world_close(&w);
+}
+
 static void wrong_options_are_named(void **state)
 {
 	(void)state;
@@ -282,6 +307,11 @@ static void wrong_options_are_named(void **state)
 	o = toy_options();
 	o.lr = NAN;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "lr");
+	o = toy_options();
+	o.eps = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "eps", "0");
+	o.eps = 1e-50; /* 0 in f32 */
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "eps");
 	o = toy_options();
 	o.max_tokens = 0;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_create(k.ctx, model, &o, &t), "max_tokens", "0");
@@ -423,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_step_that_is_not_finite_changes_nothing),
 		cmocka_unit_test(gradients_are_cut_to_their_length),
 		cmocka_unit_test(the_same_steps_give_the_same_bits_at_any_number_of_threads),
+		cmocka_unit_test(a_gradient_whose_square_does_not_fit_is_not_applied),
 		cmocka_unit_test(wrong_options_are_named),
 		cmocka_unit_test(answers_are_planned_and_learned),
 		cmocka_unit_test(memory_that_is_refused_is_an_error_and_leaves_nothing_behind),
