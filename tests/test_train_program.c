@@ -581,6 +581,8 @@ static void the_bar_fits_on_its_line(void **state)
 			print_message("%u columns: %s\n", columns[i], text);
 		assert_true(bars >= 2);
 		assert_non_null(strstr(text, "tokens/s"));
+		assert_null(strstr(text, "nan"));
+		assert_null(strstr(text, "? left"));
 		assert_non_null(strstr(text, "░"));
 		free(text);
 	}

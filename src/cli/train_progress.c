@@ -114,19 +114,31 @@ static double shown_loss(const train_progress *p, const hec_train_event *e)
 	return isnan(e->loss) && p->points > 0 ? p->losses[p->points - 1] : e->loss;
 }
 
+/* What is not known yet is left out. */
+static void bar_text(const train_progress *p, const hec_train_event *e, char *text, size_t room)
+{
+	char left[32];
+	const double loss = shown_loss(p, e);
+	if (e->kind == HEC_TRAIN_VALIDATE) {
+		snprintf(text, room, "  step %lld  validating %lld of %lld  ", (long long)e->step,
+		         (long long)e->done, (long long)e->total);
+		return;
+	}
+	int n = snprintf(text, room, "  step %lld  ", (long long)e->step);
+	if (!isnan(loss))
+		n += snprintf(text + n, room - (size_t)n, "loss %.3f  ", loss);
+	n += snprintf(text + n, room - (size_t)n, "%.0f tokens/s  ", e->tokens_per_s);
+	if (!isnan(e->left_s))
+		snprintf(text + n, room - (size_t)n, "%s left  ", duration(e->left_s, left));
+}
+
 /* On one line, or the next could not be drawn over it: first the curve has no room, then the bar. */
 static void draw_bar(train_progress *p, const hec_train_event *e)
 {
-	char left[32], text[160];
+	char text[160];
 	double share = e->steps > 0 ? (double)e->step / (double)e->steps : 0;
 	int room = p->columns - 1, bar = BAR_WIDTH;
-	if (e->kind == HEC_TRAIN_VALIDATE)
-		snprintf(text, sizeof text, "  step %lld  validating %lld of %lld  ",
-		         (long long)e->step, (long long)e->done, (long long)e->total);
-	else
-		snprintf(text, sizeof text, "  step %lld  loss %.3f  %.0f tokens/s  %s left  ",
-		         (long long)e->step, shown_loss(p, e), e->tokens_per_s,
-		         duration(e->left_s, left));
+	bar_text(p, e, text, sizeof text);
 	if (room < bar + (int)strlen(text))
 		bar = room > (int)strlen(text) ? room - (int)strlen(text) : 0;
 	fputs("\r\033[K", stderr);
