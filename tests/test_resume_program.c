@@ -245,6 +245,38 @@ static void what_is_not_ours_goes_along(void **state)
 	}
 }
 
+/* A rate of the head alone is the model's, unless one is asked for. */
+static void the_dropout_of_a_head_stays(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("cp -r '%2$s/golden/models/bert_classify' '%1$s/bert' && "
+	                       "chmod -R u+w '%1$s/bert' && cd '%1$s/bert' && "
+	                       "printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngood\nbad\n' "
+	                       ">vocab.txt && for i in 1 2 3 4 5 6; do "
+	                       "printf 'yes\tgood good\nno\tbad\n'; done >../judged",
+	                       folder, TESTS_DIR),
+	                 0);
+	json_t *config = read_json("bert/config.json");
+	json_object_set_new(config, "classifier_dropout", json_real(0.3));
+	json_object_set_new(config, "problem_type", json_string("multi_label_classification"));
+	char path[256];
+	snprintf(path, sizeof path, "%s/bert/config.json", folder);
+	assert_int_equal(json_dump_file(config, path, 0), 0);
+	json_decref(config);
+#define JUDGE "--task classify --from %1$s/bert --train %1$s/judged --steps 2 --threads 1 --quiet "
+	expect(JUDGE "--out %1$s/judge", 0, "");
+	config = read_json("judge/config.json");
+	assert_true(json_number_value(json_object_get(config, "classifier_dropout")) == 0.3);
+	/* It gives one label of several now. */
+	assert_null(json_object_get(config, "problem_type"));
+	json_decref(config);
+	expect(JUDGE "--out %1$s/judge5 --dropout 0.5", 0, "");
+	config = read_json("judge5/config.json");
+	assert_null(json_object_get(config, "classifier_dropout"));
+	assert_true(json_number_value(json_object_get(config, "hidden_dropout_prob")) == 0.5);
+	json_decref(config);
+}
+
 static void too_little_memory_is_told(void **state)
 {
 	(void)state;
@@ -263,6 +295,7 @@ int main(void)
 		cmocka_unit_test(settings_beside_a_config_hold_or_are_refused),
 		cmocka_unit_test(more_epochs_of_fine_tuning_are_more_steps),
 		cmocka_unit_test(what_is_not_ours_goes_along),
+		cmocka_unit_test(the_dropout_of_a_head_stays),
 		cmocka_unit_test(too_little_memory_is_told),
 	};
 	return cmocka_run_group_tests(tests, make_texts, remove_folder);

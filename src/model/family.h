@@ -118,6 +118,8 @@ hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_
 /* Labels of a decoder's heads, and the dropout before those of TOKENS. */
 hec_status family_read_labels(const json_scope *s, hec_model_config *c);
 hec_status family_write_labels(const hec_model_config *c, json_t *config);
+/* "classifier_dropout", where the head has another rate than the stack (BERT, RoBERTa). */
+hec_status family_write_head_dropout(const hec_model_config *config, json_t *object);
 /* generation_config.json: the ids that have a meaning. */
 hec_status family_generation(const hec_model_config *c, json_t *config);
 /* The first of "architectures"; "" where there is none. */

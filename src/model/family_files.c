@@ -53,6 +53,13 @@ hec_status family_write_labels(const hec_model_config *c, json_t *config)
 	return labels_plain(c, config);
 }
 
+hec_status family_write_head_dropout(const hec_model_config *c, json_t *config)
+{
+	return c->head_dropout == c->encoder.dropout
+	               ? HEC_OK
+	               : json_put(config, "classifier_dropout", json_real(c->head_dropout));
+}
+
 hec_status family_generation(const hec_model_config *c, json_t *g)
 {
 	const struct {

@@ -98,6 +98,7 @@ static hec_status look(const safetensors *files, hec_model_config *c)
 
 static hec_status write(const hec_model_config *c, json_t *config)
 {
+	HEC_TRY(family_write_head_dropout(c, config));
 	return labels_plain(c, config);
 }
 

@@ -102,6 +102,7 @@ static hec_status write(const hec_model_config *c, json_t *config)
 {
 	const hec_position_config *p = &c->encoder.position;
 	HEC_TRY(json_put(config, "max_position_embeddings", json_integer(p->max + p->offset)));
+	HEC_TRY(family_write_head_dropout(c, config));
 	return labels_plain(c, config);
 }
 
