@@ -17,9 +17,11 @@
 #define LM "--task lm --width 16 --decoder-layers 1 --hidden 32 --vocab 280 --threads 1 --quiet "
 #define PAIRS "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
 
+/* kind 0: digits, 1: words, 2: a label, a tab, digits. */
 static void write_lines(const char *name, int kind, int n)
 {
-	static const char *const words[5] = {"eins", "zwei", "drei", "vier", "acht"};
+	static const char *const words[5] = {"eins", "zwei", "drei", "vier", "acht"},
+				 *const digits[5] = {"1", "2", "3", "4", "8"};
 	char path[256];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
 	FILE *f = fopen(path, "w");
@@ -28,8 +30,7 @@ static void write_lines(const char *name, int kind, int n)
 		if (kind == 2)
 			fprintf(f, "%s\t", i % 2 ? "odd" : "even");
 		for (int j = 0; j < 1 + i % 4; j++)
-			fprintf(f, kind == 1 ? "%s%s" : "%s%s ", j ? " " : "",
-			        kind == 1 ? words[(i + j) % 5] : "x1y2z3" + (i + j) % 5);
+			fprintf(f, "%s%s", j ? " " : "", (kind == 1 ? words : digits)[(i + j) % 5]);
 		fputc('\n', f);
 	}
 	assert_int_equal(fclose(f), 0);
