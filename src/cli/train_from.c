@@ -19,7 +19,6 @@
 			return try_status_;                                                        \
 	} while (0)
 
-/* config.json is written last. */
 static bool has_begun(const train_settings *s)
 {
 	char path[PATH_MOST];
@@ -246,15 +245,25 @@ static hec_status load(const train_settings *s, const train_data *d, hec_ctx *ct
 	return hec_model_load_with(ctx, home, &o, out);
 }
 
-static hec_status save_start(const train_settings *s, const train_data *d, hec_ctx *ctx,
-                             const hec_model *m)
+static hec_status save_into(const train_settings *s, const train_data *d, hec_ctx *ctx,
+                            const hec_model *m, const char *path)
 {
-	char path[PATH_MOST];
-	snprintf(path, sizeof path, "%s/start", s->out);
 	(void)mkdir(path, 0777); /* where it fails, writing into it says why */
 	TRY(hec_tokenizer_save(d->tokenizer, path));
 	TRY(hec_model_save(ctx, m, HEC_F32, path));
 	return hec_train_carry(s->from, path);
+}
+
+/* Under another name until it is whole: a run that is killed here begins again from --from. */
+static hec_status save_start(const train_settings *s, const train_data *d, hec_ctx *ctx,
+                             const hec_model *m)
+{
+	char half[PATH_MOST], path[PATH_MOST];
+	snprintf(half, sizeof half, "%s/.start", s->out);
+	snprintf(path, sizeof path, "%s/start", s->out);
+	TRY(save_into(s, d, ctx, m, half));
+	/* Something of that name is in the way: into it, then. */
+	return rename(half, path) == 0 ? HEC_OK : save_into(s, d, ctx, m, path);
 }
 
 hec_status train_from_model(const train_settings *s, const train_data *d, hec_ctx *ctx,
