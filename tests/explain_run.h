@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/hecate-explain-XXXXXX";
+#include "support/scratch.h"
+
+static char folder[64];
 
 static inline const char *program(void)
 {
@@ -84,13 +86,13 @@ static inline int make_folder(void **state)
 {
 	(void)state;
 	setenv("COLUMNS", "80", 1); /* whatever window the tests run in */
-	return mkdtemp(folder) ? 0 : -1;
+	return scratch_folder(folder, sizeof folder);
 }
 
 static inline int remove_folder(void **state)
 {
 	(void)state;
-	return shell("rm -rf '%s'", folder);
+	return scratch_folder_remove(folder);
 }
 
 #endif

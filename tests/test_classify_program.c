@@ -11,7 +11,7 @@ enum { TEXTS_MODEL, TOKENS_MODEL, BASE_MODEL, PROBLEM_MODEL };
 
 static int make_folders(void **state)
 {
-	if (scratch_group_make(state) != 0 || !mkdtemp(folder))
+	if (scratch_group_make(state) != 0 || scratch_folder(folder, sizeof folder) != 0)
 		return -1;
 	kit k = kit_open(1);
 	task_folder(&k, "bert_classify", models[TEXTS_MODEL]);
@@ -27,7 +27,7 @@ static int make_folders(void **state)
 
 static int remove_folders(void **state)
 {
-	if (shell("rm -rf '%s'", folder) != 0)
+	if (scratch_folder_remove(folder) != 0)
 		return -1;
 	return scratch_group_remove(state);
 }

@@ -17,6 +17,8 @@
 
 #include <hecate/width.h>
 
+#include "support/scratch.h"
+
 #define W "\"W_Q\": [[1, 0], [0, 1]], \"W_K\": [[1, 1], [0, 1]], \"W_V\": [[1, 2], [3, 4]]"
 #define X "\"X\": [[1, 2], [3, 4]]"
 
@@ -261,15 +263,14 @@ static void a_file_that_cannot_be_read_says_why(void **state)
 static void a_pipe_without_a_writer_is_refused_at_once(void **state)
 {
 	(void)state;
-	char folder[] = "/tmp/hecate-fifo-XXXXXX", path[64], error[256] = "";
-	assert_non_null(mkdtemp(folder));
+	char folder[64], path[96], error[256] = "";
+	assert_int_equal(scratch_folder(folder, sizeof folder), 0);
 	snprintf(path, sizeof path, "%s/pipe", folder);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	explain_problem p;
 	assert_false(explain_file_read(path, &p, error, sizeof error));
 	assert_non_null(strstr(error, "no regular file"));
-	unlink(path);
-	rmdir(folder);
+	assert_int_equal(scratch_folder_remove(folder), 0);
 }
 
 static void width_is_that_of_a_terminal(void **state)

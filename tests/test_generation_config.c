@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/scratch.h"
 #include "support/test.h"
 #include "task/generation_config.h"
 
@@ -12,17 +13,13 @@ static char folder[64];
 static int make_folder(void **state)
 {
 	(void)state;
-	snprintf(folder, sizeof folder, "/tmp/hecate-generation-XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
+	return scratch_folder(folder, sizeof folder);
 }
 
 static int remove_folder(void **state)
 {
 	(void)state;
-	char path[128];
-	snprintf(path, sizeof path, "%s/generation_config.json", folder);
-	unlink(path);
-	return rmdir(folder);
+	return scratch_folder_remove(folder);
 }
 
 static hec_status read_text(const kit *k, const char *text, generation_config *out)

@@ -9,8 +9,9 @@
 #include <hecate/info.h>
 
 #include "format/safetensors.h"
+#include "support/scratch.h"
 
-static char folder[] = "/tmp/hecate-info-XXXXXX";
+static char folder[64];
 
 static void put_file(const char *name, const char *text)
 {
@@ -103,19 +104,13 @@ static void what_is_wrong_is_said_with_the_file(void **state)
 static int make_folder(void **state)
 {
 	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
+	return scratch_folder(folder, sizeof folder);
 }
 
 static int remove_folder(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"config.json", "model.safetensors", "tokenizer.json"};
-	char path[128];
-	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-		remove(path);
-	}
-	return remove(folder);
+	return scratch_folder_remove(folder);
 }
 
 int main(void)

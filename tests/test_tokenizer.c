@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/scratch.h"
+
 /* ---- a small corpus ---- */
 
 static const char *const corpus[] = {
@@ -120,20 +122,9 @@ static char *file_of(const char *folder, const char *name, size_t *bytes)
 	return data;
 }
 
-static void remove_folder(const char *folder)
-{
-	char path[256];
-	snprintf(path, sizeof path, "%s/tokenizer.json", folder);
-	unlink(path);
-	snprintf(path, sizeof path, "%s/tokenizer_config.json", folder);
-	unlink(path);
-	rmdir(folder);
-}
-
 static char *new_folder(char path[64])
 {
-	strcpy(path, "/tmp/hecate-tokenizer-XXXXXX");
-	assert_non_null(mkdtemp(path));
+	assert_int_equal(scratch_folder(path, 64), 0);
 	return path;
 }
 
@@ -158,7 +149,7 @@ static void the_same_text_teaches_the_same_at_any_number_of_threads(void **state
 				first_bytes = bytes;
 			}
 			hec_tokenizer_destroy(t);
-			remove_folder(folder);
+			assert_int_equal(scratch_folder_remove(folder), 0);
 		}
 		free(first);
 	}
@@ -297,7 +288,7 @@ static void what_is_saved_loads_and_does_the_same(void **state)
 		hec_encoding_free(&b);
 		hec_tokenizer_destroy(t);
 		hec_tokenizer_destroy(again);
-		remove_folder(folder);
+		assert_int_equal(scratch_folder_remove(folder), 0);
 	}
 }
 
@@ -315,7 +306,7 @@ static void a_tokenizer_that_was_not_saved_whole_is_not_there(void **state)
 	assert_int_not_equal(access(json, F_OK), 0);
 	assert_int_equal(rmdir(config), 0);
 	hec_tokenizer_destroy(t);
-	remove_folder(folder);
+	assert_int_equal(scratch_folder_remove(folder), 0);
 }
 
 /* ---- what is not UTF-8 ---- */

@@ -21,6 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/scratch.h"
+
 #define GOLDEN TESTS_DIR "/golden/vocab"
 
 static int64_t at(const json_t *list, size_t i)
@@ -96,21 +98,18 @@ static size_t compare_all(const char *name, const hec_tokenizer *t, const json_t
 	return i;
 }
 
-static char scratch[64];
+static char made[64];
 
 static int make_scratch(void **state)
 {
 	(void)state;
-	strcpy(scratch, "/tmp/hecate-vocab-XXXXXX");
-	return mkdtemp(scratch) ? 0 : -1;
+	return scratch_folder(made, sizeof made);
 }
 
 static int remove_scratch(void **state)
 {
 	(void)state;
-	char command[128];
-	snprintf(command, sizeof command, "rm -rf '%s'", scratch);
-	return system(command);
+	return scratch_folder_remove(made);
 }
 
 /* What is saved reads back as the same tokenizer. */
@@ -126,7 +125,7 @@ static void vocabularies_give_the_tokens_of_those_who_made_them(void **state)
 		hec_tokenizer *t = load(name), *again = NULL;
 		cases += compare_all(name, t, json_object_get(golden, "cases"));
 		char copy[512];
-		snprintf(copy, sizeof copy, "%s/%s", scratch, name);
+		snprintf(copy, sizeof copy, "%s/%s", made, name);
 		assert_int_equal(hec_tokenizer_save(t, copy), HEC_OK);
 		if (strstr(name, ".model")) { /* a name that no folder of a model has */
 			size_t n = strlen(copy);
@@ -167,7 +166,7 @@ static void roles_and_special_tokens_are_the_familys(void **state)
 static void put(const char *name, const char *data, size_t bytes)
 {
 	char path[256];
-	snprintf(path, sizeof path, "%s/%s", scratch, name);
+	snprintf(path, sizeof path, "%s/%s", made, name);
 	FILE *f = fopen(path, "wb"); /* without flushing it to the disk each time */
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, bytes, f), bytes);
@@ -178,7 +177,7 @@ static hec_status load_scratch(const char *name)
 {
 	char path[256];
 	hec_tokenizer *t = NULL;
-	snprintf(path, sizeof path, "%s%s%s", scratch, *name ? "/" : "", name);
+	snprintf(path, sizeof path, "%s%s%s", made, *name ? "/" : "", name);
 	hec_status status = hec_tokenizer_load(path, &t);
 	if (status != HEC_OK) {
 		assert_null(t);
@@ -331,7 +330,7 @@ static void what_is_wrong_in_a_folder_is_said(void **state)
 	static const char *const names[] = {"vocab.json", "merges.txt", "vocab.txt", "spiece.model",
 	                                    "tokenizer_config.json"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		snprintf(path, sizeof path, "%s/%s", scratch, names[i]);
+		snprintf(path, sizeof path, "%s/%s", made, names[i]);
 		unlink(path);
 	}
 }
@@ -382,7 +381,7 @@ static void every_refused_allocation_is_an_error_and_nothing_leaks(void **state)
 	put("merges.txt", "a b\n", 4);
 	for (size_t k = 0; k < 2; k++) {
 		put("tokenizer_config.json", configs[k], strlen(configs[k]));
-		load_without(scratch);
+		load_without(made);
 	}
 }
 

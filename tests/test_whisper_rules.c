@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/scratch.h"
 #include "task/whisper.h"
 
 /* ---- rules ---- */
@@ -114,8 +115,8 @@ static void put_file(const folder *f, const char *name, const char *text)
 
 static folder open_folder(kit *k)
 {
-	folder f = {.path = "/tmp/hecate_whisper_XXXXXX"};
-	assert_non_null(mkdtemp(f.path));
+	folder f = {0};
+	assert_int_equal(scratch_folder(f.path, sizeof f.path), 0);
 	f.model.vocab = 101;
 	f.model.front.features = 14;
 	f.model.encoder.position.max = 50;
@@ -127,13 +128,7 @@ static folder open_folder(kit *k)
 
 static void close_folder(folder *f)
 {
-	static const char *const names[] = {"generation_config.json", "preprocessor_config.json"};
-	char path[128];
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof path, "%s/%s", f->path, names[i]);
-		unlink(path);
-	}
-	rmdir(f->path);
+	assert_int_equal(scratch_folder_remove(f->path), 0);
 	hec_tokenizer_destroy(f->tokenizer);
 }
 

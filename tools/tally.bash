@@ -9,6 +9,12 @@ passed=0 failed=0
 tally_log=$(mktemp)
 trap 'rm -f "$tally_log"' EXIT
 
+# Tests flush each of their many small files: half of their time where that is a disk's.
+if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] &&
+	[ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 1000000 ]; then
+	export TMPDIR=/dev/shm
+fi
+
 tally_line() { # VERDICT NAME NOTE SINCE
 	local ms=$(((${EPOCHREALTIME/[.,]/} - $4) / 1000))
 	printf '%-4s %-58s %s%s%d.%d s\n' "$1" "$2" "$3" "${3:+, }" $((ms / 1000)) $((ms % 1000 / 100))

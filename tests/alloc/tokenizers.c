@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "support/scratch.h"
+
 static const char *const lines[] = {"the cat that sat on the mat, and the other cat",
                                     "größer, über die Straße 12", "the the the theme there",
                                     "你好世界"};
@@ -80,17 +82,6 @@ static void save_and_load(world *w, const hec_tokenizer *t, const char *folder,
 	CALL(w, hec_tokenizer_load(folder, again));
 }
 
-static void remove_files(const char *folder)
-{
-	static const char *const names[] = {"tokenizer.json", "tokenizer_config.json"};
-	for (int i = 0; i < 2; i++) {
-		char path[128];
-		snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-		unlink(path);
-	}
-	rmdir(folder);
-}
-
 static void learned(world *w, bool unicode, hec_tokenizer **t)
 {
 	CALL(w, learn(unicode, t));
@@ -125,13 +116,13 @@ static void parse(world *w, hec_tokenizer **t)
 /* Apart from the others, because each save waits for the disk. */
 void tokenizer_files(world *w)
 {
-	char folder[] = "/tmp/hecate-alloc-tokenizer-XXXXXX";
-	assert_non_null(mkdtemp(folder));
+	char folder[64];
+	assert_int_equal(scratch_folder(folder, sizeof folder), 0);
 	hec_tokenizer *t = NULL, *again = NULL;
 	parse(w, &t);
 	if (t)
 		save_and_load(w, t, folder, &again);
 	hec_tokenizer_destroy(t);
 	hec_tokenizer_destroy(again);
-	remove_files(folder);
+	assert_int_equal(scratch_folder_remove(folder), 0);
 }

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "support/scratch.h"
+
 static int count_bytes(void *user, const char *text, size_t length)
 {
 	world *w = user;
@@ -25,10 +27,9 @@ void views(world *w)
 	                                0.5f, 0.5f, 0, 0.25f, 0.25f, 0.5f, 1, 0, 0};
 	hec_view view = {sizeof view, HEC_VIEW_SELF, words, 3, words, 3, sink, 2, 1, weights};
 	for (int format = 0; format < HEC_VIEW_FORMATS; format++) {
-		char path[] = "/tmp/hecate-alloc-view-XXXXXX";
-		int file = mkstemp(path);
-		assert_true(file >= 0);
-		close(file);
+		char folder[64], path[80];
+		assert_int_equal(scratch_folder(folder, sizeof folder), 0);
+		snprintf(path, sizeof path, "%s/view", folder);
 		long before = refuse_requests();
 		hec_status status =
 			hec_view_draw(&view, (hec_view_format)format, NULL, count_bytes, w);
@@ -41,7 +42,7 @@ void views(world *w)
 			    hec_view_save(&view, (hec_view_format)format, NULL, path) != HEC_OK)
 				call_again_failed("hec_view_save");
 		}
-		unlink(path);
+		assert_int_equal(scratch_folder_remove(folder), 0);
 		if (status != HEC_OK && w->forever)
 			return;
 	}

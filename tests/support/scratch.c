@@ -44,12 +44,22 @@ static void empty(const char *path)
 		closedir(dir);
 }
 
-static int make(scratch *s, const char *name)
+int scratch_folder(char *path, size_t size)
 {
 	const char *base = getenv("TMPDIR");
-	snprintf(s->path, sizeof s->path, "%s/hecate-scratch-XXXXXX",
-	         base && *base ? base : "/tmp");
-	if (!mkdtemp(s->path))
+	int n = snprintf(path, size, "%s/hecate-scratch-XXXXXX", base && *base ? base : "/tmp");
+	return n > 0 && (size_t)n < size && mkdtemp(path) ? 0 : -1;
+}
+
+int scratch_folder_remove(const char *path)
+{
+	empty(path);
+	return rmdir(path);
+}
+
+static int make(scratch *s, const char *name)
+{
+	if (scratch_folder(s->path, sizeof s->path) != 0)
 		return -1;
 	snprintf(s->file, sizeof s->file, "%s/%s", s->path, name);
 	return 0;
@@ -65,8 +75,7 @@ int scratch_make(void **state, const char *name)
 int scratch_remove(void **state)
 {
 	scratch *s = *state;
-	empty(s->path);
-	int failed = rmdir(s->path);
+	int failed = scratch_folder_remove(s->path);
 	free(s);
 	return failed;
 }
@@ -80,8 +89,7 @@ int scratch_group_make(void **state)
 int scratch_group_remove(void **state)
 {
 	(void)state;
-	empty(group.path);
-	return rmdir(group.path);
+	return scratch_folder_remove(group.path);
 }
 
 const char *scratch_fresh(char path[SCRATCH_PATH])

@@ -2,7 +2,13 @@
 #ifndef TESTS_SUPPORT_SCRATCH_H
 #define TESTS_SUPPORT_SCRATCH_H
 
+#include <stddef.h>
+
 #define SCRATCH_PATH 512
+
+/* A folder of its own: 0, or -1 where it could not be made or removed. */
+int scratch_folder(char *path, size_t size);
+int scratch_folder_remove(const char *path);
 
 /* ---- one for a test ---- */
 

@@ -6,11 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/scratch.h"
+
 lab lab_open(uint64_t seed)
 {
 	lab l = {.k = kit_open(seed)};
-	snprintf(l.dir, sizeof l.dir, "/tmp/hecate-test-XXXXXX");
-	CHECK(&l.k, mkdtemp(l.dir), "no folder could be made under /tmp");
+	CHECK(&l.k, scratch_folder(l.dir, sizeof l.dir) == 0, "no folder could be made");
 	return l;
 }
 
