@@ -26,7 +26,7 @@ static void random_masks_agree_with_the_definition(void **state)
 {
 	(void)state;
 	check_random_masks(HEC_F32, 1001, 80, 33, 65);
-	check_random_masks(HEC_F32, 1002, 6, 131, 131);
+	check_random_masks(HEC_F32, 1002, 3, 131, 131);
 }
 
 static void random_masks_agree_with_the_definition_in_double(void **state)
@@ -39,8 +39,7 @@ static void random_masks_agree_with_the_definition_in_double(void **state)
 static void each_rule_alone_agrees_with_the_definition(void **state)
 {
 	(void)state;
-	static const int64_t sizes[][2] = {{1, 1},   {1, 65},  {65, 1},  {16, 16}, {17, 15},
-	                                   {64, 64}, {63, 65}, {65, 63}, {33, 97}};
+	static const int64_t sizes[][2] = {{1, 1}, {1, 65}, {65, 1}, {17, 15}, {64, 64}, {33, 97}};
 	for (int rule = 0; rule < 8; rule++) {
 		for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 			kit k = kit_open(1100 + (uint64_t)rule);

@@ -57,11 +57,11 @@ static void attention_has_the_same_bits_in_any_layout(void **state)
 {
 	(void)state;
 	static const int64_t queries[] = {1, 2, 3, 65, 130};
-	for (int n = 0; n < 30; n++) {
+	for (int n = 0; n < 15; n++) {
 		kit k = kit_open(3050 + (uint64_t)n);
 		problem p;
 		problem_open(&p, &k, n % 10 == 9 ? HEC_F64 : HEC_F32, 2, queries[n % 5],
-		             draw_in(&k, 2, 131), 4, 2, draw_in(&k, 2, 70), draw_in(&k, 2, 70));
+		             draw_in(&k, 2, 131), 2, 1, draw_in(&k, 2, 70), draw_in(&k, 2, 70));
 		if (n % 2)
 			problem_draw_mask(&p, true);
 		for (int64_t i = 0; n % 3 && i < hec_tensor_count(&p.q); i++)
@@ -90,15 +90,15 @@ static void attention_has_the_same_bits_in_any_layout(void **state)
 static void attention_has_the_same_bits_at_any_number_of_threads(void **state)
 {
 	(void)state;
-	for (int n = 0; n < 24; n++) {
+	for (int n = 0; n < 18; n++) {
 		kit k = kit_open(3000 + (uint64_t)n * 31);
 		hec_ctx *ctx[COUNTS];
 		open_contexts(&k, ctx);
 		problem p;
-		if (n < 16)
+		if (n < 12)
 			problem_draw(&p, &k, HEC_F32, 131, 131);
 		else /* large enough that every way of sharing the work is taken */
-			problem_open(&p, &k, HEC_F32, n % 3 + 1, 200 + n, 300 - n, n % 2 ? 1 : 4, 1,
+			problem_open(&p, &k, HEC_F32, n % 3 + 1, 130 + n, 230 - n, n % 2 ? 1 : 4, 1,
 			             32, 32);
 		result first = problem_run(&p, ctx[0]);
 		for (int i = 1; i < COUNTS; i++) {
@@ -115,12 +115,12 @@ static void attention_has_the_same_bits_at_any_number_of_threads(void **state)
 static void linears_have_the_same_bits_at_any_number_of_threads(void **state)
 {
 	(void)state;
-	for (int n = 0; n < 16; n++) {
+	for (int n = 0; n < 10; n++) {
 		kit k = kit_open(3100 + (uint64_t)n);
 		hec_ctx *ctx[COUNTS];
 		open_contexts(&k, ctx);
-		int64_t N = n < 8 ? draw_size(&k, 131) : 300 + n, I = draw_size(&k, 131),
-			O = n < 8 ? draw_size(&k, 131) : 500 + n;
+		int64_t N = n < 6 ? draw_size(&k, 131) : 300 + n, I = draw_size(&k, 131),
+			O = n < 6 ? draw_size(&k, 131) : 500 + n;
 		hec_linear l = {.w = make_random(&k, HEC_F32, SHAPE(O, I)),
 		                .b = make_random(&k, HEC_F32, SHAPE(O))};
 		hec_tensor x = make_random(&k, HEC_F32, SHAPE(N, I)),
@@ -501,7 +501,7 @@ static void a_step_on_the_cache_is_within_the_bound_of_the_full_pass(void **stat
 	int64_t equal = 0, rows = 0;
 	for (int n = 0; n < 4; n++) {
 		problem p;
-		const int64_t S = 100, H = 4, G = n < 2 ? 4 : 2, K = n % 2 ? 64 : 20, D = 32;
+		const int64_t S = 68, H = 2, G = n < 2 ? 2 : 1, K = n % 2 ? 64 : 20, D = 32;
 		problem_open(&p, &k, HEC_F32, 2, S, S, H, G, K, D);
 		p.mask.causal = true;
 		result all = problem_run(&p, k.ctx);

@@ -75,7 +75,7 @@ static void forward_and_backward_mean_the_same_scores(void **state)
 	static const int64_t queries[] = {1, 2, 3, 5, 64, 65}, features[] = {3, 16, 41, 64};
 	for (size_t i = 0; i < 6; i++) {
 		for (size_t j = 0; j < 4; j++) {
-			for (double size = 1; size <= 1e6; size *= 10) {
+			for (double size = 1; size <= 1e6; size *= 100) {
 				for (int bias = 0; bias < 2; bias++) {
 					kit k = kit_open(9000 + 10 * i + j);
 					problem p;

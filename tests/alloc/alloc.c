@@ -73,7 +73,8 @@ SCENARIO(decoder_layer)
 SCENARIO(models)
 SCENARIO(sessions)
 SCENARIO(views)
-SCENARIO(tokenizers)
+SCENARIO(tokenizers_of_bytes)
+SCENARIO(tokenizers_of_characters)
 SCENARIO(tokenizer_files)
 
 /* A repeated call asks the system for nothing. */
@@ -201,7 +202,8 @@ int main(void)
 		cmocka_unit_test(models_when_memory_is_refused),
 		cmocka_unit_test(sessions_when_memory_is_refused),
 		cmocka_unit_test(views_when_memory_is_refused),
-		cmocka_unit_test(tokenizers_when_memory_is_refused),
+		cmocka_unit_test(tokenizers_of_bytes_when_memory_is_refused),
+		cmocka_unit_test(tokenizers_of_characters_when_memory_is_refused),
 		cmocka_unit_test(tokenizer_files_when_memory_is_refused),
 		cmocka_unit_test(a_second_step_allocates_nothing),
 		cmocka_unit_test(an_arena_of_any_size_is_enough_or_an_error),

@@ -30,7 +30,7 @@ static hec_status learn(bool unicode, hec_tokenizer **out)
 {
 	size_t next = 0;
 	hec_bpe_train_options o = HEC_BPE_TRAIN_OPTIONS_INIT;
-	o.vocab = 340;
+	o.vocab = 290;
 	o.unicode = unicode;
 	o.threads = 2;
 	return hec_bpe_train(&o, next_line, &next, out);
@@ -87,22 +87,27 @@ static void learned(world *w, bool unicode, hec_tokenizer **t)
 	CALL(w, learn(unicode, t));
 }
 
-void tokenizers(world *w)
+static void tokenizers(world *w, bool unicode)
 {
-	for (int unicode = 0; unicode < 2; unicode++) {
-		hec_tokenizer *t = NULL;
-		hec_encoding e = HEC_ENCODING_INIT;
-		char *text = NULL;
-		learned(w, unicode, &t);
-		if (t)
-			there_and_back(w, t, &e, &text);
-		bool ended = w->forever && w->failures;
-		free(text);
-		hec_encoding_free(&e);
-		hec_tokenizer_destroy(t);
-		if (ended)
-			return;
-	}
+	hec_tokenizer *t = NULL;
+	hec_encoding e = HEC_ENCODING_INIT;
+	char *text = NULL;
+	learned(w, unicode, &t);
+	if (t)
+		there_and_back(w, t, &e, &text);
+	free(text);
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
+void tokenizers_of_bytes(world *w)
+{
+	tokenizers(w, false);
+}
+
+void tokenizers_of_characters(world *w)
+{
+	tokenizers(w, true);
 }
 
 static void parse(world *w, hec_tokenizer **t)

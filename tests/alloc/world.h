@@ -61,8 +61,8 @@ void add_bits(world *w, const hec_tensor *t);
 
 typedef void scenario(world *w);
 scenario contexts, arenas, plain_operations, norms, linears, from_ids_to_a_step, positions,
-	attention, encoder_layer, decoder_layer, models, sessions, views, tokenizers,
-	tokenizer_files;
+	attention, encoder_layer, decoder_layer, models, sessions, views, tokenizers_of_bytes,
+	tokenizers_of_characters, tokenizer_files;
 
 /* The model that sessions run. */
 hec_status small_model(world *w, hec_model **model);
