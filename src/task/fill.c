@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/quote.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "model/head.h"
@@ -125,8 +126,11 @@ hec_status hec_filler_target(hec_filler *filler, const char *word, int32_t *id, 
 	o.no_special = true;
 	hec_encoding *e = &filler->encoding;
 	HEC_TRY(hec_tokenizer_encode(filler->m.tokenizer, word, strlen(word), &o, e));
-	if (e->n == 0)
-		return fail(HEC_ERR_ARGUMENT, "fill: the target '%.40s' has no token", word);
+	if (e->n == 0) {
+		char shown[QUOTE_TEXT];
+		return fail(HEC_ERR_ARGUMENT, "fill: the target '%s' has no token",
+		            quote(word, shown));
+	}
 	*id = e->ids[0];
 	return HEC_OK;
 }

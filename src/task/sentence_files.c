@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "task/folder.h"
 
 #define LONGEST_MOST 1000000000
@@ -109,22 +110,24 @@ static hec_status take_module(const char *dir, int64_t i, const json_t *value, s
 {
 	json_scope s;
 	const char *type, *path = "";
+	char shown[QUOTE_TEXT];
 	HEC_TRY(json_scope_root("modules.json", value, &s));
 	HEC_TRY(json_need_string(&s, "type", &type));
 	HEC_TRY(json_want_string(&s, "path", &path));
 	const char *dot = strrchr(type, '.'), *kind = dot ? dot + 1 : type;
 	const bool first = i == 0, known = strcmp(kind, first ? "Transformer" : "Pooling") == 0;
 	if (!is_inside(path))
-		return fail(HEC_ERR_FORMAT, "modules.json: path '%.60s' is no folder inside", path);
+		return fail(HEC_ERR_FORMAT, "modules.json: path '%s' is no folder inside",
+		            quote(path, shown));
 	if (i > 1 && strcmp(kind, "Normalize") == 0) {
 		out->normalize = true;
 		return HEC_OK;
 	}
 	if (i > 1 || !known)
 		return fail(HEC_ERR_UNSUPPORTED,
-		            "modules.json: module %lld is '%.60s'; known are a Transformer, a "
+		            "modules.json: module %lld is '%s'; known are a Transformer, a "
 		            "Pooling and a Normalize, in this order",
-		            (long long)i, kind);
+		            (long long)i, quote(kind, shown));
 	char *folder;
 	HEC_TRY(folder_join(dir, path, &folder));
 	hec_status status = (first ? read_settings : read_pooling)(folder, out);
@@ -152,11 +155,12 @@ static hec_status check_prompt(const char *dir)
 	json_t *root;
 	HEC_TRY(folder_json_if(dir, file, &root));
 	const char *name = json_string_value(json_object_get(root, "default_prompt_name"));
+	char shown[QUOTE_TEXT];
 	hec_status status = HEC_OK;
 	if (name)
 		status = fail(HEC_ERR_UNSUPPORTED,
-		              "%s: the prompt '%.40s' before every text is not known here", file,
-		              name);
+		              "%s: the prompt '%s' before every text is not known here", file,
+		              quote(name, shown));
 	json_decref(root);
 	return status;
 }

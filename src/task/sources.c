@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "base/size.h"
 #include "base/status.h"
 
@@ -39,15 +40,15 @@ bool is_language(const char *token)
 
 hec_status language_id(const hec_tokenizer *tokenizer, const char *name, int32_t *out)
 {
-	char marked[64];
+	char marked[64], shown[QUOTE_TEXT];
 	*out = hec_tokenizer_id(tokenizer, name);
 	if (*out >= 0 && is_language(name))
 		return HEC_OK;
 	int n = snprintf(marked, sizeof marked, "__%s__", name);
 	*out = n > 0 && n < (int)sizeof marked ? hec_tokenizer_id(tokenizer, marked) : -1;
 	return *out >= 0 ? HEC_OK
-	                 : fail(HEC_ERR_ARGUMENT,
-	                        "translate: the tokenizer has no language '%.40s'", name);
+	                 : fail(HEC_ERR_ARGUMENT, "translate: the tokenizer has no language '%s'",
+	                        quote(name, shown));
 }
 
 /* The one that was added stands before the text or behind it. */

@@ -1,0 +1,83 @@
+/* fuzz_whisper.c — any bytes as generation_config.json and preprocessor_config.json of a Whisper model:
+ * either a reason, or tokens and times with which a window can be written and cut. */
+#include <math.h>
+
+#include "task/whisper.h"
+
+#include "parts.h"
+
+#define VOCAB 101
+
+static hec_tokenizer *tokenizer(void)
+{
+	static const char json[] =
+		"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": []}, "
+		"\"added_tokens\": [{\"id\": 39, \"content\": \"<|endoftext|>\", \"special\": "
+	        "true}, "
+		"{\"id\": 40, \"content\": \"<|startoftranscript|>\", \"special\": true}, "
+		"{\"id\": 41, \"content\": \"<|en|>\", \"special\": true}, "
+		"{\"id\": 44, \"content\": \"<|translate|>\", \"special\": true}, "
+		"{\"id\": 45, \"content\": \"<|transcribe|>\", \"special\": true}, "
+		"{\"id\": 49, \"content\": \"<|notimestamps|>\", \"special\": true}]}";
+	static hec_tokenizer *t;
+	if (!t && hec_tokenizer_parse(json, sizeof json - 1, "{}", 2, &t) != HEC_OK)
+		stop("no tokenizer");
+	return t;
+}
+
+static bool known(int32_t id)
+{
+	return id >= 0 && id < VOCAB;
+}
+
+static void use(const whisper_config *c)
+{
+	static const int32_t written[] = {50, 1, 0, 60, 60, 1, 70, 100, 39, 49, 1, 50};
+	const int64_t n = sizeof written / sizeof *written;
+	whisper_segment segments[sizeof written / sizeof *written + 1];
+	float scores[VOCAB];
+	int64_t count;
+	if (!known(c->start) || !known(c->end))
+		stop("it has no start or no end");
+	for (size_t i = 0; i < c->language_count; i++)
+		if (!known(c->languages[i].id) || !memchr(c->languages[i].code, 0, WHISPER_CODE))
+			stop("a language without a token");
+	for (size_t i = 0; i < c->begin_suppressed; i++)
+		if (!known(c->begin_suppress[i]))
+			stop("an id beyond the vocabulary");
+	for (int64_t length = 0; length <= n; length++) {
+		for (int i = 0; i < VOCAB; i++)
+			scores[i] = (float)-i;
+		whisper_rules(c, length % 3 != 0, written, length, scores, VOCAB);
+		for (int i = 0; i < VOCAB; i++)
+			if (isnan(scores[i]))
+				stop("a score is not a number");
+		int64_t moved = whisper_segments(c, written, length, 7, 100, segments, &count);
+		if (moved < 0 || moved > 100 || count < 0 || count > length + 1)
+			stop("a window is cut outside itself");
+		for (int64_t i = 0; i < count; i++)
+			if (segments[i].from < 0 || segments[i].to > length ||
+			    segments[i].from > segments[i].to)
+				stop("a segment has tokens of no window");
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const names[] = {"generation_config.json", "preprocessor_config.json",
+	                                    NULL};
+	hec_model_config model = {
+		.size = sizeof model, .vocab = VOCAB, .start_id = 40, .eos_id = 39};
+	model.front.features = 14;
+	model.encoder.position.max = 50;
+	whisper_config c;
+	parts_make(names);
+	parts_fill(data, size);
+	if (whisper_config_read(parts_folder, &model, tokenizer(), &c) != HEC_OK) {
+		parts_refused();
+		return 0;
+	}
+	use(&c);
+	whisper_config_free(&c);
+	return 0;
+}
