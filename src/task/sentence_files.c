@@ -100,10 +100,12 @@ static hec_status read_settings(const char *folder, sentence_files *out)
 
 /* ---- modules.json ---- */
 
-/* A folder inside, by its name alone. */
+/* A folder inside, by its name alone, which can stand in a message as it is. */
 static bool is_inside(const char *path)
 {
-	return strcmp(path, "..") != 0 && !strchr(path, '/');
+	char shown[QUOTE_TEXT];
+	return strcmp(path, "..") != 0 && !strchr(path, '/') &&
+	       strcmp(quote(path, shown), path) == 0;
 }
 
 static hec_status take_module(const char *dir, int64_t i, const json_t *value, sentence_files *out)
