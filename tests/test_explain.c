@@ -437,7 +437,7 @@ static void a_reader_s_file_is_computed(void **state)
 	write_cross_file();
 	snprintf(arguments, sizeof arguments, "--file %s/cross.json", folder);
 	json_t *root = run_json(arguments);
-	char name[64];
+	char name[96];
 	snprintf(name, sizeof name, "%s/cross.json", folder);
 	check_steps(root, name, &(sizes){3, 4, 2, 1, 3, 4, 3}, sees_file_mask);
 	/* The query that sees nothing: zeros, and the output is the bias alone. */

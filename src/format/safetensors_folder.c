@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/quote.h"
 #include "base/size.h"
 #include "format/json.h"
@@ -27,33 +28,18 @@ typedef struct shards {
 	const char *folder;
 } shards;
 
-static char *join(const char *folder, const char *name)
-{
-	size_t a = strlen(folder), b = strlen(name), bytes;
-	char *path = size_add(a, b, &bytes) && size_add(bytes, 2, &bytes) ? malloc(bytes) : NULL;
-	if (path)
-		snprintf(path, bytes, "%s%s%s", folder, a > 0 && folder[a - 1] == '/' ? "" : "/",
-		         name);
-	return path;
-}
-
 static hec_status no_memory(const char *folder)
 {
 	char name[QUOTE_TEXT];
 	return fail(HEC_ERR_MEMORY, "%s: no memory for its list of tensors", quote(folder, name));
 }
 
-/* *path: its path for free() where the folder holds it, else NULL. */
-static hec_status look_for(const char *folder, const char *name, char **path)
+/* Whether the folder holds it; its path. */
+static hec_status look_for(const char *folder, const char *name, char path[PATH_MOST], bool *there)
 {
 	struct stat info;
-	*path = join(folder, name);
-	if (!*path)
-		return no_memory(folder);
-	if (stat(*path, &info) != 0) {
-		free(*path);
-		*path = NULL;
-	}
+	HEC_TRY(path_in(path, folder, name));
+	*there = stat(path, &info) == 0;
 	return HEC_OK;
 }
 
@@ -74,15 +60,12 @@ static hec_status open_shard(shards *all, const char *name)
 		all->list = bigger;
 		all->room = room;
 	}
-	char *path = join(all->folder, name);
-	if (!path)
-		return no_memory(all->folder);
+	char path[PATH_MOST];
 	shard next = {.name = name};
-	hec_status status = safetensors_open(path, &next.file);
-	free(path);
-	if (status == HEC_OK)
-		all->list[all->count++] = next;
-	return status;
+	HEC_TRY(path_in(path, all->folder, name));
+	HEC_TRY(safetensors_open(path, &next.file));
+	all->list[all->count++] = next;
+	return HEC_OK;
 }
 
 static hec_status find_shard(shards *all, const json_scope *map, const char *key,
@@ -176,14 +159,14 @@ static hec_status nothing_there(const char *folder)
 {
 	static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
 	                                      "pytorch_model.pt", "model.pt", "model.bin"};
-	char name[QUOTE_TEXT], *path = NULL;
+	char name[QUOTE_TEXT], path[PATH_MOST];
+	bool there = false;
 	quote(folder, name);
 	size_t i = 0;
-	while (i < sizeof pickles / sizeof *pickles && !path)
-		HEC_TRY(look_for(folder, pickles[i++], &path));
-	if (!path)
+	while (i < sizeof pickles / sizeof *pickles && !there)
+		HEC_TRY(look_for(folder, pickles[i++], path, &there));
+	if (!there)
 		return fail(HEC_ERR_IO, "%s: holds neither " SINGLE " nor " INDEX, name);
-	free(path);
 	return fail(
 		HEC_ERR_UNSUPPORTED,
 		"%s: holds %s, a pickle, which can run any program when it is read and is never "
@@ -195,16 +178,11 @@ static hec_status nothing_there(const char *folder)
 
 hec_status safetensors_open_folder(const char *folder, safetensors **out)
 {
-	char *single, *index = NULL;
-	HEC_TRY(look_for(folder, SINGLE, &single));
-	hec_status status = HEC_OK;
-	if (!single)
-		status = look_for(folder, INDEX, &index);
-	if (status == HEC_OK)
-		status = single  ? safetensors_open(single, out)
-		         : index ? open_index(folder, index, out)
-		                 : nothing_there(folder);
-	free(single);
-	free(index);
-	return status;
+	char path[PATH_MOST];
+	bool there;
+	HEC_TRY(look_for(folder, SINGLE, path, &there));
+	if (there)
+		return safetensors_open(path, out);
+	HEC_TRY(look_for(folder, INDEX, path, &there));
+	return there ? open_index(folder, path, out) : nothing_there(folder);
 }

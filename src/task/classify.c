@@ -74,8 +74,9 @@ static hec_status read_problem(const char *dir, hec_classifier *c)
 	json_t *root = NULL;
 	json_scope scope;
 	const char *problem = NULL;
-	HEC_TRY(folder_json(dir, "config.json", &root));
-	hec_status status = json_scope_root("config.json", root, &scope);
+	char path[PATH_MOST];
+	HEC_TRY(folder_json(dir, "config.json", path, &root));
+	hec_status status = json_scope_root(path, root, &scope);
 	if (status == HEC_OK)
 		status = json_want_string(&scope, "problem_type", &problem);
 	if (status == HEC_OK)

@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/size.h"
-#include "format/json.h"
+#include "task/folder.h"
 
 #define FILE_NAME "generation_config.json"
-#define PATH_MOST 4096
 
 /* Adds an id to a list that is large enough. */
 static hec_status take_id(const json_scope *s, const char *key, const json_t *value, int64_t vocab,
@@ -212,14 +210,9 @@ static hec_status read_task(const json_scope *s, const char *task, int64_t vocab
 static hec_status open_file(const char *dir, const char *name, char path[PATH_MOST], json_t **root,
                             json_scope *scope)
 {
-	*root = NULL;
-	int n = snprintf(path, PATH_MOST, "%s/%s", dir, name);
-	if (n < 0 || n >= PATH_MOST)
-		return fail(HEC_ERR_ARGUMENT, "a path of more than %d bytes", PATH_MOST - 1);
-	struct stat info;
-	if (stat(path, &info) != 0)
+	HEC_TRY(folder_json_if(dir, name, path, root));
+	if (!*root)
 		return HEC_OK;
-	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, root));
 	hec_status status = json_scope_root(path, *root, scope);
 	if (status != HEC_OK) {
 		json_decref(*root);

@@ -37,14 +37,11 @@ static hec_status take_config(const char *path, const json_t *root, hec_info *in
 
 static hec_status read_config(const char *folder, hec_info *info)
 {
-	char *path = NULL;
-	json_t *root = NULL;
-	HEC_TRY(folder_join(folder, "config.json", &path));
-	hec_status status = json_file_read(path, JSON_CONFIG_MOST, &root);
-	if (status == HEC_OK)
-		status = take_config(path, root, info);
+	char path[PATH_MOST];
+	json_t *root;
+	HEC_TRY(folder_json(folder, "config.json", path, &root));
+	hec_status status = take_config(path, root, info);
 	json_decref(root);
-	free(path);
 	return status;
 }
 
@@ -95,17 +92,16 @@ static const json_t *last_part(const json_t *part)
 
 static hec_status read_tokenizer(const char *folder, hec_info *info)
 {
-	char *path = NULL;
+	char path[PATH_MOST];
 	json_t *root = NULL;
 	struct stat found;
-	HEC_TRY(folder_join(folder, "tokenizer.json", &path));
+	HEC_TRY(path_in(path, folder, "tokenizer.json"));
 	hec_status status = HEC_OK;
 	if (stat(path, &found) == 0)
 		status = json_file_read(path, JSON_TOKENIZER_MOST, &root);
 	keep(info->tokenizer, type_of(json_object_get(root, "model")));
 	keep(info->pre_tokenizer, type_of(last_part(json_object_get(root, "pre_tokenizer"))));
 	json_decref(root);
-	free(path);
 	return status;
 }
 

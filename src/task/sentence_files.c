@@ -59,10 +59,11 @@ static hec_status take_pooling(const json_scope *s, int *pooling)
 
 static hec_status read_pooling(const char *folder, sentence_files *out)
 {
+	char path[PATH_MOST];
 	json_t *root;
 	json_scope scope;
-	HEC_TRY(folder_json(folder, "config.json", &root));
-	hec_status status = json_scope_root("the pooling's config.json", root, &scope);
+	HEC_TRY(folder_json(folder, "config.json", path, &root));
+	hec_status status = json_scope_root(path, root, &scope);
 	if (status == HEC_OK)
 		status = take_pooling(&scope, &out->pooling);
 	json_decref(root);
@@ -89,16 +90,26 @@ static hec_status read_settings(const char *folder, sentence_files *out)
 	static const char *const names[] = {
 		"sentence_bert_config.json", "sentence_roberta_config.json",
 		"sentence_distilbert_config.json", "sentence_xlm-roberta_config.json"};
+	char path[PATH_MOST];
 	json_t *root = NULL;
-	size_t i = 0;
-	for (; !root && i < sizeof names / sizeof *names; i++)
-		HEC_TRY(folder_json_if(folder, names[i], &root));
-	hec_status status = root ? take_settings(names[i - 1], root, out) : HEC_OK;
+	for (size_t i = 0; !root && i < sizeof names / sizeof *names; i++)
+		HEC_TRY(folder_json_if(folder, names[i], path, &root));
+	hec_status status = root ? take_settings(path, root, out) : HEC_OK;
 	json_decref(root);
 	return status;
 }
 
 /* ---- modules.json ---- */
+
+static hec_status keep_model(const char *folder, sentence_files *out)
+{
+	const size_t bytes = strlen(folder) + 1;
+	out->model = malloc(bytes);
+	if (!out->model)
+		return fail(HEC_ERR_MEMORY, "embed: no memory for a path");
+	memcpy(out->model, folder, bytes);
+	return HEC_OK;
+}
 
 /* A folder inside, by its name alone, which can stand in a message as it is. */
 static bool is_inside(const char *path)
@@ -130,14 +141,12 @@ static hec_status take_module(const char *dir, int64_t i, const json_t *value, s
 		            "modules.json: module %lld is '%s'; known are a Transformer, a "
 		            "Pooling and a Normalize, in this order",
 		            (long long)i, quote(kind, shown));
-	char *folder;
-	HEC_TRY(folder_join(dir, path, &folder));
-	hec_status status = (first ? read_settings : read_pooling)(folder, out);
-	if (first && status == HEC_OK)
-		out->model = folder;
-	else
-		free(folder);
-	return status;
+	char folder[PATH_MOST];
+	HEC_TRY(path_in(folder, dir, path));
+	if (!first)
+		return read_pooling(folder, out);
+	HEC_TRY(read_settings(folder, out));
+	return keep_model(folder, out);
 }
 
 static hec_status take_modules(const char *dir, const json_t *root, sentence_files *out)
@@ -154,8 +163,9 @@ static hec_status take_modules(const char *dir, const json_t *root, sentence_fil
 static hec_status check_prompt(const char *dir)
 {
 	static const char file[] = "config_sentence_transformers.json";
+	char path[PATH_MOST];
 	json_t *root;
-	HEC_TRY(folder_json_if(dir, file, &root));
+	HEC_TRY(folder_json_if(dir, file, path, &root));
 	const char *name = json_string_value(json_object_get(root, "default_prompt_name"));
 	char shown[QUOTE_TEXT];
 	hec_status status = HEC_OK;
@@ -169,10 +179,11 @@ static hec_status check_prompt(const char *dir)
 
 static hec_status read_all(const char *dir, sentence_files *out)
 {
+	char path[PATH_MOST];
 	json_t *root;
-	HEC_TRY(folder_json_if(dir, "modules.json", &root));
+	HEC_TRY(folder_json_if(dir, "modules.json", path, &root));
 	if (!root)
-		return folder_join(dir, "", &out->model);
+		return keep_model(dir, out);
 	hec_status status = take_modules(dir, root, out);
 	json_decref(root);
 	return status == HEC_OK ? check_prompt(dir) : status;

@@ -3,33 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/quote.h"
 #include "base/size.h"
-#include "format/json.h"
+#include "task/folder.h"
 #include "task/whisper.h"
 
 #define GENERATION "generation_config.json"
 #define PREPROCESSOR "preprocessor_config.json"
-#define PATH_MOST 4096
 #define LANGUAGES_MOST 1024
 #define MULTILINGUAL_VOCAB 51865 /* the English-only vocabularies have fewer */
-
-/* The file's object where there is the file; *root NULL where not. */
-static hec_status read_file(const char *dir, const char *name, char path[PATH_MOST], json_t **root)
-{
-	*root = NULL;
-	if (!dir)
-		return HEC_OK;
-	int n = snprintf(path, PATH_MOST, "%s/%s", dir, name);
-	if (n < 0 || n >= PATH_MOST)
-		return fail(HEC_ERR_ARGUMENT, "a path of more than %d bytes", PATH_MOST - 1);
-	struct stat info;
-	if (stat(path, &info) != 0)
-		return HEC_OK;
-	return json_file_read(path, JSON_CONFIG_MOST, root);
-}
 
 /* ---- generation_config.json ---- */
 
@@ -222,11 +205,12 @@ static hec_status read_preprocessor(const char *dir, const hec_model_config *mod
                                     whisper_config *c)
 {
 	char path[PATH_MOST];
-	json_t *root;
+	json_t *root = NULL;
 	json_scope scope;
 	int64_t seconds = 0;
 	c->mel = (hec_mel_options){sizeof c->mel, 16000, 400, 160, model->front.features, 0};
-	HEC_TRY(read_file(dir, PREPROCESSOR, path, &root));
+	if (dir)
+		HEC_TRY(folder_json_if(dir, PREPROCESSOR, path, &root));
 	hec_status status = HEC_OK;
 	if (root) {
 		status = json_scope_root(path, root, &scope);
@@ -243,9 +227,10 @@ static hec_status read_all(const char *dir, const hec_model_config *model,
                            const hec_tokenizer *tokenizer, whisper_config *c)
 {
 	char path[PATH_MOST];
-	json_t *root;
+	json_t *root = NULL;
 	json_scope scope;
-	HEC_TRY(read_file(dir, GENERATION, path, &root));
+	if (dir)
+		HEC_TRY(folder_json_if(dir, GENERATION, path, &root));
 	hec_status status = HEC_OK;
 	if (root) {
 		status = json_scope_root(path, root, &scope);

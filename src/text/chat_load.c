@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "text/chat_tree.h"
 
 #define TEMPLATE_MOST ((size_t)4 << 20) /* bytes */
@@ -12,17 +13,10 @@
 static hec_status read_beside(const char *path, const char *name, char **text, size_t *bytes)
 {
 	struct stat info;
-	size_t n = strlen(path) + strlen(name) + 2;
-	char *full = malloc(n);
+	char full[PATH_MOST];
 	*text = NULL;
-	if (!full)
-		return fail(HEC_ERR_MEMORY, "%s: no memory for a path", path);
-	snprintf(full, n, "%s/%s", path, name);
-	hec_status status = HEC_OK;
-	if (stat(full, &info) == 0)
-		status = file_read(full, TEMPLATE_MOST, text, bytes);
-	free(full);
-	return status;
+	HEC_TRY(path_in(full, path, name));
+	return stat(full, &info) == 0 ? file_read(full, TEMPLATE_MOST, text, bytes) : HEC_OK;
 }
 
 /* A text, or [{"name": "default", "template": "…"}, …]. */

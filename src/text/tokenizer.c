@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "text/byte_level.h"
 #include "text/classes.h"
 #include "text/vocab_files.h"
@@ -174,29 +175,14 @@ static bool is_folder(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* folder/name for free(); where path is a file, the name beside it. */
-static hec_status join_path(const char *path, bool folder, const char *name, char **out)
-{
-	const char *slash = strrchr(path, '/');
-	size_t n = folder ? strlen(path) : slash ? (size_t)(slash - path) : 0;
-	size_t bytes = n + strlen(name) + 2;
-	*out = malloc(bytes);
-	if (!*out)
-		return fail(HEC_ERR_MEMORY, "%s: no memory for a path", path);
-	snprintf(*out, bytes, "%.*s%s%s", (int)n, path, folder || slash ? "/" : "", name);
-	return HEC_OK;
-}
-
 static hec_status read_config(const char *path, bool folder, char **config, size_t *bytes)
 {
-	char *name;
+	char name[PATH_MOST];
 	struct stat info;
-	HEC_TRY(join_path(path, folder, "tokenizer_config.json", &name));
-	hec_status status = HEC_OK;
-	if (stat(name, &info) == 0 || errno != ENOENT)
-		status = file_read(name, JSON_CONFIG_MOST, config, bytes);
-	free(name);
-	return status;
+	HEC_TRY((folder ? path_in : path_beside)(name, path, "tokenizer_config.json"));
+	if (stat(name, &info) != 0 && errno == ENOENT)
+		return HEC_OK;
+	return file_read(name, JSON_CONFIG_MOST, config, bytes);
 }
 
 /* Without tokenizer.json. */
@@ -223,14 +209,11 @@ hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 	bool folder = is_folder(path);
 	if (vocab_files_are_there(path, folder))
 		return load_files(path, folder, out);
-	char *name = NULL, *json = NULL, *config = NULL;
+	char name[PATH_MOST], *json = NULL, *config = NULL;
 	size_t bytes = 0, config_bytes = 0;
-	if (folder)
-		HEC_TRY(join_path(path, true, "tokenizer.json", &name));
-	hec_status status = file_read(folder ? name : path, JSON_TOKENIZER_MOST, &json, &bytes);
-	free(name);
-	HEC_TRY(status);
-	status = read_config(path, folder, &config, &config_bytes);
+	HEC_TRY(path_in(name, path, folder ? "tokenizer.json" : ""));
+	HEC_TRY(file_read(name, JSON_TOKENIZER_MOST, &json, &bytes));
+	hec_status status = read_config(path, folder, &config, &config_bytes);
 	if (status != HEC_OK) {
 		free(json);
 		return status;
@@ -262,11 +245,9 @@ static const char plain_config[] = "{\n  \"tokenizer_class\": \"PreTrainedTokeni
 
 static hec_status save_file(const char *folder, const char *name, const char *text, size_t bytes)
 {
-	char *path;
-	HEC_TRY(join_path(folder, true, name, &path));
-	hec_status status = file_replace(path, text, bytes);
-	free(path);
-	return status;
+	char path[PATH_MOST];
+	HEC_TRY(path_in(path, folder, name));
+	return file_replace(path, text, bytes);
 }
 
 hec_status hec_tokenizer_save(const hec_tokenizer *t, const char *folder)

@@ -3,13 +3,13 @@
 #include "text/vocab_files.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/path.h"
 
 /* ---- paths ---- */
 
@@ -25,21 +25,12 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && strcmp(text + n - k, end) == 0;
 }
 
-/* False: longer than the system opens. */
-static bool path_of(const char *path, bool folder, const char *name, char out[PATH_MAX])
-{
-	size_t n = folder ? strlen(path) : (size_t)(name_of(path) - path);
-	if (n + strlen(name) + 2 > PATH_MAX)
-		return false;
-	sprintf(out, "%.*s%s%s", (int)n, path, folder ? "/" : "", name);
-	return true;
-}
-
 static bool is_there(const char *path, bool folder, const char *name)
 {
 	struct stat info;
-	char full[PATH_MAX];
-	return path_of(path, folder, name, full) && stat(full, &info) == 0;
+	char full[PATH_MOST];
+	return (folder ? path_in : path_beside)(full, path, name) == HEC_OK &&
+	       stat(full, &info) == 0;
 }
 
 bool vocab_file_is_there(const vocab_files *v, const char *name)
@@ -78,10 +69,10 @@ hec_status vocab_file_need(vocab_files *v, const char *name, size_t most, const 
 			*out = &v->kept[i];
 			return HEC_OK;
 		}
-	char full[PATH_MAX];
-	if (!path_of(v->path, v->folder, name, full) || v->n == VOCAB_FILES)
-		return fail(HEC_ERR_FORMAT, "%s: its path is too long, or there are too many files",
-		            name);
+	char full[PATH_MOST];
+	HEC_TRY((v->folder ? path_in : path_beside)(full, v->path, name));
+	if (v->n == VOCAB_FILES)
+		return fail(HEC_ERR_FORMAT, "%s: there are too many files", name);
 	vocab_file *f = &v->kept[v->n];
 	HEC_TRY(file_read(full, most, &f->data, &f->bytes));
 	f->name = malloc(strlen(name) + 1);
