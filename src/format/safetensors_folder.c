@@ -43,10 +43,13 @@ static hec_status look_for(const char *folder, const char *name, char path[PATH_
 	return HEC_OK;
 }
 
-/* A shard lies in the folder itself: anything that could lead elsewhere is refused. */
+/* A shard lies in the folder itself: anything that could lead elsewhere is refused, and so is a name that
+ * cannot stand in a message as it is. */
 static bool stays_inside(const char *name)
 {
-	return *name && *name != '.' && !strchr(name, '/') && !strchr(name, '\\');
+	char shown[QUOTE_TEXT];
+	return *name && *name != '.' && !strchr(name, '/') && !strchr(name, '\\') &&
+	       strcmp(quote(name, shown), name) == 0;
 }
 
 static hec_status open_shard(shards *all, const char *name)
