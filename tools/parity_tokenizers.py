@@ -92,6 +92,17 @@ def hecate(program, model, lines, *options):
     return [json.loads(x) for x in done.stdout.decode().split("\n")[:-1]]
 
 
+def differ(name, text, say, parts):
+    """Whether a line has another part (what, ours, theirs) than it should; says where, if asked."""
+    for what, a, b in parts:
+        if a != b:
+            if say:
+                k = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+                print("  %s: %r: %s from %d: %r, not %r" % (name, text[:80], what, k, a[k:k + 6], b[k:k + 6]))
+            return True
+    return False
+
+
 def compare(program, name, path, lines, decoding=True):
     """Returns how many lines differ; says the first of them."""
     file = os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path
@@ -112,14 +123,9 @@ def compare(program, name, path, lines, decoding=True):
         all_ids.append(want.ids)
         # A Unigram says the text itself where a token is unknown; the vocabulary's word is meant.
         tokens = [theirs.id_to_token(i) for i in want.ids]
-        for what, a, b in (("ids", ours["ids"], want.ids), ("tokens", ours["tokens"], tokens),
-                           ("offsets", ours["offsets"], offsets)):
-            if a != b:
-                wrong += 1
-                if wrong <= 3:
-                    k = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-                    print("  %s: %r: %s from %d: %r, not %r" % (name, text[:80], what, k, a[k:k + 6], b[k:k + 6]))
-                break
+        wrong += differ(name, text, wrong < 3,
+                        (("ids", ours["ids"], want.ids), ("tokens", ours["tokens"], tokens),
+                         ("offsets", ours["offsets"], offsets)))
     texts = 0
     if decoding:
         for skip in (False, True):
@@ -213,16 +219,12 @@ def fields(message):
     at = 0
     while at < len(message):
         key = whole()
-        if key & 7 == 2:
-            size = whole()
-            at += size
-            yield key >> 3, message[at - size:at]
-        elif key & 7 == 5:
-            at += 4
-        elif key & 7 == 1:
-            at += 8
-        else:
+        if key & 7 == 0:
             yield key >> 3, whole()
+            continue
+        size = {1: 8, 5: 4}.get(key & 7) or whole()
+        at += size
+        yield key >> 3, message[at - size:at]
 
 
 def charsmap(name):

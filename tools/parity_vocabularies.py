@@ -36,7 +36,7 @@ from tokenizers import normalizers as N  # noqa: E402
 from tokenizers import pre_tokenizers as P  # noqa: E402
 from tokenizers import processors as X  # noqa: E402
 
-from parity_tokenizers import mixed_lines, word  # noqa: E402
+from parity_tokenizers import differ, fields, mixed_lines, word  # noqa: E402
 
 # ---- libhecate ----
 
@@ -142,27 +142,6 @@ def tekken(package):
 
 def pieces(model):
     """SentencePiece's protocol buffer: [(piece, score, kind)] and its table of replacements."""
-    def fields(m):
-        at = 0
-
-        def whole():
-            nonlocal at
-            value = shift = 0
-            while True:
-                byte = m[at]
-                at += 1
-                value |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    return value
-        while at < len(m):
-            key = whole()
-            if key & 7 == 0:
-                yield key >> 3, whole()
-                continue
-            size = {1: 8, 5: 4}.get(key & 7) or whole()
-            at += size
-            yield key >> 3, m[at - size:at]
     found, table = [], b""
     for number, value in fields(model):
         if number == 1:
@@ -255,13 +234,8 @@ def compare(name, ours, theirs, lines):
                 at = [0, *itertools.accumulate(len(c.encode()) for c in text)]
                 flat = [at[i] for i in flat]
             tokens += len(ids)
-            for what, a, b in (("ids", ids, want.ids), ("offsets", offsets, flat)):
-                if a != b:
-                    wrong += 1
-                    if wrong <= 3:
-                        k = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-                        print(f"  {name}: {text[:80]!r}: {what} from {k}: {a[k:k + 6]}, not {b[k:k + 6]}")
-                    break
+            wrong += differ(name, text, wrong < 3,
+                            (("ids", ids, want.ids), ("offsets", offsets, flat)))
     return wrong, tokens
 
 
@@ -329,12 +303,12 @@ def main():
                 said = ", ".join(f"{way} {mb:.1f} MB/s = {ratio:.2f} x" for way, mb, ratio in found)
                 print(f"{name} ({kind}, {theirs.get_vocab_size()}): {said}", flush=True)
                 continue
-            differ, tokens = compare(name, ours, theirs, lines)
+            bad, tokens = compare(name, ours, theirs, lines)
         except RuntimeError as error:
-            differ, tokens = len(lines), 0
+            bad, tokens = len(lines), 0
             print(f"  {name}: {error}")
-        wrong += differ
-        print(f"{name} ({kind}, {theirs.get_vocab_size()}): {len(lines)} lines, {tokens} tokens, {differ} differ",
+        wrong += bad
+        print(f"{name} ({kind}, {theirs.get_vocab_size()}): {len(lines)} lines, {tokens} tokens, {bad} differ",
               flush=True)
     print(f"tokenizers {tokenizers.__version__}, seed {a.seed}: {seen} of {len(CASES)} vocabularies, "
           f"{wrong} {'ratios below 1' if a.speed else 'differences'}" if seen else "skipped: no package could be fetched")
