@@ -81,6 +81,21 @@ static void config_json_is_checked(void **state)
 	kit_close(&k);
 }
 
+static void an_encoder_that_would_be_a_decoder_is_refused(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"bert_classify", "roberta"};
+	for (int i = 0; i < 2; i++) {
+		kit k = kit_open(7145);
+		char dir[SCRATCH_PATH], from[SCRATCH_PATH];
+		scratch_copy(golden_model(names[i], from), scratch_fresh(dir));
+		OK(&k, load_with(&k, dir, "is_decoder", json_false()));
+		FAILS(&k, HEC_ERR_UNSUPPORTED, load_with(&k, dir, "is_decoder", json_true()),
+		      "'is_decoder': true is not supported");
+		kit_close(&k);
+	}
+}
+
 /* No number in a config.json makes anything worse than a message. */
 static void set_each_number(kit *k, const char *name, const char *from)
 {
@@ -207,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(config_json_is_checked),
+		cmocka_unit_test(an_encoder_that_would_be_a_decoder_is_refused),
 		cmocka_unit_test(no_value_in_config_json_is_worse_than_a_message),
 		cmocka_unit_test(a_few_bytes_cannot_ask_for_terabytes),
 		cmocka_unit_test(a_tensor_of_an_odd_type_is_refused),

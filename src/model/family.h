@@ -115,6 +115,8 @@ bool family_file_has(const safetensors *files, const char *prefix, const char *n
 hec_status family_look_bias(const safetensors *files, hec_model_config *c);
 /* pooler, where the files hold one and no other head is asked for. */
 hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_model_config *c);
+/* Labels of an encoder's heads, and the dropout before them; a configuration of a decoder is refused. */
+hec_status family_read_encoder(const json_scope *s, hec_model_config *c);
 /* Labels of a decoder's heads, and the dropout before those of TOKENS. */
 hec_status family_read_labels(const json_scope *s, hec_model_config *c);
 hec_status family_write_labels(const hec_model_config *c, json_t *config);

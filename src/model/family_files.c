@@ -2,6 +2,7 @@
  * config.json does not, and keys that they write alike. */
 #include <string.h>
 
+#include "base/quote.h"
 #include "model/family.h"
 #include "model/labels.h"
 
@@ -34,6 +35,19 @@ hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_
 	c->pooler =
 		c->head == HEC_HEAD_NONE && family_file_has(files, prefix, "pooler.dense.weight");
 	return HEC_OK;
+}
+
+hec_status family_read_encoder(const json_scope *s, hec_model_config *c)
+{
+	bool decoder = false;
+	HEC_TRY(json_want_bool(s, "is_decoder", &decoder));
+	if (decoder) {
+		char file[QUOTE_TEXT];
+		return fail(HEC_ERR_UNSUPPORTED, "%s: 'is_decoder': true is not supported",
+		            quote(s->file, file));
+	}
+	HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
+	return labels_count(s, c);
 }
 
 hec_status family_read_labels(const json_scope *s, hec_model_config *c)

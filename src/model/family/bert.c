@@ -18,23 +18,8 @@ static const family_architecture architectures[] = {
 
 static const family_key keys[] = {
 	{"vocab_size", KEY_SIZE, FIELD(vocab), 30522, NULL},
-	{"hidden_size", KEY_SIZE, FIELD(width), 768, NULL},
-	{"num_hidden_layers", KEY_SIZE, FIELD(encoder.layers), 12, NULL},
-	{"num_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), 12, NULL},
-	{"intermediate_size", KEY_SIZE, FIELD(encoder.feed_forward.hidden), 3072, NULL},
-	{"hidden_act", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU, family_activations},
+	BERT_KEY_ROWS,
 	{"hidden_act", KEY_WORD, FIELD(head_act), HEC_ACT_GELU, family_activations},
-	{"max_position_embeddings", KEY_SIZE, FIELD(encoder.position.max), 512, NULL},
-	{"type_vocab_size", KEY_SIZE, FIELD(types), 2, NULL},
-	{"layer_norm_eps", KEY_REAL, FIELD(encoder.norm_eps), 1e-12, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.dropout), 0.1, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_out), 0.1, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), 0.1, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(head_dropout), 0.1, NULL},
-	{"attention_probs_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0.1,
-         NULL},
-	{"initializer_range", KEY_REAL, FIELD(init_std), 0.02, NULL},
-	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL},
 	{"pad_token_id", KEY_ID, FIELD(pad_id), 0, NULL},
 	{"bos_token_id", KEY_ID, FIELD(bos_id), -1, NULL},
 	{"eos_token_id", KEY_ID, FIELD(eos_id), -1, NULL},
@@ -71,24 +56,18 @@ static void begin(hec_model_config *c)
 	c->output_bias = c->head == HEC_HEAD_MASKED;
 }
 
-static hec_status unsupported(const json_scope *s, const char *what)
-{
-	char file[QUOTE_TEXT];
-	return fail(HEC_ERR_UNSUPPORTED, "%s: %s is not supported", quote(s->file, file), what);
-}
-
 static hec_status read(const json_scope *s, hec_model_config *c)
 {
-	bool decoder = false;
 	const char *positions = "absolute";
-	HEC_TRY(json_want_bool(s, "is_decoder", &decoder));
 	HEC_TRY(json_want_string(s, "position_embedding_type", &positions));
-	if (decoder)
-		return unsupported(s, "'is_decoder': true");
-	if (strcmp(positions, "absolute") != 0)
-		return unsupported(s, "a 'position_embedding_type' other than \"absolute\"");
-	HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
-	return labels_count(s, c);
+	if (strcmp(positions, "absolute") != 0) {
+		char file[QUOTE_TEXT];
+		return fail(
+			HEC_ERR_UNSUPPORTED,
+			"%s: a 'position_embedding_type' other than \"absolute\" is not supported",
+			quote(s->file, file));
+	}
+	return family_read_encoder(s, c);
 }
 
 static hec_status look(const safetensors *files, hec_model_config *c)

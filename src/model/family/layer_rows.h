@@ -1,4 +1,5 @@
-/* layer_rows.h — tensors of the layers where families name them alike: rows of their tables. */
+/* layer_rows.h — keys of config.json and tensors of the layers where families name them alike: rows of their
+ * tables. */
 #ifndef MODEL_FAMILY_LAYER_ROWS_H
 #define MODEL_FAMILY_LAYER_ROWS_H
 
@@ -7,7 +8,25 @@
 /* Each row one line: */
 /* clang-format off */
 
-/* BERT and RoBERTa; theirs: what stands before the names within a layer. */
+/* BERT and RoBERTa. */
+#define BERT_KEY_ROWS \
+	{"hidden_size", KEY_SIZE, FIELD(width), 768, NULL}, \
+	{"num_hidden_layers", KEY_SIZE, FIELD(encoder.layers), 12, NULL}, \
+	{"num_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), 12, NULL}, \
+	{"intermediate_size", KEY_SIZE, FIELD(encoder.feed_forward.hidden), 3072, NULL}, \
+	{"hidden_act", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU, family_activations}, \
+	{"max_position_embeddings", KEY_SIZE, FIELD(encoder.position.max), 512, NULL}, \
+	{"type_vocab_size", KEY_SIZE, FIELD(types), 2, NULL}, \
+	{"layer_norm_eps", KEY_REAL, FIELD(encoder.norm_eps), 1e-12, NULL}, \
+	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.dropout), 0.1, NULL}, \
+	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_out), 0.1, NULL}, \
+	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), 0.1, NULL}, \
+	{"hidden_dropout_prob", KEY_RATE, FIELD(head_dropout), 0.1, NULL}, \
+	{"attention_probs_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0.1, NULL}, \
+	{"initializer_range", KEY_REAL, FIELD(init_std), 0.02, NULL}, \
+	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL}
+
+/* The same; theirs: what stands before the names within a layer. */
 #define BERT_LAYER_ROWS(theirs) \
 	LINEAR("encoder.layers.*.attention.q", theirs "attention.self.query"), \
 	LINEAR("encoder.layers.*.attention.k", theirs "attention.self.key"), \

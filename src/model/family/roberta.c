@@ -18,22 +18,7 @@ static const family_architecture xlm_roberta[] = ARCHITECTURES("XLMRoberta");
 
 static const family_key keys[] = {
 	{"vocab_size", KEY_SIZE, FIELD(vocab), 50265, NULL},
-	{"hidden_size", KEY_SIZE, FIELD(width), 768, NULL},
-	{"num_hidden_layers", KEY_SIZE, FIELD(encoder.layers), 12, NULL},
-	{"num_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), 12, NULL},
-	{"intermediate_size", KEY_SIZE, FIELD(encoder.feed_forward.hidden), 3072, NULL},
-	{"hidden_act", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU, family_activations},
-	{"max_position_embeddings", KEY_SIZE, FIELD(encoder.position.max), 512, NULL},
-	{"type_vocab_size", KEY_SIZE, FIELD(types), 2, NULL},
-	{"layer_norm_eps", KEY_REAL, FIELD(encoder.norm_eps), 1e-12, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.dropout), 0.1, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_out), 0.1, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), 0.1, NULL},
-	{"hidden_dropout_prob", KEY_RATE, FIELD(head_dropout), 0.1, NULL},
-	{"attention_probs_dropout_prob", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0.1,
-         NULL},
-	{"initializer_range", KEY_REAL, FIELD(init_std), 0.02, NULL},
-	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL},
+	BERT_KEY_ROWS,
 	{"pad_token_id", KEY_ID, FIELD(pad_id), 1, NULL},
 	{"bos_token_id", KEY_ID, FIELD(bos_id), 0, NULL},
 	{"eos_token_id", KEY_ID, FIELD(eos_id), 2, NULL},
@@ -75,12 +60,7 @@ static void begin(hec_model_config *c)
 static hec_status read(const json_scope *s, hec_model_config *c)
 {
 	hec_position_config *p = &c->encoder.position;
-	bool decoder = false;
 	char file[QUOTE_TEXT];
-	HEC_TRY(json_want_bool(s, "is_decoder", &decoder));
-	if (decoder)
-		return fail(HEC_ERR_UNSUPPORTED, "%s: 'is_decoder': true is not supported",
-		            quote(s->file, file));
 	p->offset = (int64_t)c->pad_id + 1;
 	if (c->pad_id < 0 || p->max <= p->offset)
 		return fail(
@@ -89,8 +69,7 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 			"begin behind the padding's",
 			quote(s->file, file), (long long)p->max, (int)c->pad_id);
 	p->max -= p->offset;
-	HEC_TRY(json_want_double(s, "classifier_dropout", 0, 1, &c->head_dropout));
-	return labels_count(s, c);
+	return family_read_encoder(s, c);
 }
 
 static hec_status look(const safetensors *files, hec_model_config *c)
