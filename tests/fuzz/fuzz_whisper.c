@@ -13,7 +13,7 @@ static hec_tokenizer *tokenizer(void)
 	static const char json[] =
 		"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": []}, "
 		"\"added_tokens\": [{\"id\": 39, \"content\": \"<|endoftext|>\", \"special\": "
-	        "true}, "
+		"true}, "
 		"{\"id\": 40, \"content\": \"<|startoftranscript|>\", \"special\": true}, "
 		"{\"id\": 41, \"content\": \"<|en|>\", \"special\": true}, "
 		"{\"id\": 44, \"content\": \"<|translate|>\", \"special\": true}, "
