@@ -1,16 +1,10 @@
 /* fuzz_lines.c — any bytes as a file to learn from, plain or gzip: every line is given once, whole,
  * without its end; what is called good is UTF-8 and not empty. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <hecate/corpus.h>
 
 #include "text/utf8.h"
 #include "train/reader.h"
-#include "stop.h"
+#include "parts.h"
 
 static void read_file(const char *path)
 {
@@ -52,15 +46,13 @@ static void read_pairs(const char *path, hec_task task)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char path[] = "/tmp/hecate-fuzz-XXXXXX";
-	int fd = mkstemp(path);
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		stop("no file could be made");
-	close(fd);
+	static const char *const names[] = {"lines", NULL};
+	parts_make(names);
+	parts_write(names[0], data, size);
+	const char *path = parts_path(names[0]);
 	read_file(path);
 	for (int task = 0; task < HEC_TASKS; task++)
 		if (task != HEC_TASK_ANSWER) /* which has no lines */
 			read_pairs(path, (hec_task)task);
-	unlink(path);
 	return 0;
 }

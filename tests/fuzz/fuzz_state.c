@@ -1,31 +1,19 @@
 /* fuzz_state.c — any bytes as the state.json of a checkpoint: refused with a reason, or taken, written
  * and read again as the same. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "train/state.h"
-#include "stop.h"
+#include "parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char path[] = "/tmp/hecate-fuzz-XXXXXX";
-	int fd = mkstemp(path);
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		stop("no file could be made");
-	close(fd);
+	static const char *const names[] = {"state.json", NULL};
+	parts_make(names);
+	parts_write(names[0], data, size);
+	const char *path = parts_path(names[0]);
 	run_state state, again;
 	memset(&state, 0, sizeof state);
 	memset(&again, 0, sizeof again);
 	if (state_read(path, &state) != HEC_OK) {
-		const char *message = hec_error_message();
-		if (!*message)
-			stop("refused without a reason");
-		for (const char *c = message; *c; c++)
-			if ((unsigned char)*c < 0x20 || *c == 0x7f)
-				stop("a message could steer a terminal");
+		parts_refused();
 	} else {
 		if (state_write(path, &state) != HEC_OK || state_read(path, &again) != HEC_OK)
 			stop("what was taken is not read again");
@@ -33,6 +21,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    again.loss_sum != state.loss_sum || again.identity.seed != state.identity.seed)
 			stop("read again it differs");
 	}
-	unlink(path);
 	return 0;
 }
