@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -85,6 +86,8 @@ def main():
     for i in range(a.rounds):
         for name in sorted(sides, reverse=i % 2 == 1):
             command, environment = sides[name]
+            if name == "hecate":  # it writes over nothing
+                shutil.rmtree(os.path.join(folder, "ours"), ignore_errors=True)
             cpu, wall = timed(command, **environment)
             best[name] = min(best.get(name, cpu), cpu)
             print(f"{name:12} {cpu:8.2f} s of processor time ({wall:.2f} s passed)", flush=True)

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 
@@ -84,7 +85,7 @@ def byte_positions(text):
 
 
 def hecate(program, model, lines, *options):
-    data = "\n".join(lines) + "\n"
+    data = "".join(line + "\r\n" for line in lines)  # so that a line may itself end in \r
     done = subprocess.run([program, "tokenize", "-m", model, "--json", *options], input=data.encode(),
                           capture_output=True)
     if done.returncode != 0:
@@ -148,6 +149,7 @@ def learned(program, folder, lines):
         f.write("\n".join(lines).encode())
     for name, options in (("bytes", []), ("unicode", ["--unicode"])):
         out = os.path.join(folder, "learned-" + name)
+        shutil.rmtree(out, ignore_errors=True)  # what is there is not written over
         subprocess.run([program, "tokenize", "--train", text, "--vocab", "4000", "--out", out, *options],
                        check=True, stdout=subprocess.DEVNULL)
         yield "learned " + name, out

@@ -9,7 +9,10 @@
 
 static int write_out(void *user, const char *text, size_t length)
 {
-	return fwrite(text, 1, length, user) != length;
+	if (fwrite(text, 1, length, user) == length)
+		return 0;
+	(void)command_output_failed();
+	return 1;
 }
 
 static hec_view view_of(const attended *a, bool labels)

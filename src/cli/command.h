@@ -31,6 +31,10 @@ int command_usage(const command *self, const char *format, ...)
 int command_failed(const command *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Standard output could not be written: keeps errno as the reason, the first time, for main.c to tell.
+ * Returns EXIT_FAILED. */
+int command_output_failed(void);
+
 extern const command command_translate;
 extern const command command_summarize;
 extern const command command_generate;

@@ -1,6 +1,7 @@
 /* line_work.c — chunks of texts through a command's work, in order. */
 #include "line_work.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -91,13 +92,14 @@ bool put_json_line(json_t *object, FILE *out)
 		object && json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
 	fputc('\n', out);
 	json_decref(object);
-	return written;
+	return written || (object && ferror(out)); /* a failed write is put_done's to tell */
 }
 
 int put_done(void)
 {
+	errno = 0; /* what was written before may have failed, too, but for the same reason */
 	fflush(stdout);
-	return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+	return ferror(stdout) ? command_output_failed() : EXIT_DONE;
 }
 
 /* ---- work ---- */

@@ -49,7 +49,8 @@ void line_work_catch_signals(void);
 void put_line(const char *text, FILE *out);
 /* The text as it is, of any number of lines, with no line end behind it; on a terminal clean as well. */
 void put_words(const char *text, FILE *out);
-/* Takes the object; numbers with the nine digits that bring a float back exactly. False: no memory. */
+/* Takes the object; numbers with the nine digits that bring a float back exactly. False: no memory; a
+ * write that fails is told by put_done. */
 bool put_json_line(json_t *object, FILE *out);
 /* After the results of a call: whoever waits for an answer gets it. EXIT_DONE or EXIT_FAILED; main.c says
  * what is wrong with standard output. */

@@ -41,12 +41,14 @@ static lines_result fill(lines *l)
 {
 	if (!make_room(l))
 		return LINES_FAILED;
-	ssize_t n = read(l->fd, l->data + l->end, l->capacity - l->end);
+	/* No more than tells a line that is too long from the longest. */
+	size_t room = l->capacity - l->end, most = LINES_LONGEST + 1 - (l->end - l->begin);
+	ssize_t n = read(l->fd, l->data + l->end, room < most ? room : most);
 	if (n < 0 && errno == EINTR)
 		return LINES_STOPPED;
 	if (n < 0) {
-		snprintf(l->error, sizeof l->error, "standard input could not be read: %s",
-		         strerror(errno));
+		snprintf(l->error, sizeof l->error, "%.200s could not be read: %s",
+		         l->name ? l->name : "standard input", strerror(errno));
 		return LINES_FAILED;
 	}
 	l->ended = n == 0;
@@ -88,7 +90,7 @@ lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes
 	*count = 0;
 	for (;;) {
 		int64_t n = count_lines(l, most);
-		bool enough = l->ended || n == most || l->end - l->begin >= LINES_LONGEST ||
+		bool enough = l->ended || n == most || l->end - l->begin > LINES_LONGEST ||
 		              (n > 0 && !is_ready(l));
 		if (l->ended && n < most && l->end > l->begin && l->data[l->end - 1] != '\n')
 			n++; /* the last line has no end of its own */
@@ -99,8 +101,10 @@ lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes
 		}
 		if (l->ended)
 			return LINES_END;
-		if (l->end - l->begin >= LINES_LONGEST) {
-			snprintf(l->error, sizeof l->error, "line %lld has more than %zu bytes",
+		if (l->end - l->begin > LINES_LONGEST) {
+			snprintf(l->error, sizeof l->error,
+			         "%.200s%sline %lld has more than %zu bytes",
+			         l->name ? l->name : "", l->name ? ": " : "",
 			         (long long)l->given + 1, LINES_LONGEST);
 			return LINES_FAILED;
 		}

@@ -137,6 +137,15 @@ int command_failed(const command *self, const char *format, ...)
 	return EXIT_FAILED;
 }
 
+static int output_error; /* errno of the first write that failed and was noticed */
+
+int command_output_failed(void)
+{
+	if (!output_error)
+		output_error = errno;
+	return EXIT_FAILED;
+}
+
 static int print_version(void)
 {
 	printf("hecate %s\n", hec_version());
@@ -205,7 +214,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	int code = run(argc, argv);
 	bool failed = ferror(stdout) != 0, gone = reader_is_gone();
-	errno = 0; /* an earlier one is not about this */
+	errno = output_error; /* any other one is not about this */
 	if (fclose(stdout) != 0 || failed) {
 		if (!gone && errno != EPIPE)
 			complain("standard output could not be written%s%s", errno ? ": " : "",

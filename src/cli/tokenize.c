@@ -2,12 +2,14 @@
  * from text. */
 #include "tokenize.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <hecate/width.h>
 #include <jansson.h>
 
+#include "line_work.h"
 #include "model_path.h"
 #include "terminal.h"
 
@@ -15,6 +17,7 @@
 #define CLEAN_MOST 512
 
 typedef struct settings {
+	const command *self;
 	const char *model;
 	bool json, lossy, no_special, decode;
 	bool truncate_left, as_file; /* lengths: those of the options, or tokenizer.json's */
@@ -24,36 +27,45 @@ typedef struct settings {
 	hec_tokenizer *tokenizer;
 	hec_encoding encoding;
 	terminal term;
+	line_work lines;
 } settings;
 
 /* ---- one text ---- */
 
+static bool put_json_string(const char *string)
+{
+	json_t *value = json_string(string);
+	bool good = value && (json_dumpf(value, stdout, JSON_ENCODE_ANY) == 0 || ferror(stdout));
+	json_decref(value);
+	return good;
+}
+
+/* By hand: a tree of a long text would take hundreds of bytes for each token. */
 static int print_json(const settings *s)
 {
 	const hec_encoding *e = &s->encoding;
-	json_t *ids = json_array(), *tokens = json_array(), *offsets = json_array();
-	bool good = ids && tokens && offsets;
+	bool good = true;
+	fputs("{\"ids\":[", stdout);
+	for (size_t i = 0; i < e->n; i++)
+		printf("%s%" PRId32, i ? "," : "", e->ids[i]);
+	fputs("],\"tokens\":[", stdout);
 	for (size_t i = 0; good && i < e->n; i++) {
 		const char *token = hec_tokenizer_token(s->tokenizer, e->ids[i]);
-		good = json_array_append_new(ids, json_integer(e->ids[i])) == 0 &&
-		       json_array_append_new(tokens, json_string(token ? token : "")) == 0 &&
-		       json_array_append_new(offsets,
-		                             json_pack("[I, I]", (json_int_t)e->offsets[i].begin,
-		                                       (json_int_t)e->offsets[i].end)) == 0;
+		fputs(i ? "," : "", stdout);
+		good = put_json_string(token ? token : "");
 	}
-	json_t *line =
-		json_pack("{s:o, s:o, s:o}", "ids", ids, "tokens", tokens, "offsets", offsets);
-	good = good && line && json_dumpf(line, stdout, JSON_COMPACT) == 0;
-	json_decref(line);
-	putchar('\n');
-	return good ? EXIT_DONE : EXIT_FAILED;
+	fputs("],\"offsets\":[", stdout);
+	for (size_t i = 0; good && i < e->n; i++)
+		printf("%s[%zu,%zu]", i ? "," : "", e->offsets[i].begin, e->offsets[i].end);
+	puts("]}");
+	return good ? EXIT_DONE : command_failed(s->self, "no memory for JSON");
 }
 
 /* A row for each token: its id, the token as the vocabulary writes it, and the text that it covers. */
 static int print_table(const settings *s, const char *line, size_t bytes)
 {
 	const hec_encoding *e = &s->encoding;
-	text rows = {0};
+	text row = {0};
 	for (size_t i = 0; i < e->n; i++) {
 		char token[CLEAN_MOST], part[CLEAN_MOST], covered[CLEAN_MOST];
 		const char *name = hec_tokenizer_token(s->tokenizer, e->ids[i]);
@@ -63,17 +75,19 @@ static int print_table(const settings *s, const char *line, size_t bytes)
 		memcpy(part, line + e->offsets[i].begin, n);
 		part[n] = '\0';
 		hec_text_clean(part, TOKEN_COLUMNS, covered, sizeof covered);
-		text_add(&rows, "%8d  ", e->ids[i]);
-		text_ink(&rows, &s->term, e->sequence[i] < 0 ? INK_FAINT : INK_STEP);
-		text_add(&rows, "%s", token);
-		text_ink(&rows, &s->term, INK_PLAIN);
+		text_add(&row, "%8d  ", e->ids[i]);
+		text_ink(&row, &s->term, e->sequence[i] < 0 ? INK_FAINT : INK_STEP);
+		text_add(&row, "%s", token);
+		text_ink(&row, &s->term, INK_PLAIN);
 		if (e->sequence[i] >= 0)
-			text_add(&rows, "%*s  %5zu … %-5zu  %s", TOKEN_COLUMNS - width, "",
+			text_add(&row, "%*s  %5zu … %-5zu  %s", TOKEN_COLUMNS - width, "",
 			         e->offsets[i].begin, e->offsets[i].end, covered);
-		text_add(&rows, "\n");
+		puts(row.data);
+		row.length = 0;
 	}
-	printf("%s%zu tokens, %zu bytes\n\n", rows.data ? rows.data : "", e->n, bytes);
-	text_free(&rows);
+	printf("%zu token%s, %zu byte%s\n\n", e->n, e->n == 1 ? "" : "s", bytes,
+	       bytes == 1 ? "" : "s");
+	text_free(&row);
 	return EXIT_DONE;
 }
 
@@ -93,7 +107,7 @@ static hec_status pad_one(settings *s)
 }
 
 /* A text is one window, or several where it has more tokens than --max-length. */
-static int encode_one(const command *self, settings *s, const char *line, size_t bytes)
+static int encode_one(settings *s, const char *line, size_t bytes)
 {
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
 	int code = EXIT_DONE;
@@ -108,66 +122,75 @@ static int encode_one(const command *self, settings *s, const char *line, size_t
 		o.truncate_left = s->truncate_left;
 	}
 	if (hec_tokenizer_encode(s->tokenizer, line, bytes, &o, &s->encoding) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
+		return LINE_WORK_REFUSED;
 	while (more && code == EXIT_DONE) {
 		if (pad_one(s) != HEC_OK)
-			return command_failed(self, "%s", hec_error_message());
+			return LINE_WORK_REFUSED;
 		code = s->json ? print_json(s) : print_table(s, line, bytes);
 		if (hec_tokenizer_next_window(s->tokenizer, &s->encoding, &more) != HEC_OK)
-			return command_failed(self, "%s", hec_error_message());
+			return LINE_WORK_REFUSED;
 	}
 	return code;
 }
 
 /* ---- ids to text ---- */
 
-/* Whole numbers with anything but digits and minus signs between them. Returns what is wrong. */
-static const char *read_ids(const char *line, int32_t **ids, size_t *n)
+static bool is_between(char c)
 {
-	size_t most = strlen(line) / 2 + 1;
-	const char *first = line;
-	*n = 0;
-	*ids = malloc(most * sizeof **ids);
-	while (*ids && *(line += strcspn(line, "0123456789"))) {
-		size_t digits = strspn(line, "0123456789");
-		if (digits > 9)
-			return "an id of more than nine digits";
-		if (line > first && line[-1] == '-')
-			return "an id below 0";
-		(*ids)[(*n)++] = (int32_t)strtol(line, NULL, 10);
-		line += digits;
+	return c != '\0' && strchr(" \t,[]", c) != NULL;
+}
+
+/* Whole numbers of up to nine digits with spaces, commas or brackets between them, as a list of JSON has.
+ * False: *at is where another word begins. */
+static bool read_ids(const char *line, size_t bytes, int32_t *ids, size_t *n, size_t *at)
+{
+	*n = *at = 0;
+	for (;;) {
+		while (*at < bytes && is_between(line[*at]))
+			++*at;
+		if (*at == bytes)
+			return true;
+		size_t end = *at;
+		int32_t id = 0;
+		for (; end < bytes && end < *at + 9 && line[end] >= '0' && line[end] <= '9'; end++)
+			id = 10 * id + (line[end] - '0');
+		if (end == *at || (end < bytes && !is_between(line[end])))
+			return false;
+		ids[(*n)++] = id;
+		*at = end;
 	}
-	return *ids ? NULL : "no memory for the ids";
 }
 
 static int print_text(const settings *s, const char *decoded, size_t bytes)
 {
-	if (!s->json) {
-		fwrite(decoded, 1, bytes, stdout);
-		putchar('\n');
-		return EXIT_DONE;
-	}
-	json_t *line = json_pack("{s:s%}", "text", decoded, bytes);
-	bool good = line && json_dumpf(line, stdout, JSON_COMPACT) == 0;
-	json_decref(line);
+	if (s->json)
+		return put_json_line(json_pack("{s:s%}", "text", decoded, bytes), stdout)
+		               ? EXIT_DONE
+		               : command_failed(s->self, "no memory for JSON");
+	fwrite(decoded, 1, bytes, stdout);
 	putchar('\n');
-	return good ? EXIT_DONE : EXIT_FAILED;
+	return EXIT_DONE;
 }
 
-static int decode_one(const command *self, settings *s, const char *line)
+static int decode_one(const settings *s, const char *line, size_t bytes)
 {
-	int32_t *ids;
-	size_t n, bytes;
+	int32_t *ids = malloc((bytes / 2 + 1) * sizeof *ids);
+	size_t n, at, decoded_bytes;
 	char *decoded = NULL;
 	int code;
-	const char *wrong = read_ids(line, &ids, &n);
-	if (wrong)
-		code = command_failed(self, "%s", wrong);
-	else if (hec_tokenizer_decode(s->tokenizer, ids, n, s->no_special, &decoded, &bytes) !=
-	         HEC_OK)
-		code = command_failed(self, "%s", hec_error_message());
+	if (!ids)
+		code = command_failed(s->self, "no memory for the ids");
+	else if (!read_ids(line, bytes, ids, &n, &at))
+		code = command_failed(s->self,
+		                      "line %" PRId64 ": '%.*s' at byte %zu is not an id: those "
+		                      "are whole numbers of at most nine digits",
+		                      s->lines.done + 1, bytes - at < 20 ? (int)(bytes - at) : 20,
+		                      line + at, at);
+	else if (hec_tokenizer_decode(s->tokenizer, ids, n, s->no_special, &decoded,
+	                              &decoded_bytes) != HEC_OK)
+		code = LINE_WORK_REFUSED;
 	else
-		code = print_text(s, decoded, bytes);
+		code = print_text(s, decoded, decoded_bytes);
 	free(decoded);
 	free(ids);
 	return code;
@@ -175,56 +198,57 @@ static int decode_one(const command *self, settings *s, const char *line)
 
 /* ---- all of them ---- */
 
-static int one(const command *self, settings *s, const char *line, size_t bytes)
+/* Each text is printed before the next is looked at: the one to blame is the first that is not. */
+static int tokenize_some(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                         int64_t *failed)
 {
-	return s->decode ? decode_one(self, s, line) : encode_one(self, s, line, bytes);
-}
-
-static int lines_in(const command *self, settings *s)
-{
-	char *line = NULL;
-	size_t capacity = 0;
-	ssize_t n;
+	settings *s = user;
+	const int64_t before = s->lines.done;
 	int code = EXIT_DONE;
-	while (code == EXIT_DONE && (n = getline(&line, &capacity, stdin)) >= 0) {
-		if (n > 0 && line[n - 1] == '\n')
-			line[--n] = '\0';
-		code = one(self, s, line, (size_t)n);
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
+		const size_t length = bytes ? bytes[i] : strlen(texts[i]);
+		s->lines.done = before + i;
+		*failed = 0;
+		if (line_work_stopped())
+			code = LINE_WORK_REFUSED;
+		else
+			code = s->decode ? decode_one(s, texts[i], length)
+			                 : encode_one(s, texts[i], length);
 	}
-	free(line);
-	if (code == EXIT_DONE && ferror(stdin))
-		return command_failed(self, "standard input could not be read");
-	return code;
+	if (code != EXIT_DONE)
+		return code;
+	s->lines.done = before;
+	return put_done();
 }
 
 /* The text itself; with --json its tokens, to which nothing is added. */
-static int chat_one(const command *self, settings *s, const char *model)
+static int chat_one(settings *s, const char *model)
 {
 	char *made = NULL;
 	size_t bytes = 0;
-	int code = tokenize_chat(self, model, s->chat, s->prompt, &made, &bytes);
+	int code = tokenize_chat(s->self, model, s->chat, s->prompt, &made, &bytes);
 	if (code == EXIT_DONE && s->json) {
 		s->no_special = true;
-		code = encode_one(self, s, made, bytes);
+		code = encode_one(s, made, bytes);
 	} else if (code == EXIT_DONE) {
 		fwrite(made, 1, bytes, stdout);
 	}
 	free(made);
-	return code;
+	return code == LINE_WORK_REFUSED ? command_failed(s->self, "%s", hec_error_message())
+	                                 : code;
 }
 
-static int run_with(const command *self, settings *s, int count, char **texts)
+static int run_with(settings *s, int count, char **texts)
 {
 	char path[MODEL_PATH_MOST];
-	int code = model_path(self, s->model, path);
+	int code = model_path(s->self, s->model, path);
 	if (code != EXIT_DONE)
 		return code;
 	s->term = terminal_open(stdout);
+	s->lines = (line_work){.self = s->self, .work = tokenize_some, .user = s};
 	if (hec_tokenizer_load(path, &s->tokenizer) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	code = s->chat ? chat_one(self, s, path) : count ? EXIT_DONE : lines_in(self, s);
-	for (int i = 0; i < count && code == EXIT_DONE; i++)
-		code = one(self, s, texts[i], strlen(texts[i]));
+		return command_failed(s->self, "%s", hec_error_message());
+	code = s->chat ? chat_one(s, path) : line_work_run(&s->lines, count, texts);
 	hec_encoding_free(&s->encoding);
 	hec_tokenizer_destroy(s->tokenizer);
 	return code;
@@ -232,7 +256,7 @@ static int run_with(const command *self, settings *s, int count, char **texts)
 
 static int run(const command *self, int argc, char **argv)
 {
-	settings s = {.encoding = HEC_ENCODING_INIT};
+	settings s = {.self = self, .encoding = HEC_ENCODING_INIT};
 	tokenize_training t = {.vocab = 8000, .min_frequency = 2};
 	bool bytes = false;
 	const option table[] = {
@@ -277,6 +301,8 @@ static int run(const command *self, int argc, char **argv)
 		return code;
 	if (s.stride && !s.max_length)
 		return command_usage(self, "--stride goes with --max-length");
+	if (s.chat && operands)
+		return command_usage(self, "--chat takes its FILE, not also a text");
 	if (s.prompt && !s.chat)
 		return command_usage(self, "--prompt goes with --chat");
 	if (t.files.count > 0) {
@@ -287,7 +313,7 @@ static int run(const command *self, int argc, char **argv)
 			                           "--byte-level not with --unicode");
 		return tokenize_train(self, &t);
 	}
-	return run_with(self, &s, operands, argv);
+	return run_with(&s, operands, argv);
 }
 
 const command command_tokenize = {

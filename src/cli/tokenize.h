@@ -14,7 +14,7 @@ typedef struct tokenize_training {
 	bool unicode;
 } tokenize_training;
 
-int tokenize_train(const command *self, const tokenize_training *t);
+int tokenize_train(const command *self, const tokenize_training *asked);
 
 /* The text of the conversation in the file, for free(); prompt: with what comes before an answer. */
 int tokenize_chat(const command *self, const char *model, const char *file, bool prompt,

@@ -2,45 +2,58 @@
 #include "tokenize.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-typedef struct lines {
+#include "lines.h"
+
+typedef struct training {
 	const option_list *files;
 	size_t next; /* file to be opened */
-	FILE *file;
-	char *line;
-	size_t capacity;
+	bool open;
+	lines in;
 	char message[512]; /* why it ended early */
-} lines;
+} training;
+
+static void end_file(training *t)
+{
+	if (!t->open)
+		return;
+	lines_close(&t->in);
+	close(t->in.fd);
+	t->open = false;
+}
 
 static hec_status next_line(void *user, const char **line, size_t *bytes)
 {
-	lines *l = user;
-	for (;;) {
-		if (!l->file && l->next == l->files->count) {
-			*line = NULL;
-			return HEC_OK;
+	training *t = user;
+	while (t->open || t->next < t->files->count) {
+		const char *name = t->files->items[t->next];
+		if (!t->open) {
+			t->in = (lines){.fd = open(name, O_RDONLY | O_CLOEXEC), .name = name};
+			if (t->in.fd < 0) {
+				snprintf(t->message, sizeof t->message, "%s: %s", name,
+				         strerror(errno));
+				return HEC_ERR_IO;
+			}
+			t->open = true;
 		}
-		if (!l->file && !(l->file = fopen(l->files->items[l->next], "r")))
-			break;
-		errno = 0;
-		ssize_t n = getline(&l->line, &l->capacity, l->file);
-		if (n >= 0) {
-			*bytes = (size_t)n - (n > 0 && l->line[n - 1] == '\n');
-			*line = l->line;
+		int64_t n;
+		lines_result r = lines_take(&t->in, 1, line, bytes, &n);
+		if (r == LINES_SOME)
 			return HEC_OK;
+		if (r == LINES_FAILED) {
+			snprintf(t->message, sizeof t->message, "%s", t->in.error);
+			return HEC_ERR_IO;
 		}
-		if (!feof(l->file))
-			break;
-		fclose(l->file);
-		l->file = NULL;
-		l->next++;
+		if (r == LINES_END) {
+			end_file(t);
+			t->next++;
+		}
 	}
-	snprintf(l->message, sizeof l->message, "%s: %s", l->files->items[l->next],
-	         strerror(errno));
-	return HEC_ERR_IO;
+	*line = NULL;
+	return HEC_OK;
 }
 
 static hec_status show(void *user, const char *phase, int64_t done, int64_t total)
@@ -53,30 +66,38 @@ static hec_status show(void *user, const char *phase, int64_t done, int64_t tota
 	return HEC_OK;
 }
 
-int tokenize_train(const command *self, const tokenize_training *t)
+/* Learning may take hours, and models may stand on what is there: it is not written over. */
+static bool is_taken(const char *dir)
 {
-	lines l = {.files = &t->files};
+	char path[4096];
+	int n = snprintf(path, sizeof path, "%s/tokenizer.json", dir);
+	return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
+}
+
+int tokenize_train(const command *self, const tokenize_training *asked)
+{
+	training t = {.files = &asked->files};
+	if (is_taken(asked->out))
+		return command_failed(self, "%s/tokenizer.json is there already", asked->out);
 	hec_bpe_train_options o = HEC_BPE_TRAIN_OPTIONS_INIT;
-	o.vocab = t->vocab;
-	o.unicode = t->unicode;
-	o.min_frequency = t->min_frequency;
-	o.threads = (int)t->threads;
+	o.vocab = asked->vocab;
+	o.unicode = asked->unicode;
+	o.min_frequency = asked->min_frequency;
+	o.threads = (int)asked->threads;
 	bool watched = isatty(STDERR_FILENO);
 	o.progress = watched ? show : NULL;
 	hec_tokenizer *made = NULL;
-	hec_status status = hec_bpe_train(&o, next_line, &l, &made);
+	hec_status status = hec_bpe_train(&o, next_line, &t, &made);
 	if (watched)
 		fputs("\r\033[K", stderr);
 	if (status == HEC_OK)
-		status = hec_tokenizer_save(made, t->out);
-	if (l.file)
-		fclose(l.file);
-	free(l.line);
+		status = hec_tokenizer_save(made, asked->out);
+	end_file(&t);
 	int code = EXIT_DONE;
 	if (status != HEC_OK)
-		code = command_failed(self, "%s", l.message[0] ? l.message : hec_error_message());
+		code = command_failed(self, "%s", t.message[0] ? t.message : hec_error_message());
 	else
-		printf("%s: %lld tokens\n", t->out, (long long)hec_tokenizer_vocab(made));
+		printf("%s: %lld tokens\n", asked->out, (long long)hec_tokenizer_vocab(made));
 	hec_tokenizer_destroy(made);
 	return code;
 }
