@@ -107,7 +107,11 @@ static void wrong_words_are_wrong_usage(void **state)
 		assert_int_equal(r.code, 2);
 		done(&r);
 	}
-	result r = translate("Please try again later.\n", "--override encoder_layers=1");
+	result r = translate("a\n", "--threads 1025"); /* as many as the library takes */
+	assert_int_equal(r.code, 2);
+	assert_non_null(strstr(r.err, "from 1 to 1024"));
+	done(&r);
+	r = translate("Please try again later.\n", "--override encoder_layers=1");
 	assert_int_equal(r.code, 0); /* what was done is told */
 	assert_non_null(strstr(r.err, "loaded: "));
 	done(&r);
@@ -134,7 +138,7 @@ static void an_answer_does_not_wait_for_the_next_line_and_a_signal_ends_cleanly(
 	assert_int_equal(code, 1);
 	char *out = read_all("out"), *err = read_all("err");
 	assert_string_equal(out, "Die Datei konnte nicht geöffnet werden.\n");
-	assert_non_null(strstr(err, "interrupted after 1 line"));
+	assert_non_null(strstr(err, "interrupted after 1 line\n"));
 	free(out);
 	free(err);
 }

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "line_work.h"
 #include "model_path.h"
+#include "plural.h"
 #include "whole_file.h"
 
 /* What is given besides is read in pieces of so many lines. */
@@ -97,7 +98,8 @@ static int on_progress(void *user, int64_t done, int64_t total)
 	answering *w = user;
 	(void)total;
 	if (w->lines.bar && done > 0) {
-		fprintf(stderr, "\r%" PRId64 " lines, %" PRId64 " windows", w->lines.done, done);
+		fprintf(stderr, "\r%" PRId64 " line%s, %" PRId64 " window%s", w->lines.done,
+		        plural(w->lines.done), done, plural(done));
 		fflush(stderr);
 		w->lines.bar_shown = true;
 	}
@@ -224,8 +226,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--part-words", NULL, "answers may begin and end within words",
 	         &s->part_words, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s->lossy, 0, 0},
-		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
-	         &s->threads, 1, 4096},
+		OPTION_THREADS(s->threads),
 		ATTEND_OPTION(&w.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each question", &s->json, 0, 0},
 		{0},

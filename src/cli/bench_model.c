@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench_measure.h"
+#include "plural.h"
 
 #define MOST_RESULTS 3
 
@@ -276,7 +277,7 @@ static void say_text(const model_run *r, FILE *out)
 {
 	fprintf(out, "%s: %.1f million parameters, %s, %d thread%s, ceiling %.1f GFLOP/s\n",
 	        r->sizes->name, 1e-6 * parameters(r->model), hec_ctx_isa(r->ctx),
-	        hec_ctx_threads(r->ctx), hec_ctx_threads(r->ctx) == 1 ? "" : "s",
+	        hec_ctx_threads(r->ctx), plural(hec_ctx_threads(r->ctx)),
 	        r->ceilings.gflops[r->ceilings.own]);
 	for (int i = 0; i < r->count; i++) {
 		const model_result *m = &r->results[i];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plural.h"
+
 #define RAISED 1.01 /* a ceiling: worth a word */
 
 hec_status report_open(hec_ctx *ctx, size_t room, double seconds, bench_report *out)
@@ -153,7 +155,7 @@ void report_text_begin(const bench_report *report, FILE *out)
 {
 	int threads = hec_ctx_threads(report->ctx);
 	fprintf(out, "level %s, f32, %d thread%s\n", hec_ctx_isa(report->ctx), threads,
-	        threads == 1 ? "" : "s");
+	        plural(threads));
 	fprintf(out, "ceilings ");
 	print_ceilings(&report->ceilings, out);
 	fprintf(out, "\n%-18s %-31s %-11s %12s %16s  %5s  %7s\n", "operation", "shape", "", "time",

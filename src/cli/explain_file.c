@@ -14,6 +14,8 @@
 #include <hecate/width.h>
 #include <jansson.h>
 
+#include "plural.h"
+
 #define SAY(...) (snprintf(error, error_size, __VA_ARGS__), false)
 #define NAME_COLUMNS 40 /* of a foreign name in a message */
 #define NAME_BYTES 256
@@ -37,11 +39,6 @@ static const char *type_name(const json_t *value)
 		return "null";
 	}
 	return "unknown";
-}
-
-static const char *plural(size_t n)
-{
-	return n == 1 ? "" : "s";
 }
 
 /* One row of numbers, all of which fit a float. where is "X[3]" or "b_Q". */

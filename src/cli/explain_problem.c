@@ -7,6 +7,8 @@
 
 #include <hecate/multi_head.h>
 
+#include "plural.h"
+
 const char *const given_names[GIVEN_COUNT] = {"X",   "memory", "W_Q", "W_K", "W_V",
                                               "W_O", "b_Q",    "b_K", "b_V", "b_O"};
 
@@ -51,11 +53,6 @@ bool explain_problem_make_mask(explain_problem *p, int64_t rows, int64_t columns
 
 #define SAY(...) (snprintf(error, error_size, __VA_ARGS__), false)
 #define N PRId64
-
-static const char *plural(int64_t n)
-{
-	return n == 1 ? "" : "s";
-}
 
 static bool check_size(const char *name, int64_t value, int64_t most, char *error,
                        size_t error_size)

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "info_facts.h"
+#include "plural.h"
 
 #define DIR_COLUMNS 76
 #define TOKEN_COLUMNS 24
@@ -60,8 +61,8 @@ static void show_stack(const char *name, const hec_stack_config *s, FILE *out)
 	if (s->layers == 0)
 		return;
 	const hec_multi_head_config *a = &s->attention;
-	fprintf(out, "  %-13s %" PRId64 " layers, %" PRId64 " heads of ", name, s->layers,
-	        a->heads);
+	fprintf(out, "  %-13s %" PRId64 " layer%s, %" PRId64 " head%s of ", name, s->layers,
+	        plural(s->layers), a->heads, plural(a->heads));
 	if (a->d_k == a->d_v)
 		fprintf(out, "%" PRId64, a->d_k);
 	else
@@ -160,7 +161,7 @@ void info_show_text(const info_facts *f, const char *dir, FILE *out)
 	show_parameters(f, out);
 	fprintf(out, "  %-13s %s, %s in %" PRId64 " file%s\n", "files", f->files.dtype,
 	        bytes_text((size_t)f->files.file_bytes, number), f->files.files,
-	        f->files.files == 1 ? "" : "s");
+	        plural(f->files.files));
 	show_tokenizer(f, out);
 	show_ids(f->config, out);
 	show_memory(&f->memory, out);

@@ -13,6 +13,7 @@
 #include <hecate/width.h>
 
 #include "lines.h"
+#include "plural.h"
 
 #define MOST 256
 
@@ -116,7 +117,7 @@ int line_work_progress(void *line_work_of, int64_t done, int64_t total)
 	line_work *w = line_work_of;
 	(void)total;
 	if (w->bar) {
-		fprintf(stderr, "\r%" PRId64 " lines", w->done + done);
+		fprintf(stderr, "\r%" PRId64 " line%s", w->done + done, plural(w->done + done));
 		fflush(stderr);
 		w->bar_shown = true;
 	}
@@ -125,7 +126,8 @@ int line_work_progress(void *line_work_of, int64_t done, int64_t total)
 
 static int interrupted(const line_work *w)
 {
-	return command_failed(w->self, "interrupted after %" PRId64 " lines", w->done);
+	return command_failed(w->self, "interrupted after %" PRId64 " line%s", w->done,
+	                      plural(w->done));
 }
 
 static int take_some(line_work *w, int64_t n, const char *const *texts, const size_t *bytes)

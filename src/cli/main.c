@@ -13,6 +13,8 @@
 #include <hecate/version.h>
 #include <hecate/width.h>
 
+#include "plural.h"
+
 /* clang-format off */
 static const command *const commands[] = {
 	&command_explain,
@@ -162,7 +164,7 @@ static int print_version(void)
 		return EXIT_FAILED;
 	}
 	printf("in use    %s, %d thread%s\n", hec_ctx_isa(ctx), hec_ctx_threads(ctx),
-	       hec_ctx_threads(ctx) == 1 ? "" : "s");
+	       plural(hec_ctx_threads(ctx)));
 	hec_ctx_destroy(ctx);
 	return EXIT_DONE;
 }

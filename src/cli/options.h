@@ -46,6 +46,15 @@ typedef struct option {
 	int64_t low, high; /* of OPTION_WHOLE and OPTION_REAL */
 } option;
 
+#define THREADS_MOST 1024 /* as hec_ctx_create takes them */
+
+/* The row of a command that computes; n is an int64_t. */
+#define OPTION_THREADS(n)                                                                          \
+	{                                                                                          \
+		OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)", &(n), \
+			1, THREADS_MOST                                                            \
+	}
+
 #define OPTION_ERROR 160
 
 /* Reads argv by the table. What is not an option is moved to the front of argv and counted in

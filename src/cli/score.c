@@ -8,6 +8,8 @@
 #include <hecate/score.h>
 #include <jansson.h>
 
+#include "plural.h"
+
 typedef struct lines {
 	char **items;
 	size_t count, capacity;
@@ -134,8 +136,9 @@ static int run(const command *self, int argc, char **argv)
 	if (!read_file(self, argv[0], &hypotheses) || !read_file(self, argv[1], &references))
 		code = EXIT_FAILED;
 	else if (hypotheses.count != references.count)
-		code = command_failed(self, "%s has %zu lines and %s has %zu", argv[0],
-		                      hypotheses.count, argv[1], references.count);
+		code = command_failed(self, "%s has %zu line%s and %s has %zu", argv[0],
+		                      hypotheses.count, plural((int64_t)hypotheses.count), argv[1],
+		                      references.count);
 	else if (hypotheses.count == 0)
 		code = command_failed(self, "%s and %s have no lines", argv[0], argv[1]);
 	else

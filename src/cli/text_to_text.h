@@ -35,7 +35,7 @@ typedef struct text_to_text {
 #define TEXT_TO_TEXT_RUNNING(s) \
 	OPTION_OVERRIDE((s)->overrides), \
 	{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &(s)->batch, 1, TEXT_BATCH_MOST}, \
-	{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)", &(s)->threads, 1, 4096}, \
+	OPTION_THREADS((s)->threads), \
 	{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &(s)->lossy, 0, 0}, \
 	{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model", &(s)->truncate, 0, 0}, \
 	ATTEND_OPTION(&(s)->attend)

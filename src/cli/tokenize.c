@@ -11,6 +11,7 @@
 
 #include "line_work.h"
 #include "model_path.h"
+#include "plural.h"
 #include "terminal.h"
 
 #define TOKEN_COLUMNS 32
@@ -85,8 +86,8 @@ static int print_table(const settings *s, const char *line, size_t bytes)
 		puts(row.data);
 		row.length = 0;
 	}
-	printf("%zu token%s, %zu byte%s\n\n", e->n, e->n == 1 ? "" : "s", bytes,
-	       bytes == 1 ? "" : "s");
+	printf("%zu token%s, %zu byte%s\n\n", e->n, plural((int64_t)e->n), bytes,
+	       plural((int64_t)bytes));
 	text_free(&row);
 	return EXIT_DONE;
 }
@@ -292,7 +293,8 @@ static int run(const command *self, int argc, char **argv)
 	         &bytes, 0, 0},
 		{OPTION_FLAG, "--unicode", NULL, "its alphabet is the characters of the text",
 	         &t.unicode, 0, 0},
-		{OPTION_WHOLE, "--threads", "N", "threads to learn with", &t.threads, 1, 1024},
+		{OPTION_WHOLE, "--threads", "N", "threads to learn with", &t.threads, 1,
+	         THREADS_MOST},
 		{0},
 	};
 	int operands;

@@ -8,6 +8,7 @@
 
 #include "line_work.h"
 #include "model_path.h"
+#include "plural.h"
 #include "transcribe_attend.h"
 #include "transcribe_show.h"
 
@@ -75,7 +76,8 @@ static int failed(transcribing *w, const char *file)
 {
 	clear_bar(w);
 	if (line_work_stopped())
-		return command_failed(w->self, "interrupted after %d files", w->first);
+		return command_failed(w->self, "interrupted after %d file%s", w->first,
+		                      plural(w->first));
 	return file ? command_failed(w->self, "%s: %s", file, hec_error_message())
 	            : command_failed(w->self, "%s", hec_error_message());
 }
@@ -220,8 +222,7 @@ static int run(const command *self, int argc, char **argv)
 		ATTEND_OPTION(&w.attend),
 		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
 	         BATCH_MOST},
-		{OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)",
-	         &s->threads, 1, 4096},
+		OPTION_THREADS(s->threads),
 		{0},
 	};
 	int operands;

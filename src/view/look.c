@@ -191,7 +191,8 @@ void look_selection(const look *l, char *out, size_t size)
 {
 	char layers[64], heads[64];
 	if (l->view.kind == HEC_VIEW_HEADS) {
-		snprintf(out, size, "%" PRId64 " heads", l->view.queries);
+		snprintf(out, size, "%" PRId64 " head%s", l->view.queries,
+		         l->view.queries == 1 ? "" : "s");
 		return;
 	}
 	int64_t last = l->layer + l->layers - 1;
