@@ -26,6 +26,11 @@ static void an_invocation_ends_as_it_should(void **state)
 		{FORM_DECODER, "'the cat' --layer 1 --head 3", 0, "layer 1 of 2, head 3", NULL},
 		{FORM_BOTH, "'the cat' --svg /nowhere/a.svg", 1, NULL, "/nowhere/a.svg"},
 		{FORM_BOTH, "--help", 0, "hecate attend", NULL},
+		{FORM_BOTH, "'the cat' --write 4", 2, NULL, "--write is for a decoder alone"},
+		{FORM_ENCODER, "'the cat' --write 4", 2, NULL, "--write is for a decoder alone"},
+		{FORM_BOTH, "\"$(printf 'a\\377')\"", 1, NULL, "byte 1 of 2"},
+		{FORM_ENCODER, "\"$(printf 'a\\377')\"", 1, NULL, "byte 1 of 2"},
+		{FORM_BOTH, "\"$(printf 'a\\377')\" --lossy", 0, "Cross-attention: a", NULL},
 	};
 	check_invocations("attend", table, sizeof table / sizeof table[0]);
 	result r = run("attend -m /nowhere text");
@@ -199,7 +204,8 @@ static void a_token_is_seen_in_every_head(void **state)
 		{FORM_ENCODER, "'the cat with it' --token it:2", 2, NULL, "no such word"},
 		{FORM_ENCODER, "'the cat' --token dog", 2, NULL, "no such word"},
 		{FORM_ENCODER, "'the cat' --token '#99'", 2, NULL, "#99"},
-		{FORM_ENCODER, "'the cat' --token '#1'", 0, "L0 head 0", NULL},
+		{FORM_ENCODER, "'the cat' --token '#1'", 0, "What every head looks at: cat (#1)",
+	         NULL},
 		{FORM_BOTH, "'the cat' 'die katze' --token cat --kind cross", 2, NULL,
 	         "--kind self"},
 		{FORM_DECODER, "'the cat' --write 4", 0, "Self-attention", NULL},

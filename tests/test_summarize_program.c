@@ -42,6 +42,12 @@ static void the_task_of_the_model_is_done(void **state)
 	assert_string_equal(r.out, plain.out);
 	assert_non_null(strstr(r.out, "Die Datei konnte nicht"));
 	done(&r);
+	char line[512]; /* another command does it by its name */
+	snprintf(line, sizeof line,
+	         "translate -m %s/model --task summarization 'try again later.' --json", folder);
+	r = run(line);
+	assert_string_equal(r.out, plain.out);
+	done(&r);
 	done(&plain);
 }
 

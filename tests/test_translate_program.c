@@ -111,6 +111,10 @@ static void wrong_words_are_wrong_usage(void **state)
 	assert_int_equal(r.code, 2);
 	assert_non_null(strstr(r.err, "from 1 to 1024"));
 	done(&r);
+	r = translate("a\n", "--task nonsense"); /* which would change nothing */
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "nothing about the task 'nonsense'"));
+	done(&r);
 	r = translate("Please try again later.\n", "--override encoder_layers=1");
 	assert_int_equal(r.code, 0); /* what was done is told */
 	assert_non_null(strstr(r.err, "loaded: "));

@@ -36,6 +36,8 @@ HEC_API const hec_tokenizer *hec_translator_tokenizer(const hec_translator *tran
 /* How the directory's generation_config.json says to write, to copy and to change: beams, length
  * penalty, ids that are never written, and so on. What it points at is the translator's. */
 HEC_API const hec_decode_options *hec_translator_defaults(const hec_translator *translator);
+/* Whether task_specific_params of config.json says something about the task it was loaded for. */
+HEC_API bool hec_translator_knows_task(const hec_translator *translator);
 /* What the task puts before each text ("summarize: "); "": nothing. */
 HEC_API const char *hec_translator_prefix(const hec_translator *translator);
 /* The longest text that the model can take, in tokens; INT64_MAX: any (T5). */

@@ -9,6 +9,7 @@
 #include "attend_flag.h"
 #include "command.h"
 #include "line_work.h"
+#include "model_load.h"
 #include "model_path.h"
 #include "plural.h"
 #include "whole_file.h"
@@ -18,7 +19,7 @@
 
 typedef struct settings {
 	const char *model, *context;
-	option_list questions;
+	option_list questions, overrides;
 	int64_t top, most, window, stride, threads;
 	double none;
 	bool json, lossy, part_words;
@@ -174,8 +175,10 @@ static int run_with(answering *w, hec_ctx *ctx, int operands, char **argv)
 	int code = model_path(w->self, s->model, path);
 	if (code != EXIT_DONE)
 		return code;
-	if (hec_answerer_load(ctx, path, &w->answerer) != HEC_OK)
+	const hec_model_load_options load = model_load_options(&w->s.overrides);
+	if (hec_answerer_load_with(ctx, path, &load, &w->answerer) != HEC_OK)
 		return command_failed(w->self, "%s", hec_error_message());
+	model_load_tell(&w->s.overrides, hec_answerer_model(w->answerer));
 	const char *context = s->context ? s->context : asked || operands > 0 ? "-" : NULL;
 	if (context) {
 		code = whole_file_read(w->self, context, &w->context, &w->context_bytes);
@@ -227,6 +230,7 @@ static int run(const command *self, int argc, char **argv)
 	         &s->part_words, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s->lossy, 0, 0},
 		OPTION_THREADS(s->threads),
+		OPTION_OVERRIDE(s->overrides),
 		ATTEND_OPTION(&w.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each question", &s->json, 0, 0},
 		{0},

@@ -9,6 +9,7 @@
 #include <hecate/context.h>
 
 #include "attend_view.h"
+#include "model_load.h"
 #include "model_path.h"
 #include "terminal.h"
 
@@ -19,7 +20,8 @@ typedef struct request {
 	const char *model, *kind, *colour, *svg, *html, *token;
 	int64_t layer, head, top; /* −1: all */
 	int64_t write;            /* tokens that a decoder alone writes on */
-	bool json;
+	bool json, lossy;
+	option_list overrides;
 	const char *text, *target;
 } request;
 
@@ -35,12 +37,25 @@ static hec_view_colour choose_colour(const char *asked, const terminal *term)
 	return strcmp(asked, "none") == 0 ? HEC_VIEW_PLAIN : of_terminal[term->colour];
 }
 
+/* The token that is looked at, as asked for; one that is asked for by its number also as it is written. */
+static void name_token(const request *r, const attended *a, char name[ATTEND_TITLE])
+{
+	if (r->token[0] == '#') {
+		const char *label = a->key.labels[strtoll(r->token + 1, NULL, 10)];
+		snprintf(name, ATTEND_TITLE, "%s (%s)", label + (*label == ' '), r->token);
+	} else {
+		snprintf(name, ATTEND_TITLE, "%s", r->token);
+	}
+}
+
 static int show(const request *r, const attended *a)
 {
 	terminal term = terminal_open(stdout);
-	char title[ATTEND_TITLE];
+	char title[ATTEND_TITLE], token[ATTEND_TITLE];
 	const bool heads = a->choice.kind == HEC_VIEW_HEADS;
-	attend_title(a, heads ? r->token : r->text, title);
+	if (heads)
+		name_token(r, a, token);
+	attend_title(a, heads ? token : r->text, title);
 	hec_view_options o = HEC_VIEW_OPTIONS_INIT;
 	o.layer = heads ? -1 : r->layer;
 	o.head = heads ? -1 : r->head;
@@ -110,13 +125,14 @@ static hec_status open_folder(const request *r, const char *dir, opened *o)
 	if (status != HEC_OK)
 		return status;
 	const bool encoder = config.encoder.layers > 0, decoder = config.decoder.layers > 0;
+	const hec_model_load_options load = model_load_options(&r->overrides);
 	const bool looks_at_self = r->kind && strcmp(r->kind, "self") == 0;
 	if (encoder && decoder && !r->target && !looks_at_self)
-		return hec_translator_load(o->ctx, dir, &o->translator);
+		return hec_translator_load_with(o->ctx, dir, NULL, &load, &o->translator);
 	if (!encoder && r->write > 0)
-		return hec_generator_load(o->ctx, dir, &o->generator);
+		return hec_generator_load_with(o->ctx, dir, &load, &o->generator);
 	status = hec_tokenizer_load(dir, &o->tokenizer);
-	return status == HEC_OK ? hec_model_load(o->ctx, dir, &o->model) : status;
+	return status == HEC_OK ? hec_model_load_with(o->ctx, dir, &load, &o->model) : status;
 }
 
 static int attend_opened(const request *r, const opened *o)
@@ -125,6 +141,7 @@ static int attend_opened(const request *r, const opened *o)
 	                        .translator = o->translator,
 	                        .generator = o->generator,
 	                        .write = r->write,
+	                        .lossy = r->lossy,
 	                        .model = o->model,
 	                        .tokenizer = o->tokenizer,
 	                        .text = r->text,
@@ -136,6 +153,10 @@ static int attend_opened(const request *r, const opened *o)
 		asked.model = hec_generator_model(o->generator);
 		asked.tokenizer = hec_generator_tokenizer(o->generator);
 	}
+	model_load_tell(&r->overrides, asked.model);
+	if (r->write > 0 && !o->generator)
+		return command_usage(r->self, "--write is for a decoder alone: this model has an "
+		                              "encoder");
 	if (!asked.tokenizer)
 		return command_failed(r->self, "the model's folder has no tokenizer");
 	if (hec_model_config_of(asked.model)->front.features > 0)
@@ -187,6 +208,8 @@ static int run(const command *self, int argc, char **argv)
 	         "a decoder alone: first let it write N tokens on from TEXT", &r.write, 1, 1 << 20},
 		{OPTION_WHOLE, "--top", "K", "also the K keys that each token looks at most",
 	         &r.top, 0, HEC_VIEW_TOP_MOST},
+		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &r.lossy, 0, 0},
+		OPTION_OVERRIDE(r.overrides),
 		{OPTION_TEXT, "--color", "C", "auto, 24 (bits), 256 or none", &r.colour, 0, 0},
 		{OPTION_TEXT, "--svg", "F", "a picture, into the file F", &r.svg, 0, 0},
 		{OPTION_TEXT, "--html", "F", "a page to look around in, into the file F", &r.html,

@@ -69,7 +69,7 @@ bool attend_choose(const hec_model *model, const char *asked, attend_choice *out
 static hec_status encode(work *w, const char *text, const char *pair, hec_encoding *out)
 {
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
-	o.lossy = true;
+	o.lossy = w->r->lossy;
 	o.pair = pair;
 	o.pair_bytes = pair ? strlen(pair) : 0;
 	hec_status status =
@@ -106,7 +106,7 @@ static hec_status translate(work *w)
 {
 	hec_translations found = {0};
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
-	o.lossy = true;
+	o.lossy = w->r->lossy;
 	hec_status status =
 		library(w, hec_translate(w->r->translator, 1, &w->r->text, NULL, &o, &found));
 	if (status == HEC_OK && found.items[0].n == 0)

@@ -61,6 +61,7 @@ typedef struct attend_request {
 	hec_translator *translator; /* of the model, where it writes its own target; NULL: none */
 	hec_generator *generator;   /* the same for a decoder alone */
 	int64_t write;              /* tokens that a decoder alone writes on; 0: none */
+	bool lossy;                 /* invalid UTF-8 counts as U+FFFD; else it is an error */
 	const hec_model *model;
 	const hec_tokenizer *tokenizer;
 	const char *text, *target; /* target NULL: none */

@@ -9,12 +9,14 @@
 #include "attend_flag.h"
 #include "command.h"
 #include "line_work.h"
+#include "model_load.h"
 #include "model_path.h"
 
 #define CHUNK 256
 #define TARGETS_MOST 1024
 
 typedef struct settings {
+	option_list overrides;
 	const char *model, *targets;
 	int64_t top, threads;
 	bool json, lossy;
@@ -147,8 +149,10 @@ static int run_with(filling *w, hec_ctx *ctx, int operands, char **argv)
 	int code = model_path(w->self, w->s.model, path);
 	if (code != EXIT_DONE)
 		return code;
-	if (hec_filler_load(ctx, path, &w->filler) != HEC_OK)
+	const hec_model_load_options load = model_load_options(&w->s.overrides);
+	if (hec_filler_load_with(ctx, path, &load, &w->filler) != HEC_OK)
 		return command_failed(w->self, "%s", hec_error_message());
+	model_load_tell(&w->s.overrides, hec_filler_model(w->filler));
 	w->options = (hec_fill_options)HEC_FILL_OPTIONS_INIT;
 	code = take_targets(w);
 	if (code != EXIT_DONE)
@@ -173,6 +177,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_TEXT, "--targets", "A,B…", "only these words", &s->targets, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s->lossy, 0, 0},
 		OPTION_THREADS(s->threads),
+		OPTION_OVERRIDE(s->overrides),
 		ATTEND_OPTION(&w.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each text", &s->json, 0, 0},
 		{0},

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model_load.h"
 #include "model_path.h"
 #include "number_list.h"
 
@@ -16,6 +17,7 @@
 
 typedef struct settings {
 	const char *model, *ids, *system;
+	option_list overrides;
 	int64_t beam, max_tokens, min_tokens, batch, threads, top_k, no_repeat;
 	double temperature, top_p, min_p, repetition, length_penalty;
 	option_seed seed;
@@ -289,9 +291,11 @@ static int run_with(generating *g, const settings *s, hec_ctx *ctx, int operands
 	int code = model_path(g->self, s->model, path);
 	if (code != EXIT_DONE)
 		return code;
-	if (hec_generator_load(ctx, path, &g->generator) != HEC_OK ||
+	const hec_model_load_options load = model_load_options(&s->overrides);
+	if (hec_generator_load_with(ctx, path, &load, &g->generator) != HEC_OK ||
 	    (s->chat && hec_chat_template_load(path, &g->chat) != HEC_OK))
 		return command_failed(g->self, "%s", hec_error_message());
+	model_load_tell(&s->overrides, hec_generator_model(g->generator));
 	code = set_options(g, s, operands);
 	if (code != EXIT_DONE)
 		return code;
@@ -357,6 +361,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--batch", "N", "prompts at a time (default: 16)", &s.batch, 1,
 	         BATCH_MOST},
 		OPTION_THREADS(s.threads),
+		OPTION_OVERRIDE(s.overrides),
 		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s.lossy, 0, 0},
 		{OPTION_FLAG, "--truncate", NULL, "cut off the beginning of what is too long",
 	         &s.truncate, 0, 0},

@@ -176,6 +176,10 @@ static int run_with(translating *w, hec_ctx *ctx, int operands, char **argv)
 	if (hec_translator_load_with(ctx, path, w->s->task, &load, &w->translator) != HEC_OK)
 		return command_failed(w->self, "%s", hec_error_message());
 	model_load_tell(&w->s->overrides, hec_translator_model(w->translator));
+	if (w->s->task_said && !hec_translator_knows_task(w->translator))
+		return command_failed(w->self,
+		                      "config.json of %s says nothing about the task '%.60s'", path,
+		                      w->s->task);
 	code = set_options(w);
 	if (code != EXIT_DONE)
 		return code;

@@ -18,6 +18,7 @@ typedef struct text_to_text {
 	int64_t beam, nbest, max_tokens, min_tokens, no_repeat, batch, threads;
 	double length_penalty;
 	bool json, lossy, truncate, windows;
+	bool task_said; /* by the user: a model that does not know it is an error */
 	attend_flag attend;
 } text_to_text;
 

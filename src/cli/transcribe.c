@@ -7,6 +7,7 @@
 #include <hecate/transcribe.h>
 
 #include "line_work.h"
+#include "model_load.h"
 #include "model_path.h"
 #include "plural.h"
 #include "transcribe_attend.h"
@@ -17,6 +18,7 @@
 
 typedef struct settings {
 	const char *model, *language, *task;
+	option_list overrides;
 	int64_t beam, batch, max_tokens, threads;
 	double no_speech;
 	bool json, tokens, srt, vtt, timestamps;
@@ -179,8 +181,10 @@ static int run_with(transcribing *w, hec_ctx *ctx, int operands, char **argv)
 	code = model_path(w->self, w->s.model, path);
 	if (code != EXIT_DONE)
 		return code;
-	if (hec_transcriber_load(ctx, path, &w->transcriber) != HEC_OK)
+	const hec_model_load_options load = model_load_options(&w->s.overrides);
+	if (hec_transcriber_load_with(ctx, path, &load, &w->transcriber) != HEC_OK)
 		return command_failed(w->self, "%s", hec_error_message());
+	model_load_tell(&w->s.overrides, hec_transcriber_model(w->transcriber));
 	w->files = operands;
 	w->bar = isatty(STDERR_FILENO);
 	line_work_catch_signals();
@@ -223,6 +227,7 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
 	         BATCH_MOST},
 		OPTION_THREADS(s->threads),
+		OPTION_OVERRIDE(s->overrides),
 		{0},
 	};
 	int operands;

@@ -27,6 +27,7 @@ static int run(const command *self, int argc, char **argv)
 	};
 	int operands;
 	int code = command_options(self, table, argc, argv, &operands);
+	s.task_said = s.task != NULL;
 	return code == PARSED ? text_to_text_run(self, &s, operands, argv) : code;
 }
 

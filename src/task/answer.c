@@ -76,11 +76,17 @@ hec_status hec_answerer_create(hec_ctx *ctx, const hec_model *model, const hec_t
 
 hec_status hec_answerer_load(hec_ctx *ctx, const char *dir, hec_answerer **out)
 {
+	return hec_answerer_load_with(ctx, dir, NULL, out);
+}
+
+hec_status hec_answerer_load_with(hec_ctx *ctx, const char *dir,
+                                  const hec_model_load_options *options, hec_answerer **out)
+{
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
 	hec_answerer *a = NULL;
 	HEC_TRY(answerer_new(&a));
-	return answerer_finish(task_model_load("answer", ctx, dir, &a->m), a, out);
+	return answerer_finish(task_model_load("answer", ctx, dir, options, &a->m), a, out);
 }
 
 void hec_answerer_destroy(hec_answerer *answerer)

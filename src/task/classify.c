@@ -128,7 +128,7 @@ hec_status hec_classifier_load_with(hec_ctx *ctx, const char *dir,
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
 	hec_classifier *c = NULL;
 	HEC_TRY(classifier_new(&c));
-	hec_status status = task_model_load_with("classify", ctx, dir, options, &c->m);
+	hec_status status = task_model_load("classify", ctx, dir, options, &c->m);
 	if (status == HEC_OK)
 		status = check_model(c);
 	if (status == HEC_OK)

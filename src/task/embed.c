@@ -63,7 +63,7 @@ static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir,
 		return fail(HEC_ERR_ARGUMENT, "embed: dir is NULL");
 	sentence_files files;
 	HEC_TRY(sentence_files_read(dir, &files));
-	hec_status status = task_model_load_with("embed", ctx, files.model, options, &e->m);
+	hec_status status = task_model_load("embed", ctx, files.model, options, &e->m);
 	e->pooling = files.pooling;
 	e->normalize = files.normalize;
 	e->longest = files.longest > 0 ? min_i64(files.longest, e->m.longest) : e->m.longest;

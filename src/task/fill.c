@@ -82,11 +82,17 @@ hec_status hec_filler_create(hec_ctx *ctx, const hec_model *model, const hec_tok
 
 hec_status hec_filler_load(hec_ctx *ctx, const char *dir, hec_filler **out)
 {
+	return hec_filler_load_with(ctx, dir, NULL, out);
+}
+
+hec_status hec_filler_load_with(hec_ctx *ctx, const char *dir,
+                                const hec_model_load_options *options, hec_filler **out)
+{
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "fill: out is NULL");
 	hec_filler *f = NULL;
 	HEC_TRY(filler_new(&f));
-	return filler_finish(task_model_load("fill", ctx, dir, &f->m), f, out);
+	return filler_finish(task_model_load("fill", ctx, dir, options, &f->m), f, out);
 }
 
 void hec_filler_destroy(hec_filler *filler)

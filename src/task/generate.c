@@ -91,14 +91,14 @@ hec_status hec_generator_create(hec_ctx *ctx, const hec_model *model,
 	return status;
 }
 
-static hec_status load(hec_generator *g, const char *dir)
+static hec_status load(hec_generator *g, const char *dir, const hec_model_load_options *options)
 {
 	hec_status status = hec_tokenizer_load(dir, &g->own_tokenizer);
 	if (status == HEC_ERR_MEMORY)
 		return status;
 	if (status != HEC_OK)
 		snprintf(g->no_tokenizer, sizeof g->no_tokenizer, "%s", hec_error_message());
-	HEC_TRY(hec_model_load(g->ctx, dir, &g->own_model));
+	HEC_TRY(hec_model_load_with(g->ctx, dir, options, &g->own_model));
 	g->tokenizer = g->own_tokenizer;
 	g->model = g->own_model;
 	HEC_TRY(settle(g));
@@ -114,11 +114,17 @@ static hec_status load(hec_generator *g, const char *dir)
 
 hec_status hec_generator_load(hec_ctx *ctx, const char *dir, hec_generator **out)
 {
+	return hec_generator_load_with(ctx, dir, NULL, out);
+}
+
+hec_status hec_generator_load_with(hec_ctx *ctx, const char *dir,
+                                   const hec_model_load_options *options, hec_generator **out)
+{
 	if (!ctx || !dir || !out)
 		return fail(HEC_ERR_ARGUMENT, "generate: ctx, dir or out is NULL");
 	hec_generator *g;
 	HEC_TRY(generator_new(ctx, &g));
-	hec_status status = load(g, dir);
+	hec_status status = load(g, dir, options);
 	if (status != HEC_OK)
 		hec_generator_destroy(g);
 	else

@@ -198,6 +198,7 @@ static hec_status read_task(const json_scope *s, const char *task, int64_t vocab
 	HEC_TRY(json_want_object(&tasks, task, &own, &found));
 	if (!found)
 		return HEC_OK;
+	g->knows_task = true;
 	HEC_TRY(read_all(&own, vocab, g));
 	const char *prefix = NULL;
 	HEC_TRY(json_want_string(&own, "prefix", &prefix));

@@ -11,6 +11,7 @@ typedef struct generation_config {
 	bool sample;        /* what do_sample says */
 	int64_t max_length; /* as the files say, with what a row begins with; 0: they do not, */
 	int64_t min_length; /* or max_new_tokens says more */
+	bool knows_task;    /* config.json has something to say about it */
 	char *prefix;       /* what the task puts before each text; NULL: nothing */
 } generation_config;
 

@@ -44,13 +44,8 @@ static hec_status load(task_model *m, const char *dir, const hec_model_load_opti
 	return check(m);
 }
 
-hec_status task_model_load(const char *task, hec_ctx *ctx, const char *dir, task_model *out)
-{
-	return task_model_load_with(task, ctx, dir, NULL, out);
-}
-
-hec_status task_model_load_with(const char *task, hec_ctx *ctx, const char *dir,
-                                const hec_model_load_options *options, task_model *out)
+hec_status task_model_load(const char *task, hec_ctx *ctx, const char *dir,
+                           const hec_model_load_options *options, task_model *out)
 {
 	*out = (task_model){.task = task, .ctx = ctx};
 	if (!ctx || !dir)

@@ -17,10 +17,9 @@ typedef struct task_model {
 } task_model;
 
 /* Reads both of a folder. On failure nothing is held; task_model_free is still fine. */
-hec_status task_model_load(const char *task, hec_ctx *ctx, const char *dir, task_model *out);
-hec_status task_model_load_with(const char *task, hec_ctx *ctx, const char *dir,
-                                const hec_model_load_options *options, /* NULL: as it is */
-                                task_model *out);
+hec_status task_model_load(const char *task, hec_ctx *ctx, const char *dir,
+                           const hec_model_load_options *options, /* NULL: as it is */
+                           task_model *out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
 hec_status task_model_take(const char *task, hec_ctx *ctx, const hec_model *model,
                            const hec_tokenizer *tokenizer, task_model *out);

@@ -87,11 +87,17 @@ static hec_status finish(hec_transcriber *t, const char *dir)
 
 hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir, hec_transcriber **out)
 {
+	return hec_transcriber_load_with(ctx, dir, NULL, out);
+}
+
+hec_status hec_transcriber_load_with(hec_ctx *ctx, const char *dir,
+                                     const hec_model_load_options *options, hec_transcriber **out)
+{
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
 	hec_transcriber *t;
 	HEC_TRY(transcriber_new(&t));
-	hec_status status = task_model_load("transcribe", ctx, dir, &t->base);
+	hec_status status = task_model_load("transcribe", ctx, dir, options, &t->base);
 	if (status == HEC_OK)
 		status = finish(t, dir);
 	if (status != HEC_OK)

@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "base/status.h"
+#include "task/written_text.h"
 
 static bool is_space(char c)
 {
@@ -39,14 +40,14 @@ static hec_status no_memory(void)
 static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n,
                         int32_t first_time, int32_t **copy, char **text)
 {
-	size_t count = 0, bytes;
+	int64_t count = 0;
 	*copy = calloc((size_t)n + 1, sizeof **copy);
 	if (!*copy)
 		return no_memory();
 	for (int64_t i = 0; i < n; i++)
 		if (ids[i] < first_time)
 			(*copy)[count++] = ids[i];
-	HEC_TRY(hec_tokenizer_decode(tokenizer, *copy, count, true, text, &bytes));
+	HEC_TRY(written_text(tokenizer, *copy, count, text));
 	if (n > 0)
 		memcpy(*copy, ids, (size_t)n * sizeof *ids);
 	return HEC_OK;

@@ -94,7 +94,7 @@ hec_status hec_translator_load_with(hec_ctx *ctx, const char *dir, const char *t
 		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
 	hec_translator *t = NULL;
 	HEC_TRY(translator_new(&t));
-	hec_status status = task_model_load_with("translate", ctx, dir, options, &t->m);
+	hec_status status = task_model_load("translate", ctx, dir, options, &t->m);
 	if (status == HEC_OK)
 		status = settle(t);
 	if (status == HEC_OK)
@@ -121,6 +121,11 @@ const hec_model *hec_translator_model(const hec_translator *translator)
 const hec_tokenizer *hec_translator_tokenizer(const hec_translator *translator)
 {
 	return translator->m.tokenizer;
+}
+
+bool hec_translator_knows_task(const hec_translator *translator)
+{
+	return translator->generation.knows_task;
 }
 
 const char *hec_translator_prefix(const hec_translator *translator)
