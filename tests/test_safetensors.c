@@ -315,6 +315,17 @@ static void what_describes_no_tensor_is_refused(void **state)
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		FAILS(&bare, HEC_ERR_FORMAT, open_header(f, wrong[i], 0), f->file);
 	OK(&bare, open_header(f, "{\"__metadata__\":{}}", 0));
+	/* The number that is to blame is named, not one beside it. */
+	FAILS(&bare, HEC_ERR_FORMAT,
+	      open_header(f,
+	                  "{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,"
+	                  "9223372036854775808]}}",
+	                  3),
+	      "'data_offsets'[1] is 9.22337e+18");
+	FAILS(&bare, HEC_ERR_FORMAT,
+	      open_header(f, "{\"a\":{\"dtype\":\"U8\",\"shape\":[3,1e99],\"data_offsets\":[0,3]}}",
+	                  3),
+	      "'shape'[1] is 1e+99");
 }
 
 /* Memory stays a small multiple of the file, whatever is in it. */

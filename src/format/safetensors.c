@@ -6,6 +6,7 @@
 #include "format/safetensors.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,24 @@ static hec_status read_offsets(const json_members *m, const json_t *list, safete
 	return HEC_OK;
 }
 
+/* Where one number is beyond int64, all of the description are read as reals (json.c): that one is to blame,
+ * not the first. */
+static hec_status refuse_huge(const json_members *m, const char *key)
+{
+	size_t i;
+	json_t *value;
+	json_array_foreach(json_object_get(m->value, key), i, value)
+	{
+		if (!json_is_real(value) || fabs(json_real_value(value)) < 0x1p63)
+			continue;
+		char what[96];
+		snprintf(what, sizeof what, "'%s'[%zu] is %g, more than a file can hold", key, i,
+		         json_real_value(value));
+		return fail_tensor(m, what);
+	}
+	return HEC_OK;
+}
+
 static hec_status read_entry(const json_members *m, safetensors_entry *e)
 {
 	const json_t *dtype = json_object_get(m->value, "dtype");
@@ -182,6 +201,8 @@ static hec_status read_entry(const json_members *m, safetensors_entry *e)
 		         quote(json_string_value(dtype), name));
 		return fail_tensor(m, what);
 	}
+	HEC_TRY(refuse_huge(m, "shape"));
+	HEC_TRY(refuse_huge(m, "data_offsets"));
 	HEC_TRY(read_shape(m, json_object_get(m->value, "shape"), e));
 	return read_offsets(m, json_object_get(m->value, "data_offsets"), e);
 }

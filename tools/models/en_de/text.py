@@ -220,8 +220,7 @@ def better(facts):
   or *umbrella* hardly occur.
 - **A larger model.** Width 512 and 6 + 6 layers (the base size of 2017) on that text reach BLEU 27 on
   WMT news; this folder is held below 24 MB.
-- **The usual means**: back-translated German, a larger teacher whose output is learned from, a mean of
-  checkpoints.
+- **The usual means**: back-translated German, a larger teacher whose output is learned from.
 - **Text of one licence**: without the sources that do not lead to GPL-3 (above), so that one licence is
   right under every reading.
 """
