@@ -11,7 +11,7 @@
 typedef struct lines {
 	int fd;
 	const char *name; /* of what is read, for errors; NULL: standard input */
-	char *data; /* what was read and not yet given */
+	char *data;       /* what was read and not yet given */
 	size_t begin, end, capacity;
 	bool ended;
 	int64_t given; /* lines so far */

@@ -44,7 +44,7 @@ const command command_translate = {
 	"German). Of a model of many languages, --from-lang and --to-lang say which, as its "
 	"tokenizer\n"
 	"names them. A line is translated to the same words however many others there are, and "
-        "each "
+	"each "
 	"time:\n"
 	"nothing is drawn, whatever generation_config.json says of do_sample.\n\n"
 	"With --json, each line is\n"
