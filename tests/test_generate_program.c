@@ -176,6 +176,36 @@ static void on_a_terminal_a_conversation_is_kept(void **state)
 	free(seen);
 }
 
+#ifdef EXAMPLE_GENERATE
+static void the_example_writes_what_the_program_writes(void **state)
+{
+	(void)state;
+	result r = run_on("generate", FORM_DECODER, "'the cat' --max-tokens 5 --echo");
+	int code = shell("'%s' %s/decoder 'the cat' 5 >%s/out", EXAMPLE_GENERATE, folder, folder);
+	char *out = read_all("out");
+	assert_int_equal(code, 0);
+	assert_int_equal(strncmp(out, r.out, strlen(r.out)), 0);
+	assert_non_null(strstr(out + strlen(r.out), " tokens, log p -"));
+	free(out);
+	done(&r);
+}
+#endif
+
+static void a_bad_line_is_named_also_where_words_come_one_by_one(void **state)
+{
+	(void)state;
+	static const char *const ways[] = {"--max-tokens 3", "--max-tokens 3 --stream"};
+	result r[2];
+	for (int i = 0; i < 2; i++) {
+		r[i] = with_input("the cat\na\xff\nthe dog\n", ways[i]);
+		assert_int_equal(r[i].code, 1);
+		assert_non_null(strstr(r[i].err, "line 2: "));
+	}
+	assert_string_equal(r[0].out, r[1].out);
+	done(&r[0]);
+	done(&r[1]);
+}
+
 static void wrong_words_are_wrong_usage(void **state)
 {
 	(void)state;
@@ -204,6 +234,10 @@ int main(void)
 		cmocka_unit_test(sampling_depends_on_the_seed_alone),
 		cmocka_unit_test(a_chat_is_what_the_template_makes_of_it),
 		cmocka_unit_test(on_a_terminal_a_conversation_is_kept),
+#ifdef EXAMPLE_GENERATE
+		cmocka_unit_test(the_example_writes_what_the_program_writes),
+#endif
+		cmocka_unit_test(a_bad_line_is_named_also_where_words_come_one_by_one),
 		cmocka_unit_test(wrong_words_are_wrong_usage),
 	};
 	return cmocka_run_group_tests(tests, make_models, remove_folder);

@@ -120,8 +120,7 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 {
 	(void)user, (void)prompt, (void)bytes;
 	put_words(text, stdout);
-	fflush(stdout);
-	return line_work_stopped() || ferror(stdout);
+	return put_done() != EXIT_DONE || line_work_stopped();
 }
 
 static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
@@ -150,8 +149,8 @@ static int stream_some(generating *g, int64_t n, const hec_prompt *prompts, int6
 	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
 		/* Told as if it were the first of its call: those before it are written already. */
 		if (stream_one(g, &prompts[i], &code) != HEC_OK) {
-			*failed = -1;
-			return LINE_WORK_REFUSED;
+			*failed = 0;
+			return ferror(stdout) ? EXIT_FAILED : LINE_WORK_REFUSED;
 		}
 		g->lines.done++;
 	}

@@ -116,8 +116,7 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 	memcpy(a->text + a->length, text, bytes + 1);
 	a->length += bytes;
 	put_words(text, stdout);
-	fflush(stdout);
-	return line_work_stopped() || ferror(stdout);
+	return put_done() != EXIT_DONE || line_work_stopped();
 }
 
 /* One answer, to the conversation and to the terminal. */
@@ -135,7 +134,9 @@ static int reply(generating *g, conversation *c)
 		status = hec_generate(g->generator, 1, &prompt, &g->options, &out);
 	fputc('\n', stdout);
 	int code = EXIT_DONE;
-	if (status != HEC_OK && !(status == HEC_ERR_CANCELLED && line_work_stopped()))
+	if (ferror(stdout))
+		code = EXIT_FAILED;
+	else if (status != HEC_OK && !(status == HEC_ERR_CANCELLED && line_work_stopped()))
 		code = command_failed(g->self, "%s", hec_error_message());
 	else if (!say(c, "assistant", a.text ? a.text : "", a.length))
 		code = command_failed(g->self, "no memory for the conversation");
