@@ -6,11 +6,8 @@
 #include <hecate/answer.h>
 #include <jansson.h>
 
-#include "attend_flag.h"
-#include "command.h"
 #include "line_work.h"
-#include "model_load.h"
-#include "model_path.h"
+#include "model_run.h"
 #include "plural.h"
 #include "whole_file.h"
 
@@ -18,9 +15,9 @@
 #define CHUNK 256
 
 typedef struct settings {
-	const char *model, *context;
-	option_list questions, overrides;
-	int64_t top, most, window, stride, threads;
+	const char *context;
+	option_list questions;
+	int64_t top, most, window, stride;
 	double none;
 	bool json, lossy, part_words;
 } settings;
@@ -28,12 +25,12 @@ typedef struct settings {
 typedef struct answering {
 	const command *self;
 	settings s;
+	model_args m;
 	hec_answerer *answerer;
 	hec_answer_options options;
 	char *context; /* of all questions; NULL: each line has its own */
 	size_t context_bytes;
 	line_work lines;
-	attend_flag attend;
 } answering;
 
 /* ---- results ---- */
@@ -120,7 +117,7 @@ static int answer_some(answering *w, int64_t n, const hec_question *questions, i
 	int code = put_all(w, &out);
 	hec_answers_free(&out);
 	if (code == EXIT_DONE)
-		code = attend_flag_text(&w->attend, w->self, hec_answerer_model(w->answerer),
+		code = attend_flag_text(&w->m.attend, w->self, hec_answerer_model(w->answerer),
 		                        hec_answerer_tokenizer(w->answerer), questions->question,
 		                        questions->question_bytes, questions->context,
 		                        questions->context_bytes);
@@ -162,26 +159,22 @@ static int answer_lines(void *user, int64_t n, const char *const *texts, const s
 	                      w->lines.done + good + 1);
 }
 
-static int run_with(answering *w, hec_ctx *ctx, int operands, char **argv)
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
 {
+	answering *w = job;
+	hec_status status = hec_answerer_load_with(ctx, path, options, &w->answerer);
+	return status == HEC_OK ? hec_answerer_model(w->answerer) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	answering *w = job;
 	settings *s = &w->s;
 	const bool asked = s->questions.count > 0;
-	if (asked && operands > 0)
-		return command_usage(w->self, "'%s' stands apart from --question", argv[0]);
-	if (!asked && operands == 0 && s->context && strcmp(s->context, "-") == 0)
-		return command_usage(w->self, "--context - leaves no input for the questions: "
-		                              "name them with --question");
-	char path[MODEL_PATH_MOST];
-	int code = model_path(w->self, s->model, path);
-	if (code != EXIT_DONE)
-		return code;
-	const hec_model_load_options load = model_load_options(&w->s.overrides);
-	if (hec_answerer_load_with(ctx, path, &load, &w->answerer) != HEC_OK)
-		return command_failed(w->self, "%s", hec_error_message());
-	model_load_tell(&w->s.overrides, hec_answerer_model(w->answerer));
 	const char *context = s->context ? s->context : asked || operands > 0 ? "-" : NULL;
 	if (context) {
-		code = whole_file_read(w->self, context, &w->context, &w->context_bytes);
+		int code = whole_file_read(w->self, context, &w->context, &w->context_bytes);
 		if (code != EXIT_DONE)
 			return code;
 	}
@@ -202,13 +195,22 @@ static int run_with(answering *w, hec_ctx *ctx, int operands, char **argv)
 	             : line_work_run(&w->lines, operands, argv);
 }
 
+static void end(void *job)
+{
+	answering *w = job;
+	free(w->context);
+	hec_answerer_destroy(w->answerer);
+}
+
+static const model_work answering_work = {load, work, end};
+
 static int run(const command *self, int argc, char **argv)
 {
 	answering w = {.self = self, .s = {.top = 1, .none = -2}};
 	settings *s = &w.s;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "the model: one with a head for question answering",
-	         &s->model, 0, 0},
+	         &w.m.named, 0, 0},
 		{OPTION_LIST, "--question", "Q…", "what to ask of the context", &s->questions, 0,
 	         0},
 		{OPTION_TEXT, "--context", "FILE", "the text to answer from; -: standard input",
@@ -228,10 +230,10 @@ static int run(const command *self, int argc, char **argv)
 	         1 << 20},
 		{OPTION_FLAG, "--part-words", NULL, "answers may begin and end within words",
 	         &s->part_words, 0, 0},
-		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s->lossy, 0, 0},
-		OPTION_THREADS(s->threads),
-		OPTION_OVERRIDE(s->overrides),
-		ATTEND_OPTION(&w.attend),
+		OPTION_LOSSY(s->lossy),
+		OPTION_THREADS(w.m.threads),
+		OPTION_OVERRIDE(w.m.overrides),
+		ATTEND_OPTION(&w.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each question", &s->json, 0, 0},
 		{0},
 	};
@@ -239,17 +241,12 @@ static int run(const command *self, int argc, char **argv)
 	int code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
-	wanted.threads = (int)s->threads;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	w.attend.ctx = ctx;
-	code = run_with(&w, ctx, operands, argv);
-	free(w.context);
-	hec_answerer_destroy(w.answerer);
-	hec_ctx_destroy(ctx);
-	return code;
+	if (s->questions.count > 0 && operands > 0)
+		return command_usage(self, "'%s' stands apart from --question", argv[0]);
+	if (s->questions.count == 0 && operands == 0 && s->context && strcmp(s->context, "-") == 0)
+		return command_usage(self, "--context - leaves no input for the questions: "
+		                           "name them with --question");
+	return model_run(self, &w.m, &answering_work, &w, operands, argv);
 }
 
 const command command_answer = {

@@ -208,7 +208,7 @@ static int run(const command *self, int argc, char **argv)
 	         "a decoder alone: first let it write N tokens on from TEXT", &r.write, 1, 1 << 20},
 		{OPTION_WHOLE, "--top", "K", "also the K keys that each token looks at most",
 	         &r.top, 0, HEC_VIEW_TOP_MOST},
-		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &r.lossy, 0, 0},
+		OPTION_LOSSY(r.lossy),
 		OPTION_OVERRIDE(r.overrides),
 		{OPTION_TEXT, "--color", "C", "auto, 24 (bits), 256 or none", &r.colour, 0, 0},
 		{OPTION_TEXT, "--svg", "F", "a picture, into the file F", &r.svg, 0, 0},

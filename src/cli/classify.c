@@ -5,23 +5,19 @@
 
 #include <hecate/classify.h>
 
-#include "attend_flag.h"
 #include "line_work.h"
-#include "model_load.h"
-#include "model_path.h"
+#include "model_run.h"
 
 #define CHUNK 1024 /* lines that are sorted by length together */
 
 typedef struct classifying {
 	const command *self;
-	const char *model;
-	int64_t top, threads;
+	model_args m;
+	int64_t top;
 	bool json, lossy, truncate, pair, tokens;
-	option_list overrides;
 	hec_classifier *classifier;
 	hec_classify_options options;
 	line_work lines;
-	attend_flag attend;
 } classifying;
 
 /* ---- results ---- */
@@ -128,7 +124,7 @@ static int classify(classifying *w, int64_t n, const char *const *texts, const s
 	hec_classes_free(&classes);
 	hec_token_classes_free(&tokens);
 	if (code == EXIT_DONE && n > 0)
-		code = attend_flag_text(&w->attend, w->self, hec_classifier_model(w->classifier),
+		code = attend_flag_text(&w->m.attend, w->self, hec_classifier_model(w->classifier),
 		                        hec_classifier_tokenizer(w->classifier), texts[0],
 		                        bytes ? bytes[0] : strlen(texts[0]),
 		                        w->pair ? w->options.pairs[0] : NULL,
@@ -172,23 +168,24 @@ static int classify_pairs(classifying *w, int64_t n, const char *const *texts, c
 	return code;
 }
 
-static int work(void *user, int64_t n, const char *const *texts, const size_t *bytes,
-                int64_t *failed)
+static int classify_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                          int64_t *failed)
 {
 	classifying *w = user;
 	return (w->pair ? classify_pairs : classify)(w, n, texts, bytes, failed);
 }
 
-static int run_with(classifying *w, hec_ctx *ctx, int operands, char **argv)
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
 {
-	char path[MODEL_PATH_MOST];
-	int code = model_path(w->self, w->model, path);
-	if (code != EXIT_DONE)
-		return code;
-	const hec_model_load_options load = model_load_options(&w->overrides);
-	if (hec_classifier_load_with(ctx, path, &load, &w->classifier) != HEC_OK)
-		return command_failed(w->self, "%s", hec_error_message());
-	model_load_tell(&w->overrides, hec_classifier_model(w->classifier));
+	classifying *w = job;
+	hec_status status = hec_classifier_load_with(ctx, path, options, &w->classifier);
+	return status == HEC_OK ? hec_classifier_model(w->classifier) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	classifying *w = job;
 	const hec_head head = hec_model_config_of(hec_classifier_model(w->classifier))->head;
 	if ((head == HEC_HEAD_TOKENS) != w->tokens)
 		return command_usage(w->self, w->tokens
@@ -199,45 +196,43 @@ static int run_with(classifying *w, hec_ctx *ctx, int operands, char **argv)
 	w->options.lossy = w->lossy;
 	w->options.progress = line_work_progress;
 	w->options.user = &w->lines;
-	w->lines = (line_work){.self = w->self, .work = work, .user = w, .most = CHUNK};
+	w->lines = (line_work){.self = w->self, .work = classify_lines, .user = w, .most = CHUNK};
 	return line_work_run(&w->lines, operands, argv);
 }
+
+static void end(void *job)
+{
+	classifying *w = job;
+	hec_classifier_destroy(w->classifier);
+}
+
+static const model_work classifying_work = {load, work, end};
 
 static int run(const command *self, int argc, char **argv)
 {
 	classifying w = {.self = self, .top = 1};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model's folder", &w.model, 0, 0},
+		{OPTION_TEXT, "-m", "DIR", "the model's folder", &w.m.named, 0, 0},
 		{OPTION_WHOLE, "--top", "N", "labels of each text, best first (default: 1)", &w.top,
 	         1, INT32_MAX},
 		{OPTION_FLAG, "--pair", NULL, "each line is TEXT<TAB>TEXT, for models that compare",
 	         &w.pair, 0, 0},
 		{OPTION_FLAG, "--tokens", NULL,
 	         "the label of each token, where the model does that", &w.tokens, 0, 0},
-		OPTION_THREADS(w.threads),
-		OPTION_OVERRIDE(w.overrides),
-		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &w.lossy, 0, 0},
-		{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model",
-	         &w.truncate, 0, 0},
-		ATTEND_OPTION(&w.attend),
+		OPTION_THREADS(w.m.threads),
+		OPTION_OVERRIDE(w.m.overrides),
+		OPTION_LOSSY(w.lossy),
+		OPTION_TRUNCATE(w.truncate),
+		ATTEND_OPTION(&w.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &w.json, 0, 0},
 		{0},
 	};
 	int operands, code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (!w.model && !getenv("HECATE_MODEL"))
+	if (!w.m.named && !getenv("HECATE_MODEL"))
 		return command_usage(self, "give the model: -m DIR");
-	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
-	wanted.threads = (int)w.threads;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	w.attend.ctx = ctx;
-	code = run_with(&w, ctx, operands, argv);
-	hec_classifier_destroy(w.classifier);
-	hec_ctx_destroy(ctx);
-	return code;
+	return model_run(self, &w.m, &classifying_work, &w, operands, argv);
 }
 
 const command command_classify = {

@@ -5,10 +5,8 @@
 
 #include <hecate/embed.h>
 
-#include "attend_flag.h"
 #include "line_work.h"
-#include "model_load.h"
-#include "model_path.h"
+#include "model_run.h"
 
 #define CHUNK 1024 /* lines that are sorted by length together */
 
@@ -20,17 +18,16 @@ typedef struct similar {
 
 typedef struct embedding {
 	const command *self;
-	const char *model, *pooling, *query;
-	int64_t top, threads;
+	model_args m;
+	const char *pooling, *query;
+	int64_t top;
 	bool json, lossy, truncate, normalize;
-	option_list overrides;
 	hec_embedder *embedder;
 	hec_embed_options options;
 	hec_embeddings wanted; /* of the query */
 	similar *lines;        /* all so far, to be ranked */
 	int64_t count, room;
 	line_work work;
-	attend_flag attend;
 } embedding;
 
 static const struct {
@@ -137,8 +134,8 @@ static int put_ranked(embedding *e)
 
 /* ---- work ---- */
 
-static int work(void *user, int64_t n, const char *const *texts, const size_t *bytes,
-                int64_t *failed)
+static int embed_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                       int64_t *failed)
 {
 	embedding *e = user;
 	hec_embeddings v;
@@ -150,7 +147,7 @@ static int work(void *user, int64_t n, const char *const *texts, const size_t *b
 	int code = e->query ? keep_lines(e, &v, texts, bytes) : put_vectors(e, &v);
 	hec_embeddings_free(&v);
 	if (code == EXIT_DONE && n > 0)
-		code = attend_flag_text(&e->attend, e->self, hec_embedder_model(e->embedder),
+		code = attend_flag_text(&e->m.attend, e->self, hec_embedder_model(e->embedder),
 		                        hec_embedder_tokenizer(e->embedder), texts[0],
 		                        bytes ? bytes[0] : strlen(texts[0]), NULL, 0);
 	return code;
@@ -172,28 +169,30 @@ static int set_pooling(embedding *e)
 	                     e->pooling);
 }
 
-static int run_with(embedding *e, hec_ctx *ctx, int operands, char **argv)
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
 {
-	char path[MODEL_PATH_MOST];
-	int code = model_path(e->self, e->model, path);
-	if (code != EXIT_DONE)
-		return code;
-	const hec_model_load_options load = model_load_options(&e->overrides);
-	if (hec_embedder_load_with(ctx, path, &load, &e->embedder) != HEC_OK)
-		return command_failed(e->self, "%s", hec_error_message());
-	model_load_tell(&e->overrides, hec_embedder_model(e->embedder));
+	embedding *e = job;
+	hec_status status = hec_embedder_load_with(ctx, path, options, &e->embedder);
+	return status == HEC_OK ? hec_embedder_model(e->embedder) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	embedding *e = job;
 	if (e->query &&
 	    hec_embed(e->embedder, 1, &e->query, NULL, &e->options, &e->wanted) != HEC_OK)
 		return command_failed(e->self, "--similar: %s", hec_error_message());
-	e->work = (line_work){.self = e->self, .work = work, .user = e, .most = CHUNK};
+	e->work = (line_work){.self = e->self, .work = embed_lines, .user = e, .most = CHUNK};
 	e->options.progress = line_work_progress;
 	e->options.user = &e->work;
-	code = line_work_run(&e->work, operands, argv);
+	int code = line_work_run(&e->work, operands, argv);
 	return code == EXIT_DONE && e->query ? put_ranked(e) : code;
 }
 
-static void end(embedding *e)
+static void end(void *job)
 {
+	embedding *e = job;
 	for (int64_t i = 0; i < e->count; i++)
 		free(e->lines[i].text);
 	free(e->lines);
@@ -201,11 +200,13 @@ static void end(embedding *e)
 	hec_embedder_destroy(e->embedder);
 }
 
+static const model_work embedding_work = {load, work, end};
+
 static int run(const command *self, int argc, char **argv)
 {
 	embedding e = {.self = self, .options = HEC_EMBED_OPTIONS_INIT};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model's folder", &e.model, 0, 0},
+		{OPTION_TEXT, "-m", "DIR", "the model's folder", &e.m.named, 0, 0},
 		{OPTION_TEXT, "--similar", "QUERY", "rank the lines by their likeness to this one",
 	         &e.query, 0, 0},
 		{OPTION_WHOLE, "--top", "N", "with --similar: the N best (default: all)", &e.top, 1,
@@ -216,19 +217,18 @@ static int run(const command *self, int argc, char **argv)
 	         &e.pooling, 0, 0},
 		{OPTION_FLAG, "--normalize", NULL,
 	         "vectors of length 1 (default: as the folder says)", &e.normalize, 0, 0},
-		OPTION_THREADS(e.threads),
-		OPTION_OVERRIDE(e.overrides),
-		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &e.lossy, 0, 0},
-		{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model",
-	         &e.truncate, 0, 0},
-		ATTEND_OPTION(&e.attend),
+		OPTION_THREADS(e.m.threads),
+		OPTION_OVERRIDE(e.m.overrides),
+		OPTION_LOSSY(e.lossy),
+		OPTION_TRUNCATE(e.truncate),
+		ATTEND_OPTION(&e.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &e.json, 0, 0},
 		{0},
 	};
 	int operands, code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (!e.model && !getenv("HECATE_MODEL"))
+	if (!e.m.named && !getenv("HECATE_MODEL"))
 		return command_usage(self, "give the model: -m DIR");
 	if (e.top > 0 && !e.query)
 		return command_usage(self, "--top goes with --similar QUERY");
@@ -238,16 +238,7 @@ static int run(const command *self, int argc, char **argv)
 	e.options.normalize = e.normalize;
 	e.options.truncate = e.truncate;
 	e.options.lossy = e.lossy;
-	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
-	wanted.threads = (int)e.threads;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	e.attend.ctx = ctx;
-	code = run_with(&e, ctx, operands, argv);
-	end(&e);
-	hec_ctx_destroy(ctx);
-	return code;
+	return model_run(self, &e.m, &embedding_work, &e, operands, argv);
 }
 
 const command command_embed = {

@@ -6,30 +6,26 @@
 #include <hecate/width.h>
 #include <jansson.h>
 
-#include "attend_flag.h"
-#include "command.h"
 #include "line_work.h"
-#include "model_load.h"
-#include "model_path.h"
+#include "model_run.h"
 
 #define CHUNK 256
 #define TARGETS_MOST 1024
 
 typedef struct settings {
-	option_list overrides;
-	const char *model, *targets;
-	int64_t top, threads;
+	const char *targets;
+	int64_t top;
 	bool json, lossy;
 } settings;
 
 typedef struct filling {
 	const command *self;
 	settings s;
+	model_args m;
 	hec_filler *filler;
 	hec_fill_options options;
 	int32_t targets[TARGETS_MOST];
 	line_work lines;
-	attend_flag attend;
 } filling;
 
 /* ---- results ---- */
@@ -96,7 +92,7 @@ static int fill(void *user, int64_t n, const char *const *texts, const size_t *b
 	int code = put_all(w, &out);
 	hec_filled_free(&out);
 	if (code == EXIT_DONE && n > 0)
-		code = attend_flag_text(&w->attend, w->self, hec_filler_model(w->filler),
+		code = attend_flag_text(&w->m.attend, w->self, hec_filler_model(w->filler),
 		                        hec_filler_tokenizer(w->filler), texts[0],
 		                        bytes ? bytes[0] : strlen(texts[0]), NULL, 0);
 	return code;
@@ -143,18 +139,19 @@ static int take_targets(filling *w)
 	return code;
 }
 
-static int run_with(filling *w, hec_ctx *ctx, int operands, char **argv)
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
 {
-	char path[MODEL_PATH_MOST];
-	int code = model_path(w->self, w->s.model, path);
-	if (code != EXIT_DONE)
-		return code;
-	const hec_model_load_options load = model_load_options(&w->s.overrides);
-	if (hec_filler_load_with(ctx, path, &load, &w->filler) != HEC_OK)
-		return command_failed(w->self, "%s", hec_error_message());
-	model_load_tell(&w->s.overrides, hec_filler_model(w->filler));
+	filling *w = job;
+	hec_status status = hec_filler_load_with(ctx, path, options, &w->filler);
+	return status == HEC_OK ? hec_filler_model(w->filler) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	filling *w = job;
 	w->options = (hec_fill_options)HEC_FILL_OPTIONS_INIT;
-	code = take_targets(w);
+	int code = take_targets(w);
 	if (code != EXIT_DONE)
 		return code;
 	w->options.top = w->s.top;
@@ -165,37 +162,34 @@ static int run_with(filling *w, hec_ctx *ctx, int operands, char **argv)
 	return line_work_run(&w->lines, operands, argv);
 }
 
+static void end(void *job)
+{
+	filling *w = job;
+	hec_filler_destroy(w->filler);
+}
+
+static const model_work filling_work = {load, work, end};
+
 static int run(const command *self, int argc, char **argv)
 {
 	static filling w; /* too large for the stack of some */
 	w = (filling){.self = self};
 	settings *s = &w.s;
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model: BERT or its kin, or BART", &s->model, 0, 0},
+		{OPTION_TEXT, "-m", "DIR", "the model: BERT or its kin, or BART", &w.m.named, 0, 0},
 		{OPTION_WHOLE, "--top", "N", "words for each mask, the best first (default: 5)",
 	         &s->top, 1, 1000},
 		{OPTION_TEXT, "--targets", "A,B…", "only these words", &s->targets, 0, 0},
-		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s->lossy, 0, 0},
-		OPTION_THREADS(s->threads),
-		OPTION_OVERRIDE(s->overrides),
-		ATTEND_OPTION(&w.attend),
+		OPTION_LOSSY(s->lossy),
+		OPTION_THREADS(w.m.threads),
+		OPTION_OVERRIDE(w.m.overrides),
+		ATTEND_OPTION(&w.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each text", &s->json, 0, 0},
 		{0},
 	};
 	int operands;
 	int code = command_options(self, table, argc, argv, &operands);
-	if (code != PARSED)
-		return code;
-	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
-	wanted.threads = (int)s->threads;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	w.attend.ctx = ctx;
-	code = run_with(&w, ctx, operands, argv);
-	hec_filler_destroy(w.filler);
-	hec_ctx_destroy(ctx);
-	return code;
+	return code == PARSED ? model_run(self, &w.m, &filling_work, &w, operands, argv) : code;
 }
 
 const command command_fill = {

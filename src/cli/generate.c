@@ -7,18 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "model_load.h"
-#include "model_path.h"
 #include "number_list.h"
 
 #define BATCH 16
 #define BATCH_MOST 4096
 #define CHUNK_LEAST 64
 
-typedef struct settings {
-	const char *model, *ids, *system;
-	option_list overrides;
-	int64_t beam, max_tokens, min_tokens, batch, threads, top_k, no_repeat;
+typedef struct generate_settings {
+	const char *ids, *system;
+	int64_t beam, max_tokens, min_tokens, batch, top_k, no_repeat;
 	double temperature, top_p, min_p, repetition, length_penalty;
 	option_seed seed;
 	bool sample, json, lossy, truncate, stream, echo, chat;
@@ -93,7 +90,7 @@ static int put_one(const generating *g, const hec_prompt *p, const hec_generatio
 /* Of the first: with an encoder the prompt across and what was written down, else both as one. */
 static int attend(generating *g, const hec_generation *one)
 {
-	if (!attend_flag_wants(&g->attend) || one->n == 0)
+	if (!attend_flag_wants(&g->m.attend) || one->n == 0)
 		return EXIT_DONE;
 	const hec_model *model = hec_generator_model(g->generator);
 	const bool both = hec_model_config_of(model)->encoder.layers > 0;
@@ -102,14 +99,14 @@ static int attend(generating *g, const hec_generation *one)
 		return command_failed(g->self, "no memory for --attend");
 	memcpy(all, one->prompt, (size_t)one->prompt_n * sizeof *all);
 	memcpy(all + one->prompt_n, one->ids, (size_t)one->n * sizeof *all);
-	attend_pass p = {.ctx = g->attend.ctx,
+	attend_pass p = {.ctx = g->m.attend.ctx,
 	                 .model = model,
 	                 .tokenizer = hec_generator_tokenizer(g->generator),
 	                 .ids = all,
 	                 .n = one->prompt_n + (both ? 0 : one->n),
 	                 .written = one->ids,
 	                 .T = one->n};
-	int code = attend_flag_pass(&g->attend, g->self, &p, one->text ? one->text : "ids");
+	int code = attend_flag_pass(&g->m.attend, g->self, &p, one->text ? one->text : "ids");
 	free(all);
 	return code;
 }
@@ -284,18 +281,21 @@ static int set_options(generating *g, const settings *s, int operands)
 	return EXIT_DONE;
 }
 
-static int run_with(generating *g, const settings *s, hec_ctx *ctx, int operands, char **argv)
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
 {
-	char path[MODEL_PATH_MOST];
-	int code = model_path(g->self, s->model, path);
-	if (code != EXIT_DONE)
-		return code;
-	const hec_model_load_options load = model_load_options(&s->overrides);
-	if (hec_generator_load_with(ctx, path, &load, &g->generator) != HEC_OK ||
-	    (s->chat && hec_chat_template_load(path, &g->chat) != HEC_OK))
-		return command_failed(g->self, "%s", hec_error_message());
-	model_load_tell(&s->overrides, hec_generator_model(g->generator));
-	code = set_options(g, s, operands);
+	generating *g = job;
+	hec_status status = hec_generator_load_with(ctx, path, options, &g->generator);
+	if (status == HEC_OK && g->s->chat)
+		status = hec_chat_template_load(path, &g->chat);
+	return status == HEC_OK ? hec_generator_model(g->generator) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	generating *g = job;
+	const settings *s = g->s;
+	int code = set_options(g, s, operands);
 	if (code != EXIT_DONE)
 		return code;
 	if (s->ids)
@@ -306,9 +306,17 @@ static int run_with(generating *g, const settings *s, hec_ctx *ctx, int operands
 	return line_work_run(&g->lines, operands, argv);
 }
 
+static void end(void *job)
+{
+	generating *g = job;
+	hec_chat_template_destroy(g->chat);
+	hec_generator_destroy(g->generator);
+}
+
+static const model_work generating_work = {load, work, end};
+
 static int run(const command *self, int argc, char **argv)
 {
-	generating g = {.self = self};
 	settings s = {.batch = BATCH,
 	              .min_tokens = -1,
 	              .top_k = -1,
@@ -318,8 +326,9 @@ static int run(const command *self, int argc, char **argv)
 	              .min_p = -1,
 	              .repetition = -1,
 	              .length_penalty = UNSET};
+	generating g = {.self = self, .s = &s};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model", &s.model, 0, 0},
+		{OPTION_TEXT, "-m", "DIR", "the model", &g.m.named, 0, 0},
 		{OPTION_TEXT, "--ids", "I,I,…", "the prompt as ids, in place of text", &s.ids, 0,
 	         0},
 		{OPTION_WHOLE, "--max-tokens", "N",
@@ -327,10 +336,8 @@ static int run(const command *self, int argc, char **argv)
 	         1, 1 << 30},
 		{OPTION_WHOLE, "--min-tokens", "N", "no end before that many", &s.min_tokens, 0,
 	         1 << 30},
-		{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)",
-	         &s.beam, 1, 1024},
-		{OPTION_REAL, "--length-penalty", "X", "score = log p / length^X",
-	         &s.length_penalty, -8, 8},
+		OPTION_BEAM(s.beam),
+		OPTION_LENGTH_PENALTY(s.length_penalty),
 		{OPTION_REAL, "--repetition-penalty", "X", "of what was written already; 1: none",
 	         &s.repetition, 0, 1000},
 		{OPTION_WHOLE, "--no-repeat-ngram", "N", "no N tokens in a row appear twice",
@@ -359,12 +366,12 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--echo", NULL, "print the prompt, too", &s.echo, 0, 0},
 		{OPTION_WHOLE, "--batch", "N", "prompts at a time (default: 16)", &s.batch, 1,
 	         BATCH_MOST},
-		OPTION_THREADS(s.threads),
-		OPTION_OVERRIDE(s.overrides),
-		{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &s.lossy, 0, 0},
+		OPTION_THREADS(g.m.threads),
+		OPTION_OVERRIDE(g.m.overrides),
+		OPTION_LOSSY(s.lossy),
 		{OPTION_FLAG, "--truncate", NULL, "cut off the beginning of what is too long",
 	         &s.truncate, 0, 0},
-		ATTEND_OPTION(&g.attend),
+		ATTEND_OPTION(&g.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each prompt", &s.json, 0, 0},
 		{0},
 	};
@@ -377,18 +384,8 @@ static int run(const command *self, int argc, char **argv)
 		                     s.chat ? ", and no --chat" : "");
 	if (s.system && !s.chat)
 		return command_usage(self, "--system is for --chat");
-	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
-	wanted.threads = (int)s.threads;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
 	g.system = s.system;
-	g.attend.ctx = ctx;
-	code = run_with(&g, &s, ctx, operands, argv);
-	hec_chat_template_destroy(g.chat);
-	hec_generator_destroy(g.generator);
-	hec_ctx_destroy(ctx);
-	return code;
+	return model_run(self, &g.m, &generating_work, &g, operands, argv);
 }
 
 const command command_generate = {

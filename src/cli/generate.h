@@ -5,11 +5,13 @@
 #include <hecate/chat.h>
 #include <hecate/generate.h>
 
-#include "attend_flag.h"
 #include "line_work.h"
+#include "model_run.h"
 
 typedef struct generating {
 	const command *self;
+	model_args m;
+	const struct generate_settings *s; /* of generate.c: all that was asked for */
 	hec_generator *generator;
 	hec_decode_options decode;
 	hec_generate_options options;
@@ -19,7 +21,6 @@ typedef struct generating {
 	hec_chat_template *chat; /* NULL: prompts are what they say */
 	const char *system;      /* NULL: none */
 	line_work lines;
-	attend_flag attend;
 } generating;
 
 /* n prompts in one call; what they write is printed. As line_work_fn. */

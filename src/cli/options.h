@@ -55,6 +55,17 @@ typedef struct option {
 			1, THREADS_MOST                                                            \
 	}
 
+/* Rows that several commands have. */
+/* clang-format off */
+#define OPTION_LOSSY(flag) {OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &(flag), 0, 0}
+#define OPTION_TRUNCATE(flag) \
+	{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model", &(flag), 0, 0}
+#define OPTION_BEAM(n) \
+	{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)", &(n), 1, 1024}
+#define OPTION_LENGTH_PENALTY(x) \
+	{OPTION_REAL, "--length-penalty", "X", "score = log p / length^X", &(x), -8, 8}
+/* clang-format on */
+
 #define OPTION_ERROR 160
 
 /* Reads argv by the table. What is not an option is moved to the front of argv and counted in

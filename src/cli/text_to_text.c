@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "model_path.h"
 #include "whole_file.h"
 
 /* Lines that are sorted by length together: some that are long and some that are short. */
@@ -15,6 +14,7 @@
 typedef struct translating {
 	const command *self;
 	text_to_text *s;
+	const char *path; /* of the model */
 	hec_translator *translator;
 	hec_decode_options decode;
 	hec_translate_options options;
@@ -74,9 +74,9 @@ static int attend(translating *w, const hec_translations *t)
 	for (int64_t i = 0; !first && i < t->texts; i++)
 		if (t->items[i * t->nbest].source && t->items[i * t->nbest].n > 0)
 			first = &t->items[i * t->nbest];
-	if (!first || !attend_flag_wants(&w->s->attend))
+	if (!first || !attend_flag_wants(&w->s->m.attend))
 		return EXIT_DONE;
-	attend_pass p = {.ctx = w->s->attend.ctx,
+	attend_pass p = {.ctx = w->s->m.attend.ctx,
 	                 .model = hec_translator_model(w->translator),
 	                 .tokenizer = hec_translator_tokenizer(w->translator),
 	                 .ids = first->source,
@@ -85,7 +85,7 @@ static int attend(translating *w, const hec_translations *t)
 	                 .begins = 1,
 	                 .written = first->ids,
 	                 .T = first->n};
-	return attend_flag_pass(&w->s->attend, w->self, &p, first->text);
+	return attend_flag_pass(&w->s->m.attend, w->self, &p, first->text);
 }
 
 static int translate(void *user, int64_t n, const char *const *texts, const size_t *bytes,
@@ -166,27 +166,38 @@ static int translate_files(translating *w)
 	return code;
 }
 
-static int run_with(translating *w, hec_ctx *ctx, int operands, char **argv)
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
 {
-	char path[MODEL_PATH_MOST];
-	int code = model_path(w->self, w->s->model, path);
-	if (code != EXIT_DONE)
-		return code;
-	const hec_model_load_options load = model_load_options(&w->s->overrides);
-	if (hec_translator_load_with(ctx, path, w->s->task, &load, &w->translator) != HEC_OK)
-		return command_failed(w->self, "%s", hec_error_message());
-	model_load_tell(&w->s->overrides, hec_translator_model(w->translator));
+	translating *w = job;
+	hec_status status =
+		hec_translator_load_with(ctx, path, w->s->task, options, &w->translator);
+	w->path = path;
+	return status == HEC_OK ? hec_translator_model(w->translator) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	translating *w = job;
 	if (w->s->task_said && !hec_translator_knows_task(w->translator))
 		return command_failed(w->self,
-		                      "config.json of %s says nothing about the task '%.60s'", path,
-		                      w->s->task);
-	code = set_options(w);
+		                      "config.json of %s says nothing about the task '%.60s'",
+		                      w->path, w->s->task);
+	int code = set_options(w);
 	if (code != EXIT_DONE)
 		return code;
 	if (w->s->files.count > 0)
 		return translate_files(w);
 	return line_work_run(&w->lines, operands, argv);
 }
+
+static void end(void *job)
+{
+	translating *w = job;
+	hec_translator_destroy(w->translator);
+}
+
+static const model_work translating_work = {load, work, end};
 
 int text_to_text_run(const command *self, text_to_text *s, int operands, char **argv)
 {
@@ -195,14 +206,5 @@ int text_to_text_run(const command *self, text_to_text *s, int operands, char **
 		return command_usage(self, "give texts or --file, not both");
 	if (s->truncate && s->windows)
 		return command_usage(self, "--truncate and --windows do not go together");
-	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
-	wanted.threads = (int)s->threads;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	s->attend.ctx = ctx;
-	int code = run_with(&w, ctx, operands, argv);
-	hec_translator_destroy(w.translator);
-	hec_ctx_destroy(ctx);
-	return code;
+	return model_run(self, &s->m, &translating_work, &w, operands, argv);
 }

@@ -4,22 +4,20 @@
 
 #include <hecate/translate.h>
 
-#include "attend_flag.h"
 #include "line_work.h"
-#include "model_load.h"
+#include "model_run.h"
 
 #define TEXT_BATCH 16
 #define TEXT_BATCH_MOST 4096
 
 typedef struct text_to_text {
-	const char *model, *task, *prefix, *from_language, *to_language;
-	option_list overrides;
+	model_args m;
+	const char *task, *prefix, *from_language, *to_language;
 	option_list files; /* each a text; none: lines */
-	int64_t beam, nbest, max_tokens, min_tokens, no_repeat, batch, threads;
+	int64_t beam, nbest, max_tokens, min_tokens, no_repeat, batch;
 	double length_penalty;
 	bool json, lossy, truncate, windows;
 	bool task_said; /* by the user: a model that does not know it is an error */
-	attend_flag attend;
 } text_to_text;
 
 /* Nothing is asked for. */
@@ -31,15 +29,14 @@ typedef struct text_to_text {
 /* Rows that both tables have; s is a text_to_text. */
 /* clang-format off */
 #define TEXT_TO_TEXT_WRITING(s) \
-	{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)", &(s)->beam, 1, 1024}, \
-	{OPTION_REAL, "--length-penalty", "X", "score = log p / length^X", &(s)->length_penalty, -8, 8}
+	OPTION_BEAM((s)->beam), OPTION_LENGTH_PENALTY((s)->length_penalty)
 #define TEXT_TO_TEXT_RUNNING(s) \
-	OPTION_OVERRIDE((s)->overrides), \
+	OPTION_OVERRIDE((s)->m.overrides), \
 	{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &(s)->batch, 1, TEXT_BATCH_MOST}, \
-	OPTION_THREADS((s)->threads), \
-	{OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &(s)->lossy, 0, 0}, \
-	{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model", &(s)->truncate, 0, 0}, \
-	ATTEND_OPTION(&(s)->attend)
+	OPTION_THREADS((s)->m.threads), \
+	OPTION_LOSSY((s)->lossy), \
+	OPTION_TRUNCATE((s)->truncate), \
+	ATTEND_OPTION(&(s)->m.attend)
 /* clang-format on */
 
 int text_to_text_run(const command *self, text_to_text *s, int operands, char **argv);

@@ -7,8 +7,7 @@
 #include <hecate/transcribe.h>
 
 #include "line_work.h"
-#include "model_load.h"
-#include "model_path.h"
+#include "model_run.h"
 #include "plural.h"
 #include "transcribe_attend.h"
 #include "transcribe_show.h"
@@ -17,9 +16,8 @@
 #define BATCH_MOST 64
 
 typedef struct settings {
-	const char *model, *language, *task;
-	option_list overrides;
-	int64_t beam, batch, max_tokens, threads;
+	const char *language, *task;
+	int64_t beam, batch, max_tokens;
 	double no_speech;
 	bool json, tokens, srt, vtt, timestamps;
 } settings;
@@ -27,12 +25,12 @@ typedef struct settings {
 typedef struct transcribing {
 	const command *self;
 	settings s;
+	model_args m;
 	transcript_form form;
 	hec_transcriber *transcriber;
 	hec_transcribe_options options;
 	bool bar, bar_shown;
 	int files, first, some; /* all, before these, these */
-	attend_flag attend;
 } transcribing;
 
 /* ---- progress ---- */
@@ -98,7 +96,7 @@ static int transcribe_read(transcribing *w, int n, char **files, const hec_audio
 	clear_bar(w);
 	int code = show_all(w, &out);
 	if (code == EXIT_DONE && w->first == 0)
-		code = transcribe_attend(&w->attend, w->self, w->transcriber, &audio[0],
+		code = transcribe_attend(&w->m.attend, w->self, w->transcriber, &audio[0],
 		                         &out.items[0], &w->options);
 	hec_transcripts_free(&out);
 	return code;
@@ -172,19 +170,18 @@ static int set_options(transcribing *w, int operands)
 	return EXIT_DONE;
 }
 
-static int run_with(transcribing *w, hec_ctx *ctx, int operands, char **argv)
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
 {
-	char path[MODEL_PATH_MOST];
-	int code = set_options(w, operands);
-	if (code != EXIT_DONE)
-		return code;
-	code = model_path(w->self, w->s.model, path);
-	if (code != EXIT_DONE)
-		return code;
-	const hec_model_load_options load = model_load_options(&w->s.overrides);
-	if (hec_transcriber_load_with(ctx, path, &load, &w->transcriber) != HEC_OK)
-		return command_failed(w->self, "%s", hec_error_message());
-	model_load_tell(&w->s.overrides, hec_transcriber_model(w->transcriber));
+	transcribing *w = job;
+	hec_status status = hec_transcriber_load_with(ctx, path, options, &w->transcriber);
+	return status == HEC_OK ? hec_transcriber_model(w->transcriber) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	transcribing *w = job;
+	int code = EXIT_DONE;
 	w->files = operands;
 	w->bar = isatty(STDERR_FILENO);
 	line_work_catch_signals();
@@ -196,13 +193,21 @@ static int run_with(transcribing *w, hec_ctx *ctx, int operands, char **argv)
 	return code;
 }
 
+static void end(void *job)
+{
+	transcribing *w = job;
+	hec_transcriber_destroy(w->transcriber);
+}
+
+static const model_work transcribing_work = {load, work, end};
+
 static int run(const command *self, int argc, char **argv)
 {
 	transcribing w = {.self = self, .s = {.batch = BATCH}};
 	settings *s = &w.s;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "a Whisper model (else the variable HECATE_MODEL)",
-	         &s->model, 0, 0},
+	         &w.m.named, 0, 0},
 		{OPTION_TEXT, "--language", "CODE",
 	         "what is spoken: en, de, … (default: heard from the first window)", &s->language,
 	         0, 0},
@@ -215,19 +220,18 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each FILE", &s->json, 0, 0},
 		{OPTION_FLAG, "--tokens", NULL, "with --json: the ids of each segment", &s->tokens,
 	         0, 0},
-		{OPTION_WHOLE, "--beam", "N", "beams; 1: greedy (default: as the model says)",
-	         &s->beam, 1, 1024},
+		OPTION_BEAM(s->beam),
 		{OPTION_WHOLE, "--max-tokens", "N", "tokens of a window (default: as many as fit)",
 	         &s->max_tokens, 1, 1 << 20},
 		{OPTION_REAL, "--no-speech", "P",
 	         "pass over unlikely words where the model hears no one with probability P "
 	         "(default: 0.6; 2: never)",
 	         &s->no_speech, 0, 2},
-		ATTEND_OPTION(&w.attend),
+		ATTEND_OPTION(&w.m.attend),
 		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
 	         BATCH_MOST},
-		OPTION_THREADS(s->threads),
-		OPTION_OVERRIDE(s->overrides),
+		OPTION_THREADS(w.m.threads),
+		OPTION_OVERRIDE(w.m.overrides),
 		{0},
 	};
 	int operands;
@@ -236,16 +240,9 @@ static int run(const command *self, int argc, char **argv)
 		return code;
 	if (operands == 0)
 		return command_usage(self, "which FILE?");
-	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
-	wanted.threads = (int)s->threads;
-	hec_ctx *ctx = NULL;
-	if (hec_ctx_create(&wanted, &ctx) != HEC_OK)
-		return command_failed(self, "%s", hec_error_message());
-	w.attend.ctx = ctx;
-	code = run_with(&w, ctx, operands, argv);
-	hec_transcriber_destroy(w.transcriber);
-	hec_ctx_destroy(ctx);
-	return code;
+	code = set_options(&w, operands);
+	return code == EXIT_DONE ? model_run(self, &w.m, &transcribing_work, &w, operands, argv)
+	                         : code;
 }
 
 const command command_transcribe = {

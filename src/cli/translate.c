@@ -6,7 +6,7 @@ static int run(const command *self, int argc, char **argv)
 	text_to_text s = TEXT_TO_TEXT_INIT;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "the model (default: the one that comes with hecate)",
-	         &s.model, 0, 0},
+	         &s.m.named, 0, 0},
 		TEXT_TO_TEXT_WRITING(&s),
 		{OPTION_WHOLE, "--nbest", "N", "translations of each line, best first", &s.nbest, 1,
 	         1024},
