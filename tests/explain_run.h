@@ -1,5 +1,4 @@
-/* explain_run.h — running the program as a user does, for the tests of explain: a temporary folder,
- * exit code, both outputs. Needs cmocka.h before it. */
+/* explain_run.h — running the program as a user does: a temporary folder, exit code, both outputs. Needs cmocka.h before it. */
 #ifndef TESTS_EXPLAIN_RUN_H
 #define TESTS_EXPLAIN_RUN_H
 
@@ -59,6 +58,14 @@ static inline void done(result *r)
 {
 	free(r->out);
 	free(r->err);
+}
+
+static inline int lines_of(const char *text)
+{
+	int n = 0;
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
 }
 
 static inline void write_file(const char *name, const char *text)

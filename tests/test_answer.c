@@ -1,35 +1,15 @@
 /* test_answer.c — questions in, words of the context out. The models are those of
  * tests/golden/answer_fill; answer.jsonl is what Transformers' numbers say (tools/goldens/answer_fill.py). */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc/refuse.h"
-#include "support/test.h"
+#include "support/golden_lines.h"
 
 #define SCORE 1e-4
-#define MOST 64
-
-static void golden_path(const char *name, char path[512])
-{
-	(void)snprintf(path, 512, TESTS_DIR "/golden/answer_fill/%s", name);
-}
-
-/* $HECATE_GOLDEN_ANSWERS: others, made live by tools/parity. */
-static const char *live(void)
-{
-	return getenv("HECATE_GOLDEN_ANSWERS");
-}
-
-static void compared_path(const char *name, char path[512])
-{
-	if (live())
-		(void)snprintf(path, 512, "%s/%s", live(), name);
-	else
-		golden_path(name, path);
-}
+#define QUESTIONS 64
 
 static hec_answerer *load_at(const kit *k, const char *path)
 {
@@ -41,46 +21,20 @@ static hec_answerer *load_at(const kit *k, const char *path)
 static hec_answerer *load(const kit *k, const char *name)
 {
 	char path[512];
-	golden_path(name, path);
+	answers_path(name, path);
 	return load_at(k, path);
 }
 
-static int read_goldens(const kit *k, json_t *out[MOST])
+static json_t *read_goldens(const kit *k)
 {
-	char path[512], *text = malloc(1 << 16);
-	compared_path("answer.jsonl", path);
-	FILE *f = fopen(path, "r");
-	CHECK(k, f && text, "no %s", path);
-	int n = 0;
-	while (n < MOST && fgets(text, 1 << 16, f)) {
-		json_error_t error;
-		CHECK(k, (out[n++] = json_loads(text, JSON_ALLOW_NUL, &error)), "%s: %s", path,
-		      error.text);
-	}
-	fclose(f);
-	free(text);
-	assert_true(n >= 20);
-	return n;
-}
-
-static int64_t whole(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
-static double real(const json_t *object, const char *key)
-{
-	return json_number_value(json_object_get(object, key));
-}
-
-static const char *words(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
+	char path[512];
+	answers_compared_path("answer.jsonl", path);
+	return golden_lines(k, path, 20);
 }
 
 static hec_question question_of(const json_t *golden)
 {
-	const char *q = words(golden, "question"), *c = words(golden, "context");
+	const char *q = golden_words(golden, "question"), *c = golden_words(golden, "context");
 	return (hec_question){q, c, strlen(q), strlen(c)};
 }
 
@@ -95,24 +49,25 @@ static void compare(const kit *k, int line, const json_t *golden, const hec_answ
 	const json_t *want = json_object_get(golden, "answers");
 	CHECK(k, got->n == (int64_t)json_array_size(want), "line %d: %lld answers, not %zu", line,
 	      (long long)got->n, json_array_size(want));
-	CHECK(k, got->windows == whole(golden, "windows"), "line %d: %lld windows, not %lld", line,
-	      (long long)got->windows, (long long)whole(golden, "windows"));
-	CHECK(k, fabs(got->none - real(golden, "none")) <= SCORE, "line %d: no answer %.9g", line,
-	      got->none);
+	CHECK(k, got->windows == golden_whole(golden, "windows"), "line %d: %lld windows, not %lld",
+	      line, (long long)got->windows, (long long)golden_whole(golden, "windows"));
+	CHECK(k, fabs(got->none - golden_real(golden, "none")) <= SCORE, "line %d: no answer %.9g",
+	      line, got->none);
 	for (int64_t i = 0; i < got->n; i++) {
 		const json_t *w = json_array_get(want, (size_t)i);
 		const hec_answer *a = &got->answers[i];
-		double off = fabs(a->score - real(w, "score"));
+		double off = fabs(a->score - golden_real(w, "score"));
 		*worst = fmax(*worst, off);
 		CHECK(k,
-		      off <= SCORE && strcmp(a->text, words(w, "answer")) == 0 &&
+		      off <= SCORE && strcmp(a->text, golden_words(w, "answer")) == 0 &&
 		              a->bytes == strlen(a->text) &&
-		              (int64_t)a->begin == whole(w, "begin") &&
-		              (int64_t)a->end == whole(w, "end"),
+		              (int64_t)a->begin == golden_whole(w, "begin") &&
+		              (int64_t)a->end == golden_whole(w, "end"),
 		      "line %d, answer %lld: '%s' %zu … %zu with %.9g; not '%s' %lld … %lld with "
 		      "%.9g",
-		      line, (long long)i, a->text, a->begin, a->end, a->score, words(w, "answer"),
-		      (long long)whole(w, "begin"), (long long)whole(w, "end"), real(w, "score"));
+		      line, (long long)i, a->text, a->begin, a->end, a->score,
+		      golden_words(w, "answer"), (long long)golden_whole(w, "begin"),
+		      (long long)golden_whole(w, "end"), golden_real(w, "score"));
 	}
 }
 
@@ -120,36 +75,38 @@ static void answers_are_those_of_transformers(void **state)
 {
 	(void)state;
 	kit k = kit_open(1);
-	json_t *golden[MOST];
-	int n = read_goldens(&k, golden), places = 0;
+	json_t *goldens = read_goldens(&k), *golden;
+	size_t i;
+	int places = 0;
 	const char *last = "";
 	hec_answerer *a = NULL;
 	double worst = 0;
-	for (int i = 0; i < n; i++) {
-		if (strcmp(words(golden[i], "model"), last) != 0) {
+	json_array_foreach(goldens, i, golden)
+	{
+		if (strcmp(golden_words(golden, "model"), last) != 0) {
 			hec_answerer_destroy(a);
 			char path[512];
-			compared_path(last = words(golden[i], "model"), path);
+			answers_compared_path(last = golden_words(golden, "model"), path);
 			a = load_at(&k, path);
 		}
 		hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
-		o.top = whole(golden[i], "top");
-		o.most = whole(golden[i], "most");
-		o.window = whole(golden[i], "window");
-		o.part_words = json_is_true(json_object_get(golden[i], "part_words"));
-		hec_question q = question_of(golden[i]);
+		o.top = golden_whole(golden, "top");
+		o.most = golden_whole(golden, "most");
+		o.window = golden_whole(golden, "window");
+		o.part_words = json_is_true(json_object_get(golden, "part_words"));
+		hec_question q = question_of(golden);
 		hec_answers out;
 		OK(&k, hec_answer_all(a, 1, &q, &o, &out));
-		compare(&k, i + 1, golden[i], &out.items[0], &worst);
+		compare(&k, (int)i + 1, golden, &out.items[0], &worst);
 		hec_answers_free(&out);
-		const char *place = words(golden[i], "place");
+		const char *place = golden_words(golden, "place");
 		places |= place[0] == 'f' ? 1 : place[0] == 'l' ? 2 : place[0] == 't' ? 4 : 0;
 	}
-	assert_true(live() || places == 7); /* best in the first window, in the last, in two */
+	assert_true(answers_live() ||
+	            places == 7); /* best in the first window, in the last, in two */
 	print_message("largest difference of a score: %.2g\n", worst);
 	hec_answerer_destroy(a);
-	for (int i = 0; i < n; i++)
-		json_decref(golden[i]);
+	json_decref(goldens);
 	kit_close(&k);
 }
 
@@ -168,11 +125,12 @@ static void a_question_has_the_same_answer_alone_and_among_others(void **state)
 {
 	(void)state;
 	kit k = kit_open(2);
-	json_t *golden[MOST];
-	int n = read_goldens(&k, golden);
-	hec_question q[MOST];
+	json_t *golden = read_goldens(&k);
+	const int n = (int)json_array_size(golden);
+	hec_question *q = calloc((size_t)n, sizeof *q);
+	assert_non_null(q);
 	for (int i = 0; i < n; i++) /* of any model: the texts are what is wanted */
-		q[i] = question_of(golden[i]);
+		q[i] = question_of(json_array_get(golden, (size_t)i));
 	hec_answerer *a = load(&k, "bert_answer");
 	hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 	o.top = 4;
@@ -187,8 +145,8 @@ static void a_question_has_the_same_answer_alone_and_among_others(void **state)
 	}
 	hec_answers_free(&all);
 	hec_answerer_destroy(a);
-	for (int i = 0; i < n; i++)
-		json_decref(golden[i]);
+	free(q);
+	json_decref(golden);
 	kit_close(&k);
 }
 
@@ -381,10 +339,10 @@ static void a_model_without_the_head_says_what_to_use(void **state)
 	kit k = kit_open(8);
 	char path[512];
 	hec_answerer *a = NULL;
-	golden_path("bart_fill", path);
+	answers_path("bart_fill", path);
 	assert_int_equal(hec_answerer_load(k.ctx, path, &a), HEC_ERR_UNSUPPORTED);
 	assert_non_null(strstr(hec_error_message(), "hecate generate"));
-	golden_path("bert_fill", path);
+	answers_path("bert_fill", path);
 	assert_int_equal(hec_answerer_load(k.ctx, path, &a), HEC_ERR_UNSUPPORTED);
 	assert_non_null(strstr(hec_error_message(), "--task answer"));
 	assert_null(a);
@@ -404,8 +362,8 @@ static void work_can_be_cancelled(void **state)
 	(void)state;
 	kit k = kit_open(9);
 	hec_answerer *a = load(&k, "bert_answer");
-	hec_question q[MOST];
-	for (int i = 0; i < MOST; i++)
+	hec_question q[QUESTIONS];
+	for (int i = 0; i < QUESTIONS; i++)
 		q[i] = ask("who", "the water was called one of them");
 	int calls = 0;
 	hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
@@ -413,12 +371,12 @@ static void work_can_be_cancelled(void **state)
 	o.progress = cancel_later;
 	o.user = &calls;
 	hec_answers out;
-	assert_int_equal(hec_answer_all(a, MOST, q, &o, &out), HEC_ERR_CANCELLED);
+	assert_int_equal(hec_answer_all(a, QUESTIONS, q, &o, &out), HEC_ERR_CANCELLED);
 	assert_int_equal(calls, 3);
 	assert_int_equal(out.failed, -1);
 	assert_null(out.items);
 	o.progress = NULL;
-	OK(&k, hec_answer_all(a, MOST, q, &o, &out)); /* and all is well again */
+	OK(&k, hec_answer_all(a, QUESTIONS, q, &o, &out)); /* and all is well again */
 	hec_answers_free(&out);
 	hec_answerer_destroy(a);
 	kit_close(&k);
@@ -427,7 +385,7 @@ static void work_can_be_cancelled(void **state)
 static hec_status load_and_answer(const kit *k)
 {
 	char path[512];
-	golden_path("bert_answer", path);
+	answers_path("bert_answer", path);
 	hec_answerer *a = NULL;
 	hec_status status = hec_answerer_load(k->ctx, path, &a);
 	if (status != HEC_OK)

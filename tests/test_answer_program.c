@@ -7,12 +7,11 @@
 #include <cmocka.h>
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "explain_run.h"
+#include "invocations.h"
 
-#define MODELS TESTS_DIR "/golden/answer_fill/"
 #define CONTEXT "the water was called one of them"
 
 static void write_bytes(const char *name, const char *text, size_t size)
@@ -25,21 +24,9 @@ static void write_bytes(const char *name, const char *text, size_t size)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* `answer -m MODEL ARGUMENTS`, in which F is the folder and <FILE, at the end, its standard input. */
 static result answer(const char *model, const char *arguments)
 {
-	char line[2048], input[512] = "";
-	const char *from = strstr(arguments, "<F/");
-	if (from)
-		snprintf(input, sizeof input, "sh -c 'exec \"$0\" \"$@\" <%s/%s'", folder,
-		         from + 3);
-	snprintf(line, sizeof line, "answer -m '" MODELS "%s' ", model);
-	for (const char *at = arguments; *at && at != from; at++) {
-		size_t length = strlen(line);
-		snprintf(line + length, sizeof line - length, *at == 'F' ? "%s" : "%.1s",
-		         *at == 'F' ? folder : at);
-	}
-	return run_with(input, line);
+	return invoke("answer", model, arguments);
 }
 
 static void an_invocation_ends_as_it_should(void **state)
@@ -52,11 +39,7 @@ static void an_invocation_ends_as_it_should(void **state)
 	write_file("utf", "who\t" CONTEXT "\nwho\tthe \xff time\n");
 	write_file("questions", "who\nwhat\n\n");
 	write_bytes("zero", "one\0two", 7);
-	static const struct {
-		const char *model, *arguments;
-		int code, lines;
-		const char *err; /* part of it; NULL: nothing at all */
-	} table[] = {
+	static const invocation table[] = {
 		{"bert_answer", "--question who --context F/context", 0, 1, NULL},
 		{"bert_answer", "--question who what --context F/context", 0, 2, NULL},
 		{"bert_answer", "--question who --question what --context F/context", 0, 2, NULL},
@@ -84,17 +67,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"bert_answer", "--top 0", 2, 0, "--top"},
 		{"bert_answer", "--no-answer 2", 2, 0, "--no-answer"},
 	};
-	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		result r = answer(table[i].model, table[i].arguments);
-		int lines = 0;
-		for (const char *at = r.out; (at = strchr(at, '\n')); at++)
-			lines++;
-		bool err = table[i].err ? strstr(r.err, table[i].err) != NULL : *r.err == '\0';
-		if (r.code != table[i].code || lines != table[i].lines || !err)
-			fail_msg("%s: exit %d (expected %d), %d lines\nout: %.300s\nerr: %.300s",
-			         table[i].arguments, r.code, table[i].code, lines, r.out, r.err);
-		done(&r);
-	}
+	check_invocations("answer", table, sizeof table / sizeof table[0]);
 	result r = answer("bert_answer", "--help");
 	assert_int_equal(r.code, 0);
 	assert_non_null(strstr(r.out, "--question 'Who wrote it?'"));

@@ -43,14 +43,6 @@ static result feed(const char *input, int model, const char *command, const char
 	return (result){WEXITSTATUS(status), read_all("out"), read_all("err")};
 }
 
-static int lines_of(const char *text)
-{
-	int n = 0;
-	for (; *text; text++)
-		n += *text == '\n';
-	return n;
-}
-
 static void labels_come_out_in_the_order_of_the_lines(void **state)
 {
 	(void)state;

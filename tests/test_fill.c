@@ -1,35 +1,14 @@
 /* test_fill.c — text with masks in, words out. The models are those of tests/golden/answer_fill; fill.jsonl
  * is what Transformers' pipeline fill-mask gives with them (tools/goldens/answer_fill.py). */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc/refuse.h"
-#include "support/test.h"
+#include "support/golden_lines.h"
 
 #define SCORE 1e-4
-#define MOST 128
-
-static void golden_path(const char *name, char path[512])
-{
-	(void)snprintf(path, 512, TESTS_DIR "/golden/answer_fill/%s", name);
-}
-
-/* $HECATE_GOLDEN_ANSWERS: others, made live by tools/parity. */
-static const char *live(void)
-{
-	return getenv("HECATE_GOLDEN_ANSWERS");
-}
-
-static void compared_path(const char *name, char path[512])
-{
-	if (live())
-		(void)snprintf(path, 512, "%s/%s", live(), name);
-	else
-		golden_path(name, path);
-}
 
 static hec_filler *load_at(const kit *k, const char *path)
 {
@@ -41,31 +20,15 @@ static hec_filler *load_at(const kit *k, const char *path)
 static hec_filler *load(const kit *k, const char *name)
 {
 	char path[512];
-	golden_path(name, path);
+	answers_path(name, path);
 	return load_at(k, path);
 }
 
-static int read_goldens(const kit *k, json_t *out[MOST])
+static json_t *read_goldens(const kit *k)
 {
-	char path[512], *text = malloc(1 << 16);
-	compared_path("fill.jsonl", path);
-	FILE *f = fopen(path, "r");
-	CHECK(k, f && text, "no %s", path);
-	int n = 0;
-	while (n < MOST && fgets(text, 1 << 16, f)) {
-		json_error_t error;
-		CHECK(k, (out[n++] = json_loads(text, JSON_ALLOW_NUL, &error)), "%s: %s", path,
-		      error.text);
-	}
-	fclose(f);
-	free(text);
-	assert_true(n >= 20);
-	return n;
-}
-
-static const char *words(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
+	char path[512];
+	answers_compared_path("fill.jsonl", path);
+	return golden_lines(k, path, 20);
 }
 
 static bool same_text(const char *text, size_t bytes, const json_t *want)
@@ -86,12 +49,11 @@ static void compare(const kit *k, int line, const json_t *masks, const hec_fille
 		for (int64_t i = 0; i < got->top; i++) {
 			const hec_guess *g = &got->guesses[m * got->top + i];
 			const json_t *want = json_array_get(row, (size_t)i);
-			double score = json_number_value(json_object_get(want, "score"));
+			double score = golden_real(want, "score");
 			double off = fabs(g->score - score);
 			*worst = fmax(*worst, off);
 			CHECK(k,
-			      off <= SCORE &&
-			              g->id == json_integer_value(json_object_get(want, "id")) &&
+			      off <= SCORE && g->id == golden_whole(want, "id") &&
 			              same_text(g->token, g->token_bytes,
 			                        json_object_get(want, "token")) &&
 			              same_text(g->text, g->text_bytes,
@@ -100,7 +62,7 @@ static void compare(const kit *k, int line, const json_t *masks, const hec_fille
 			      "with "
 			      "%.9g in '%s'",
 			      line, (long long)m, (long long)i, g->id, g->token, g->score, g->text,
-			      words(want, "token"), score, words(want, "text"));
+			      golden_words(want, "token"), score, golden_words(want, "text"));
 		}
 	}
 }
@@ -109,22 +71,23 @@ static void words_are_those_of_transformers(void **state)
 {
 	(void)state;
 	kit k = kit_open(1);
-	json_t *golden[MOST];
-	int n = read_goldens(&k, golden);
+	json_t *goldens = read_goldens(&k), *golden;
+	size_t i;
 	const char *last = "";
 	hec_filler *f = NULL;
 	double worst = 0;
-	for (int i = 0; i < n; i++) {
-		if (strcmp(words(golden[i], "model"), last) != 0) {
+	json_array_foreach(goldens, i, golden)
+	{
+		if (strcmp(golden_words(golden, "model"), last) != 0) {
 			hec_filler_destroy(f);
 			char path[512];
-			compared_path(last = words(golden[i], "model"), path);
+			answers_compared_path(last = golden_words(golden, "model"), path);
 			f = load_at(&k, path);
 		}
 		hec_fill_options o = HEC_FILL_OPTIONS_INIT;
-		o.top = json_integer_value(json_object_get(golden[i], "top"));
+		o.top = golden_whole(golden, "top");
 		int32_t targets[8];
-		const json_t *named = json_object_get(golden[i], "targets");
+		const json_t *named = json_object_get(golden, "targets");
 		for (size_t t = 0; t < json_array_size(named); t++) {
 			bool exact;
 			OK(&k, hec_filler_target(f, json_string_value(json_array_get(named, t)),
@@ -133,16 +96,15 @@ static void words_are_those_of_transformers(void **state)
 			o.targets = targets;
 			o.target_count++;
 		}
-		const char *text = words(golden[i], "text");
+		const char *text = golden_words(golden, "text");
 		hec_filled out;
 		OK(&k, hec_fill_all(f, 1, &text, NULL, &o, &out));
-		compare(&k, i + 1, json_object_get(golden[i], "masks"), &out.items[0], &worst);
+		compare(&k, (int)i + 1, json_object_get(golden, "masks"), &out.items[0], &worst);
 		hec_filled_free(&out);
 	}
 	print_message("largest difference of a score: %.2g\n", worst);
 	hec_filler_destroy(f);
-	for (int i = 0; i < n; i++)
-		json_decref(golden[i]);
+	json_decref(goldens);
 	kit_close(&k);
 }
 
@@ -268,7 +230,7 @@ static void what_cannot_be_filled_is_said(void **state)
 	hec_filled_free(&out);
 	hec_filler_destroy(f);
 	char path[512];
-	golden_path("bert_answer", path);
+	answers_path("bert_answer", path);
 	f = NULL;
 	assert_int_equal(hec_filler_load(k.ctx, path, &f), HEC_ERR_UNSUPPORTED);
 	assert_non_null(strstr(hec_error_message(), "ForMaskedLM"));
@@ -306,7 +268,7 @@ static void work_can_be_cancelled(void **state)
 static hec_status load_and_fill(const kit *k)
 {
 	char path[512];
-	golden_path("roberta_fill", path);
+	answers_path("roberta_fill", path);
 	hec_filler *f = NULL;
 	hec_status status = hec_filler_load(k->ctx, path, &f);
 	if (status != HEC_OK)

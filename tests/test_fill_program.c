@@ -7,28 +7,14 @@
 #include <cmocka.h>
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "explain_run.h"
+#include "invocations.h"
 
-#define MODELS TESTS_DIR "/golden/answer_fill/"
-
-/* `fill -m MODEL ARGUMENTS`, in which F is the folder and <FILE, at the end, its standard input. */
 static result fill(const char *model, const char *arguments)
 {
-	char line[2048], input[512] = "";
-	const char *from = strstr(arguments, "<F/");
-	if (from)
-		snprintf(input, sizeof input, "sh -c 'exec \"$0\" \"$@\" <%s/%s'", folder,
-		         from + 3);
-	snprintf(line, sizeof line, "fill -m '" MODELS "%s' ", model);
-	for (const char *at = arguments; *at && at != from; at++) {
-		size_t length = strlen(line);
-		snprintf(line + length, sizeof line - length, *at == 'F' ? "%s" : "%.1s",
-		         *at == 'F' ? folder : at);
-	}
-	return run_with(input, line);
+	return invoke("fill", model, arguments);
 }
 
 static void an_invocation_ends_as_it_should(void **state)
@@ -36,11 +22,7 @@ static void an_invocation_ends_as_it_should(void **state)
 	(void)state;
 	write_file("lines", "the [MASK]\n[MASK] of [MASK]\n");
 	write_file("bad", "the [MASK]\nno such thing\nthe [MASK]\n");
-	static const struct {
-		const char *model, *arguments;
-		int code, lines;
-		const char *err; /* part of it; NULL: nothing at all */
-	} table[] = {
+	static const invocation table[] = {
 		{"bert_fill", "'the [MASK]'", 0, 5, NULL},
 		{"roberta_fill", "'the <mask>' 'a [MASK]' --top 2", 0, 4, NULL},
 		{"bart_fill", "<F/lines", 0, 15, NULL},
@@ -53,17 +35,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"bert_fill", "--top 0 'the [MASK]'", 2, 0, "--top"},
 		{"bert_fill", "", 0, 0, NULL},
 	};
-	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		result r = fill(table[i].model, table[i].arguments);
-		int lines = 0;
-		for (const char *at = r.out; (at = strchr(at, '\n')); at++)
-			lines++;
-		bool err = table[i].err ? strstr(r.err, table[i].err) != NULL : *r.err == '\0';
-		if (r.code != table[i].code || lines != table[i].lines || !err)
-			fail_msg("%s: exit %d (expected %d), %d lines\nout: %.300s\nerr: %.300s",
-			         table[i].arguments, r.code, table[i].code, lines, r.out, r.err);
-		done(&r);
-	}
+	check_invocations("fill", table, sizeof table / sizeof table[0]);
 	result r = fill("bert_fill", "--help");
 	assert_non_null(strstr(r.out, "The capital of France is [MASK]."));
 	done(&r);

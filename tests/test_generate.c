@@ -1,11 +1,11 @@
 /* test_generate.c — prompts in, tokens and text out. generate.jsonl is what Transformers writes with the
  * models of tests/golden/models. */
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc/refuse.h"
+#include "support/golden_lines.h"
 #include "support/searches.h"
 #include "task/written_text.h"
 
@@ -23,7 +23,7 @@ static int64_t take_ids(json_t *line, const char *key, int32_t *out)
 
 static void check_case(const kit *k, json_t *line)
 {
-	const char *name = json_string_value(json_object_get(line, "model"));
+	const char *name = golden_words(line, "model");
 	char folder[64], path[512];
 	snprintf(folder, sizeof folder, "models/%s", name);
 	searches_path(folder, path);
@@ -34,8 +34,8 @@ static void check_case(const kit *k, json_t *line)
 	hec_prompt p = {.ids = prompt, .n = take_ids(line, "prompt", prompt)};
 	int64_t n = take_ids(line, "ids", want);
 	hec_decode_options decode = *hec_generator_defaults(g);
-	decode.beams = json_integer_value(json_object_get(line, "beams"));
-	decode.max_tokens = json_integer_value(json_object_get(line, "tokens"));
+	decode.beams = golden_whole(line, "beams");
+	decode.max_tokens = golden_whole(line, "tokens");
 	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
 	o.decode = &decode;
 	hec_generations out;
@@ -43,7 +43,7 @@ static void check_case(const kit *k, json_t *line)
 	CHECK(k, out.items[0].n == n && memcmp(out.items[0].ids, want, (size_t)n * 4) == 0,
 	      "%s with %lld beams writes %lld tokens, or others than Transformers' %lld", name,
 	      (long long)decode.beams, (long long)out.items[0].n, (long long)n);
-	double score = json_real_value(json_object_get(line, "score"));
+	double score = golden_real(line, "score");
 	CHECK(k, fabs(out.items[0].score - score) <= 1e-4, "%s: score %g, Transformers has %g",
 	      name, out.items[0].score, score);
 	assert_null(out.items[0].text);
@@ -55,17 +55,12 @@ static void every_family_writes_what_it_writes_with_transformers(void **state)
 {
 	(void)state;
 	kit k = kit_open(1);
-	FILE *f = searches_open(&k, "generate.jsonl");
-	char text[4096];
-	int cases = 0;
-	for (; fgets(text, sizeof text, f); cases++) {
-		json_t *line = json_loads(text, 0, NULL);
-		assert_non_null(line);
-		check_case(&k, line);
-		json_decref(line);
-	}
-	assert_true(cases >= 40);
-	fclose(f);
+	char path[512];
+	searches_path("generate.jsonl", path);
+	json_t *goldens = golden_lines(&k, path, 40), *line;
+	size_t at;
+	json_array_foreach(goldens, at, line) check_case(&k, line);
+	json_decref(goldens);
 	kit_close(&k);
 }
 

@@ -25,28 +25,20 @@ static result tokenize(const char *words)
 	return (result){code, read_all("out"), read_all("err")};
 }
 
-static int count_lines(const char *text)
-{
-	int lines = 0;
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
-}
-
 static void a_bad_line_is_named_and_those_before_it_are_written_once(void **state)
 {
 	(void)state;
 	write_file("in", "the cat\nsat\na\xff\nmat\n");
 	result r = tokenize("--json");
 	assert_int_equal(r.code, 1);
-	assert_int_equal(count_lines(r.out), 2);
+	assert_int_equal(lines_of(r.out), 2);
 	assert_non_null(strstr(r.err, "line 3: "));
 	assert_non_null(strstr(r.err, "byte 1 of 2"));
 	done(&r);
 	write_file("in", "3\n4 5\n[6, x]\n");
 	r = tokenize("--decode");
 	assert_int_equal(r.code, 1);
-	assert_int_equal(count_lines(r.out), 2);
+	assert_int_equal(lines_of(r.out), 2);
 	assert_non_null(strstr(r.err, "line 3: 'x"));
 	done(&r);
 	write_file("in", "3\n999999\n");
@@ -64,7 +56,7 @@ static void the_end_of_a_line_is_no_part_of_it(void **state)
 	write_file("in", "the cat\n\nsat\n");
 	result unix_ = tokenize("--json");
 	assert_int_equal(dos.code, 0);
-	assert_int_equal(count_lines(dos.out), 3);
+	assert_int_equal(lines_of(dos.out), 3);
 	assert_string_equal(dos.out, unix_.out);
 	done(&dos);
 	done(&unix_);
@@ -84,7 +76,7 @@ static void a_line_has_a_longest(void **state)
 	                 0);
 	result r = tokenize("--json");
 	assert_int_equal(r.code, 1);
-	assert_int_equal(count_lines(r.out), 1);
+	assert_int_equal(lines_of(r.out), 1);
 	assert_non_null(strstr(r.err, "line 2 has more than 67108864 bytes"));
 	done(&r);
 	int code = shell("'%s' tokenize --train %s/in --out %s/none 2>%s/err", program(), folder,

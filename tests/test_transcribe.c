@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "alloc/refuse.h"
+#include "support/golden_lines.h"
 
 #define SOUNDS 5
 #define RATE 4000.0
@@ -126,31 +125,24 @@ static void compare(stage *s, const expected *e, const hec_transcript *t)
 	json_decref(want);
 }
 
-static const char *text_of(const json_t *line, const char *key)
-{
-	return json_string_value(json_object_get(line, key));
-}
-
 static void tokens_and_times_are_those_of_transformers(void **state)
 {
 	(void)state;
 	stage s;
 	stage_open_in(&s, folder(true));
-	char path[600], line[8192];
+	char path[600];
 	snprintf(path, sizeof path, "%s/transcribe.jsonl", folder(true));
-	FILE *f = fopen(path, "r");
-	CHECK(&s.k, f, "%s cannot be read", path);
-	int cases = 0;
-	for (; fgets(line, sizeof line, f); cases++) {
-		json_t *j = json_loads(line, 0, NULL);
-		CHECK(&s.k, j, "line %d", cases + 1);
-		expected e = {.model = text_of(j, "model"),
-		              .language = text_of(j, "language"),
-		              .task = text_of(j, "task"),
-		              .heard = text_of(j, "heard"),
-		              .sound = (int)json_integer_value(json_object_get(j, "sound")),
+	json_t *goldens = golden_lines(&s.k, path, 30), *j;
+	size_t at;
+	json_array_foreach(goldens, at, j)
+	{
+		expected e = {.model = golden_words(j, "model"),
+		              .language = golden_words(j, "language"),
+		              .task = golden_words(j, "task"),
+		              .heard = golden_words(j, "heard"),
+		              .sound = (int)golden_whole(j, "sound"),
 		              .times = json_is_true(json_object_get(j, "times")),
-		              .beams = (int)json_integer_value(json_object_get(j, "beams")),
+		              .beams = (int)golden_whole(j, "beams"),
 		              .segments = json_object_get(j, "segments")};
 		hec_transcribe_options o = options_of(&e);
 		hec_transcripts out;
@@ -158,10 +150,8 @@ static void tokens_and_times_are_those_of_transformers(void **state)
 		                        &s.samples[e.sound], &s.counts[e.sound], &o, &out));
 		compare(&s, &e, &out.items[0]);
 		hec_transcripts_free(&out);
-		json_decref(j);
 	}
-	fclose(f);
-	CHECK(&s.k, cases >= 30, "%d cases", cases);
+	json_decref(goldens);
 	stage_close(&s);
 }
 

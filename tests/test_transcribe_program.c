@@ -69,14 +69,6 @@ static const char *in_folder(const char *format)
 	return text;
 }
 
-static int lines_of(const char *text)
-{
-	int n = 0;
-	for (; *text; text++)
-		n += *text == '\n';
-	return n;
-}
-
 static void each_file_gives_a_line(void **state)
 {
 	(void)state;

@@ -1,38 +1,15 @@
 /* test_translate.c — text in, text out. The model is tests/golden/decode_text; translate.jsonl is what
  * Transformers writes with it. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc/refuse.h"
+#include "support/golden_lines.h"
 #include "support/searches.h"
 
 #define MOST 16
-
-typedef struct golden_text {
-	json_t *line;
-	const char *source, *greedy;
-} golden_text;
-
-static int read_goldens(const kit *k, golden_text *out)
-{
-	FILE *f = searches_open(k, "translate.jsonl");
-	char text[16384];
-	int n = 0;
-	while (n < MOST && fgets(text, sizeof text, f)) {
-		json_error_t error;
-		golden_text *g = &out[n++];
-		g->line = json_loads(text, 0, &error);
-		CHECK(k, g->line, "translate.jsonl: %s", error.text);
-		g->source = json_string_value(json_object_get(g->line, "source"));
-		g->greedy = json_string_value(json_object_get(g->line, "greedy"));
-	}
-	assert_true(n >= 3); /* those that rounding may decide are left out */
-	fclose(f);
-	return n;
-}
 
 static hec_translator *load(const kit *k)
 {
@@ -47,13 +24,17 @@ static void texts_become_what_transformers_makes_of_them(void **state)
 {
 	(void)state;
 	kit k = kit_open(1);
-	golden_text g[MOST];
-	int n = read_goldens(&k, g);
+	char path[512];
+	searches_path("translate.jsonl", path);
+	/* Those that rounding may decide are left out. */
+	json_t *goldens = golden_lines(&k, path, 3), *golden;
+	const int n = (int)json_array_size(goldens);
+	size_t at;
 	hec_translator *t = load(&k);
 	assert_int_equal(hec_translator_defaults(t)->beams, 2);
 	const char *texts[MOST];
-	for (int i = 0; i < n; i++)
-		texts[i] = g[i].source;
+	assert_in_range(n, 3, MOST);
+	json_array_foreach(goldens, at, golden) texts[at] = golden_words(golden, "source");
 	hec_decode_options decode = *hec_translator_defaults(t);
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.decode = &decode;
@@ -61,23 +42,21 @@ static void texts_become_what_transformers_makes_of_them(void **state)
 	hec_translations out;
 	decode.beams = 1;
 	OK(&k, hec_translate(t, n, texts, NULL, &o, &out));
-	for (int i = 0; i < n; i++)
-		assert_string_equal(out.items[i].text, g[i].greedy);
+	json_array_foreach(goldens, at, golden)
+		assert_string_equal(out.items[at].text, golden_words(golden, "greedy"));
 	hec_translations_free(&out);
 	decode.beams = decode.nbest = 4;
 	OK(&k, hec_translate(t, n, texts, NULL, &o, &out));
 	for (int i = 0; i < 4 * n; i++) {
-		json_t *want =
-			json_array_get(json_object_get(g[i / 4].line, "beam"), (size_t)i % 4);
-		double score = json_real_value(json_object_get(want, "score"));
-		assert_string_equal(out.items[i].text,
-		                    json_string_value(json_object_get(want, "text")));
+		golden = json_array_get(goldens, (size_t)i / 4);
+		json_t *want = json_array_get(json_object_get(golden, "beam"), (size_t)i % 4);
+		double score = golden_real(want, "score");
+		assert_string_equal(out.items[i].text, golden_words(want, "text"));
 		CHECK(&k, fabs(out.items[i].score - score) <= 1e-4, "score %g, Transformers has %g",
 		      out.items[i].score, score);
 	}
 	hec_translations_free(&out);
-	for (int i = 0; i < n; i++)
-		json_decref(g[i].line);
+	json_decref(goldens);
 	hec_translator_destroy(t);
 	kit_close(&k);
 }
