@@ -25,30 +25,10 @@ static const family_architecture mbart[] = {
 /* clang-format off */
 #define KEYS(start) \
 	{"vocab_size", KEY_SIZE, FIELD(vocab), 50265, NULL}, \
-	{"d_model", KEY_SIZE, FIELD(width), 1024, NULL}, \
-	{"encoder_layers", KEY_SIZE, FIELD(encoder.layers), 12, NULL}, \
-	{"encoder_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), 16, NULL}, \
-	{"encoder_ffn_dim", KEY_SIZE, FIELD(encoder.feed_forward.hidden), 4096, NULL}, \
-	{"decoder_layers", KEY_SIZE, FIELD(decoder.layers), 12, NULL}, \
-	{"decoder_attention_heads", KEY_SIZE, FIELD(decoder.attention.heads), 16, NULL}, \
-	{"decoder_ffn_dim", KEY_SIZE, FIELD(decoder.feed_forward.hidden), 4096, NULL}, \
-	{"activation_function", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU, \
-	 family_activations}, \
-	{"activation_function", KEY_WORD, FIELD(decoder.feed_forward.act), HEC_ACT_GELU, \
-	 family_activations}, \
+	BART_SIZE_ROWS(1024, 12, 16, 4096), \
 	{"max_position_embeddings", KEY_SIZE, FIELD(encoder.position.max), 1024, NULL}, \
 	{"max_position_embeddings", KEY_SIZE, FIELD(decoder.position.max), 1024, NULL}, \
-	{"dropout", KEY_RATE, FIELD(encoder.dropout), 0.1, NULL}, \
-	{"dropout", KEY_RATE, FIELD(encoder.attention.dropout_out), 0.1, NULL}, \
-	{"dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), 0.1, NULL}, \
-	{"dropout", KEY_RATE, FIELD(decoder.dropout), 0.1, NULL}, \
-	{"dropout", KEY_RATE, FIELD(decoder.attention.dropout_out), 0.1, NULL}, \
-	{"dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_out), 0.1, NULL}, \
-	{"attention_dropout", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0, NULL}, \
-	{"attention_dropout", KEY_RATE, FIELD(decoder.attention.dropout_weights), 0, NULL}, \
-	{"activation_dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_hidden), 0, NULL}, \
-	{"activation_dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_hidden), 0, NULL}, \
-	{"init_std", KEY_REAL, FIELD(init_std), 0.02, NULL}, \
+	BART_RATE_ROWS(0.1), \
 	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL}, \
 	{"pad_token_id", KEY_ID, FIELD(pad_id), 1, NULL}, \
 	{"bos_token_id", KEY_ID, FIELD(bos_id), 0, NULL}, \

@@ -37,7 +37,31 @@
 	LINEAR("encoder.layers.*.feed_forward.down", theirs "output.dense"), \
 	NORM("encoder.layers.*.norm2", theirs "output.LayerNorm")
 
-/* Marian, BART and mBART. */
+/* Marian, BART, mBART and Whisper, with what they default to. The positions stand between the two. */
+#define BART_SIZE_ROWS(size, depth, heads_each, hidden_size) \
+	{"d_model", KEY_SIZE, FIELD(width), size, NULL}, \
+	{"encoder_layers", KEY_SIZE, FIELD(encoder.layers), depth, NULL}, \
+	{"encoder_attention_heads", KEY_SIZE, FIELD(encoder.attention.heads), heads_each, NULL}, \
+	{"encoder_ffn_dim", KEY_SIZE, FIELD(encoder.feed_forward.hidden), hidden_size, NULL}, \
+	{"decoder_layers", KEY_SIZE, FIELD(decoder.layers), depth, NULL}, \
+	{"decoder_attention_heads", KEY_SIZE, FIELD(decoder.attention.heads), heads_each, NULL}, \
+	{"decoder_ffn_dim", KEY_SIZE, FIELD(decoder.feed_forward.hidden), hidden_size, NULL}, \
+	{"activation_function", KEY_WORD, FIELD(encoder.feed_forward.act), HEC_ACT_GELU, family_activations}, \
+	{"activation_function", KEY_WORD, FIELD(decoder.feed_forward.act), HEC_ACT_GELU, family_activations}
+#define BART_RATE_ROWS(rate) \
+	{"dropout", KEY_RATE, FIELD(encoder.dropout), rate, NULL}, \
+	{"dropout", KEY_RATE, FIELD(encoder.attention.dropout_out), rate, NULL}, \
+	{"dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_out), rate, NULL}, \
+	{"dropout", KEY_RATE, FIELD(decoder.dropout), rate, NULL}, \
+	{"dropout", KEY_RATE, FIELD(decoder.attention.dropout_out), rate, NULL}, \
+	{"dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_out), rate, NULL}, \
+	{"attention_dropout", KEY_RATE, FIELD(encoder.attention.dropout_weights), 0, NULL}, \
+	{"attention_dropout", KEY_RATE, FIELD(decoder.attention.dropout_weights), 0, NULL}, \
+	{"activation_dropout", KEY_RATE, FIELD(encoder.feed_forward.dropout_hidden), 0, NULL}, \
+	{"activation_dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_hidden), 0, NULL}, \
+	{"init_std", KEY_REAL, FIELD(init_std), 0.02, NULL}
+
+/* The same. */
 #define BART_LAYER_ROWS \
 	LINEAR("encoder.layers.*.attention.q", "model.encoder.layers.*.self_attn.q_proj"), \
 	LINEAR("encoder.layers.*.attention.k", "model.encoder.layers.*.self_attn.k_proj"), \
