@@ -1,8 +1,5 @@
 /* test_bleu_chrf.c — BLEU and chrF are sacrebleu's numbers, ROUGE-L those of rouge-score, also of odd text;
  * nothing is lost or leaked when memory is refused. */
-#include "text/bleu.h" /* before cmocka.h, which takes the name `fail` */
-#include "text/chrf.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

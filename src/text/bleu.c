@@ -1,13 +1,26 @@
 /* bleu.c — brevity penalty × geometric mean of the precisions of word n-grams, n = 1 … 4 (Papineni et
  * al. 2002), with sacrebleu's choices: 13a words, and the k-th precision that would be 0 counts as
  * 1/2^k of one n-gram (exponential smoothing). */
-#include "text/bleu.h"
-
 #include <math.h>
 #include <stdbool.h>
 
 #include "base/size.h"
 #include "text/characters.h"
+#include "text/ngram.h"
+#include "text/score_kind.h"
+#include "text/score_words.h"
+#include "text/tokenize_13a.h"
+
+#define BLEU_ORDER 4
+
+typedef struct bleu {
+	uint64_t hypothesis, reference; /* words */
+	uint64_t total[BLEU_ORDER], shared[BLEU_ORDER];
+	/* Room for one pair, kept from one to the next. */
+	text_buffer texts[2], spare;
+	score_words words;
+	ngram_room room;
+} bleu;
 
 /* Calls for the words between white space: counts them, or writes them where words is not NULL. */
 static size_t split_words(const text_buffer *text, size_t first, score_word *words)
@@ -32,8 +45,9 @@ static size_t split_words(const text_buffer *text, size_t first, score_word *wor
 	return count;
 }
 
-hec_status bleu_add(bleu *b, const char *hypothesis, const char *reference)
+static hec_status add(void *sums, const char *hypothesis, const char *reference)
 {
+	bleu *b = sums;
 	HEC_TRY(tokenize_13a(hypothesis, &b->texts[0], &b->spare));
 	HEC_TRY(tokenize_13a(reference, &b->texts[1], &b->spare));
 	size_t n_h = split_words(&b->texts[0], 0, NULL);
@@ -58,8 +72,9 @@ hec_status bleu_add(bleu *b, const char *hypothesis, const char *reference)
 	return HEC_OK;
 }
 
-double bleu_score(const bleu *b)
+static double score(const void *sums)
 {
+	const bleu *b = sums;
 	/* Without a shared word nothing is shared; without n-grams of some order the mean is 0. */
 	if (b->shared[0] == 0 || b->total[BLEU_ORDER - 1] == 0)
 		return 0;
@@ -78,12 +93,14 @@ double bleu_score(const bleu *b)
 	return brevity * exp(logs / BLEU_ORDER);
 }
 
-void bleu_free(bleu *b)
+static void end(void *sums)
 {
+	bleu *b = sums;
 	text_buffer_free(&b->texts[0]);
 	text_buffer_free(&b->texts[1]);
 	text_buffer_free(&b->spare);
 	score_words_free(&b->words);
 	ngram_room_free(&b->room);
-	*b = (bleu){0};
 }
+
+const score_kind score_kind_bleu = {"hec_score_bleu", sizeof(bleu), add, score, end};

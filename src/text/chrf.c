@@ -1,15 +1,23 @@
 /* chrf.c — F2 of the mean precision and recall of character n-grams, n = 1 … 6 (Popović 2015), with
  * sacrebleu's choices: white space is left out; an order that the reference lacks counts nothing of
  * the hypothesis; orders that either side lacks in the whole corpus are left out of the mean. */
-#include "text/chrf.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "text/characters.h"
+#include "text/ngram.h"
+#include "text/score_kind.h"
 
 #define BETA2 4.0 /* β² */
+#define CHRF_ORDER 6
+
+typedef struct chrf {
+	uint64_t hypothesis[CHRF_ORDER], reference[CHRF_ORDER], shared[CHRF_ORDER];
+	uint32_t *symbols; /* room for the characters of a pair, and how many fit */
+	size_t capacity;
+	ngram_room room;
+} chrf;
 
 /* The characters of text that are not white space; returns how many. */
 static size_t read_symbols(const char *text, size_t bytes, uint32_t *to)
@@ -24,8 +32,9 @@ static size_t read_symbols(const char *text, size_t bytes, uint32_t *to)
 	return n;
 }
 
-hec_status chrf_add(chrf *c, const char *hypothesis, const char *reference)
+static hec_status add(void *sums, const char *hypothesis, const char *reference)
 {
+	chrf *c = sums;
 	size_t bytes_h = strlen(hypothesis), bytes_r = strlen(reference), most, size;
 	if (!size_add(bytes_h, bytes_r, &most) || !size_mul(most, sizeof(uint32_t), &size))
 		return fail(HEC_ERR_MEMORY, "chrF: texts of %zu and %zu bytes are too long",
@@ -55,8 +64,9 @@ hec_status chrf_add(chrf *c, const char *hypothesis, const char *reference)
 	return HEC_OK;
 }
 
-double chrf_score(const chrf *c)
+static double score(const void *sums)
 {
+	const chrf *c = sums;
 	double precision = 0, recall = 0;
 	int orders = 0;
 	for (int i = 0; i < CHRF_ORDER; i++) {
@@ -73,9 +83,11 @@ double chrf_score(const chrf *c)
 	return 100 * ((1 + BETA2) * precision * recall / (BETA2 * precision + recall));
 }
 
-void chrf_free(chrf *c)
+static void end(void *sums)
 {
+	chrf *c = sums;
 	free(c->symbols);
 	ngram_room_free(&c->room);
-	*c = (chrf){0};
 }
+
+const score_kind score_kind_chrf = {"hec_score_chrf", sizeof(chrf), add, score, end};

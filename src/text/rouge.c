@@ -5,15 +5,28 @@
  * The subsequence is found for 64 words of the reference at a time (Hyyrö 2004): bit j of V is 0 where a
  * subsequence gets longer at word j. A symbol's places in the reference are a row of bits. Symbols that are
  * there often keep their row; there are at most 64 of those, so that no symbol costs more than the row itself. */
-#include "text/rouge.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
+#include "text/score_kind.h"
+#include "text/score_words.h"
 
 #define NO_ROW UINT32_MAX
+
+typedef struct rouge {
+	double sum; /* of the scores of the pairs */
+	size_t pairs;
+	/* Room for one pair, kept from one to the next. */
+	char *text; /* both in small letters */
+	size_t text_capacity;
+	score_words words;
+	uint32_t *table; /* of symbols */
+	size_t table_capacity;
+	uint64_t *bits;
+	size_t bits_capacity;
+} rouge;
 
 /* Where the words of a symbol that stand in the reference begin and end in the sorted list, and its row. */
 enum { TABLE_BEGIN, TABLE_END, TABLE_ROW, TABLE_WIDTH };
@@ -176,8 +189,9 @@ static hec_status common(rouge *r, size_t n_h, size_t n_r, uint32_t symbols, siz
 	return HEC_OK;
 }
 
-hec_status rouge_add(rouge *r, const char *hypothesis, const char *reference)
+static hec_status add(void *sums, const char *hypothesis, const char *reference)
 {
+	rouge *r = sums;
 	size_t size_h = strlen(hypothesis), size;
 	char *text = size_add(size_h, strlen(reference), &size) && size_add(size, 1, &size)
 	                     ? make_room(r->text, &r->text_capacity, size, 1)
@@ -205,16 +219,19 @@ hec_status rouge_add(rouge *r, const char *hypothesis, const char *reference)
 	return HEC_OK;
 }
 
-double rouge_score(const rouge *r)
+static double score(const void *sums)
 {
+	const rouge *r = sums;
 	return r->pairs ? 100 * r->sum / (double)r->pairs : 0;
 }
 
-void rouge_free(rouge *r)
+static void end(void *sums)
 {
+	rouge *r = sums;
 	free(r->text);
 	free(r->table);
 	free(r->bits);
 	score_words_free(&r->words);
-	*r = (rouge){0};
 }
+
+const score_kind score_kind_rouge = {"hec_score_rouge", sizeof(rouge), add, score, end};

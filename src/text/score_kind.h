@@ -1,0 +1,19 @@
+/* score_kind.h — the measures of texts against references: each gathers a corpus pair by pair. */
+#ifndef TEXT_SCORE_KIND_H
+#define TEXT_SCORE_KIND_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct score_kind {
+	const char *call; /* the public one, for messages */
+	size_t size; /* of its sums, which start zeroed and keep room from one pair to the next */
+	hec_status (*add)(void *sums, const char *hypothesis, const char *reference);
+	double (*score)(const void *sums); /* 0 … 100 */
+	void (*end)(void *sums);           /* frees what they hold, not the sums */
+} score_kind;
+
+extern const score_kind score_kind_bleu, score_kind_chrf, score_kind_rouge;
+
+#endif
