@@ -207,12 +207,147 @@ static void refused_memory_is_an_error_and_a_second_call_needs_no_more(void **st
 	kit_close(&k);
 }
 
+/* What may stand within what: batches.c counts on it. */
+static void a_batch_takes_no_more_memory_than_one_with_more_rows_or_longer_ones(void **state)
+{
+	(void)state;
+	enum { ROWS = 5, LENGTHS = 8 };
+	static const int64_t lengths[LENGTHS] = {1, 2, 3, 7, 8, 15, 23, MOST};
+	kit k = kit_open(8);
+	texts t;
+	draw_texts(&k, &t);
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		task_model m = load(&k, cases[c].name);
+		size_t bytes[ROWS + 1][LENGTHS] = {{0}};
+		for (int64_t B = 1; B <= ROWS; B++)
+			for (int i = 0; i < LENGTHS; i++) {
+				batches b = {0};
+				int64_t given = 0;
+				batch_work w = {.model = &m,
+				                .want = cases[c].want,
+				                .inputs = t.in,
+				                .n = B,
+				                .tokens = B * lengths[i],
+				                .give = ignore_rows,
+				                .user = &given};
+				for (int64_t j = 0; j < B; j++)
+					t.in[j].n = lengths[i];
+				OK(&k, batches_run(&b, &w));
+				assert_int_equal(b.shape_count, 1); /* in one batch */
+				bytes[B][i] = b.bytes;
+				CHECK(&k,
+				      bytes[B - 1][i] <= b.bytes &&
+				              (i == 0 || bytes[B][i - 1] <= b.bytes),
+				      "%s: %lld rows of %lld take %zu bytes, less than fewer or "
+				      "shorter",
+				      cases[c].name, (long long)B, (long long)lengths[i], b.bytes);
+				batches_free(&b);
+			}
+		task_model_free(&m);
+	}
+	kit_close(&k);
+}
+
+static hec_status refuse_the_rest(void *user, int64_t input, const hec_tensor *rows)
+{
+	(void)input;
+	(void)rows;
+	if (++*(int64_t *)user == 1)
+		refuse_request(1, true);
+	return HEC_OK;
+}
+
+static void only_what_may_be_larger_is_measured_and_nothing_is_asked_for_after_it(void **state)
+{
+	(void)state;
+	kit k = kit_open(9);
+	texts t;
+	draw_texts(&k, &t);
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		task_model m = load(&k, cases[c].name);
+		batches warm = {0}, b = {0};
+		int64_t given = 0;
+		batch_work w = {.model = &m,
+		                .want = cases[c].want,
+		                .inputs = t.in,
+		                .n = INPUTS,
+		                .tokens = 30,
+		                .give = ignore_rows,
+		                .user = &given};
+		OK(&k, batches_run(&warm, &w)); /* scratch of the context is there from now on */
+		batches_free(&warm);
+		given = 0;
+		w.give = refuse_the_rest;
+		hec_status status = batches_run(&b, &w);
+		CHECK(&k, status == HEC_OK && !refuse_fired() && given == INPUTS,
+		      "%s: asks for memory between the batches: %s", cases[c].name,
+		      hec_error_message());
+		/* Of all of them again, and of each alone, all is known: but for the list of places
+		 * nothing is asked for. */
+		w.give = ignore_rows;
+		for (int i = -1; i < INPUTS; i++) {
+			w.inputs = i < 0 ? t.in : &t.in[i];
+			w.n = i < 0 ? INPUTS : 1;
+			refuse_request(2, true);
+			status = batches_run(&b, &w);
+			refuse_request(0, false);
+			OK(&k, status);
+		}
+		w.inputs = t.in;
+		batches_free(&b);
+		task_model_free(&m);
+	}
+	kit_close(&k);
+}
+
+static void longer_rows_more_rows_and_other_results_are_measured(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t n, rows, length;
+		batch_want want;
+		size_t shapes;                         /* that are known then */
+	} steps[] = {{INPUTS, 2, 10, BATCH_HIDDEN, 1}, /* of one length: one shape for all */
+	             {2, 2, MOST, BATCH_HIDDEN, 1},
+	             {9, 9, MOST, BATCH_HIDDEN, 1},
+	             {INPUTS, INPUTS, 1, BATCH_HIDDEN, 2},
+	             {9, 9, MOST, BATCH_LOGITS, 3}};
+	kit k = kit_open(11);
+	texts t;
+	draw_texts(&k, &t);
+	task_model m = load(&k, "bert");
+	batches b = {0};
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		int64_t given = 0;
+		batch_work w = {.model = &m,
+		                .want = steps[i].want,
+		                .inputs = t.in,
+		                .n = steps[i].n,
+		                .tokens = steps[i].rows * steps[i].length,
+		                .give = ignore_rows,
+		                .user = &given};
+		for (int j = 0; j < INPUTS; j++)
+			t.in[j].n = steps[i].length;
+		OK(&k, batches_run(&b, &w));
+		assert_int_equal(given, steps[i].n);
+		assert_int_equal(b.shape_count, steps[i].shapes);
+	}
+	batches_free(&b);
+	task_model_free(&m);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_input_has_the_same_bits_alone_or_among_others),
 		cmocka_unit_test(a_bad_input_is_named_and_work_can_be_stopped),
 		cmocka_unit_test(refused_memory_is_an_error_and_a_second_call_needs_no_more),
+		cmocka_unit_test(
+			a_batch_takes_no_more_memory_than_one_with_more_rows_or_longer_ones),
+		cmocka_unit_test(
+			only_what_may_be_larger_is_measured_and_nothing_is_asked_for_after_it),
+		cmocka_unit_test(longer_rows_more_rows_and_other_results_are_measured),
 	};
 	return cmocka_run_group_tests_name("batches", tests, NULL, NULL);
 }

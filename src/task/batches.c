@@ -1,5 +1,7 @@
-/* batches.c — sorted by length, the longest first, so many tokens at a time. All batches are gone
- * through in a dry context before: then it is known how much memory the largest of them takes. */
+/* batches.c — sorted by length, the longest first, so many tokens at a time. Before the first one runs,
+ * those that may be larger than all that ran before are gone through in a dry context: then it is known
+ * how much memory they take. The tensors of a pass grow with the rows and with their length, so what has
+ * no more of either takes no more. */
 #include "task/batches.h"
 
 #include <stdlib.h>
@@ -141,6 +143,7 @@ static hec_status batch_run(const batch *b, bool dry)
 	hec_model_input in;
 	hec_model_output out;
 	hec_tensor *result;
+	hec_arena_rewind(b->arena, 0);
 	HEC_TRY(put_input(b, &in));
 	HEC_TRY(want_output(b, &out, &result));
 	HEC_TRY(hec_model_fwd(b->ctx, b->arena, b->work->model->model, &in, NULL, &out, NULL));
@@ -181,53 +184,103 @@ static hec_status report(const batch_work *w, int64_t done)
 	return HEC_OK;
 }
 
-static hec_status run_all(const batch_work *w, const place *places, hec_ctx *ctx, hec_arena *arena,
-                          bool dry)
+/* The one that begins with this place. */
+static batch batch_at(const batch_work *w, const place *places, int64_t first)
 {
 	const int64_t tokens = w->tokens > 0 ? w->tokens : TOKENS;
-	for (int64_t i = 0; i < w->n;) {
-		if (!dry)
-			HEC_TRY(report(w, i));
-		batch b = {w, ctx, arena, places + i, 0, places[i].n};
-		b.B = min_i64(w->n - i, max_i64(1, tokens / b.S));
-		hec_arena_rewind(arena, 0);
-		HEC_TRY(batch_run(&b, dry));
-		i += b.B;
-	}
-	return dry ? HEC_OK : report(w, w->n);
+	batch b = {.work = w, .places = places + first, .S = places[first].n};
+	b.B = min_i64(w->n - first, max_i64(1, tokens / b.S));
+	return b;
 }
 
-/* The bytes that all of it takes. */
-static hec_status measure(const batch_work *w, const place *places, size_t *bytes)
+static hec_status run_all(const batch_work *w, const place *places, hec_arena *arena)
 {
-	hec_ctx *dry = NULL;
-	hec_arena *arena = NULL;
+	for (int64_t i = 0; i < w->n;) {
+		HEC_TRY(report(w, i));
+		batch b = batch_at(w, places, i);
+		b.ctx = w->model->ctx;
+		b.arena = arena;
+		HEC_TRY(batch_run(&b, false));
+		i += b.B;
+	}
+	return report(w, w->n);
+}
+
+/* ---- the memory for them ---- */
+
+typedef struct batch_shape batch_shape;
+
+static bool is_within(const batch_shape *a, const batch_shape *b)
+{
+	return a->want == b->want && a->B <= b->B && a->S <= b->S;
+}
+
+static bool fits(const batches *all, const batch_shape *shape)
+{
+	for (size_t i = 0; i < all->shape_count; i++)
+		if (is_within(shape, &all->shapes[i]))
+			return true;
+	return false;
+}
+
+/* Where there is no room the oldest is forgotten, to be measured again. */
+static void add_shape(batches *all, const batch_shape *shape)
+{
+	size_t n = 0;
+	for (size_t i = all->shape_count == BATCH_SHAPES; i < all->shape_count; i++)
+		if (!is_within(&all->shapes[i], shape))
+			all->shapes[n++] = all->shapes[i];
+	all->shapes[n++] = *shape;
+	all->shape_count = n;
+}
+
+static hec_status open_dry(const batch_work *w, batch *dry)
+{
 	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
 	o.threads = 1; /* what a call takes of its arena does not depend on them */
 	o.isa = hec_ctx_isa(w->model->ctx);
-	hec_status status = hec_ctx_create_dry(&o, &dry);
-	if (status == HEC_OK)
-		status = arena_reserve(&arena);
-	if (status == HEC_OK)
-		status = run_all(w, places, dry, arena, true);
-	if (status == HEC_OK)
-		*bytes = hec_arena_peak(arena);
-	hec_arena_destroy(arena);
-	hec_ctx_destroy(dry);
+	HEC_TRY(hec_ctx_create_dry(&o, &dry->ctx));
+	return arena_reserve(&dry->arena);
+}
+
+/* Adds what does not fit yet to the shapes and the bytes. */
+static hec_status measure(batches *all, const batch_work *w, const place *places)
+{
+	batch dry = {0};
+	hec_status status = HEC_OK;
+	for (int64_t i = 0; status == HEC_OK && i < w->n;) {
+		batch b = batch_at(w, places, i);
+		const batch_shape shape = {w->want, b.B, b.S};
+		i += b.B;
+		if (fits(all, &shape))
+			continue;
+		if (!dry.ctx)
+			status = open_dry(w, &dry);
+		b.ctx = dry.ctx;
+		b.arena = dry.arena;
+		if (status == HEC_OK)
+			status = batch_run(&b, true);
+		if (status == HEC_OK)
+			add_shape(all, &shape);
+	}
+	if (dry.arena && hec_arena_peak(dry.arena) > all->bytes)
+		all->bytes = hec_arena_peak(dry.arena);
+	hec_arena_destroy(dry.arena);
+	hec_ctx_destroy(dry.ctx);
 	return status;
 }
 
-static hec_status run_sorted(batches *b, batch_work *w, place *places)
+static hec_status run_sorted(batches *all, batch_work *w, place *places)
 {
-	size_t bytes = 0;
+	batches next = *all;
 	HEC_TRY(sort_inputs(w, places));
-	HEC_TRY(measure(w, places, &bytes));
-	if (!b->arena || bytes > b->bytes) {
-		batches_free(b);
-		HEC_TRY(hec_arena_create(bytes, &b->arena));
-		b->bytes = bytes;
+	HEC_TRY(measure(&next, w, places));
+	if (next.bytes > all->bytes) {
+		batches_free(all);
+		HEC_TRY(hec_arena_create(next.bytes, &next.arena));
 	}
-	return run_all(w, places, w->model->ctx, b->arena, false);
+	*all = next;
+	return run_all(w, places, next.arena);
 }
 
 hec_status batches_run(batches *b, batch_work *work)

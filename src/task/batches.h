@@ -40,10 +40,19 @@ typedef struct batch_work {
 	int64_t failed; /* after a failure: the input that is to blame; −1: none */
 } batch_work;
 
-/* Starts zeroed. Keeps its memory between calls; a call needs more at most once. */
+#define BATCH_SHAPES 128
+
+/* Of one model. Starts zeroed. Keeps its memory between calls; a call needs more at most once, before
+ * the first batch runs. */
 typedef struct batches {
 	hec_arena *arena;
 	size_t bytes;
+	/* What is known to fit: a batch with no more rows, none of them longer, fits as well. */
+	struct batch_shape {
+		batch_want want;
+		int64_t B, S;
+	} shapes[BATCH_SHAPES]; /* none within another; the latest last */
+	size_t shape_count;
 } batches;
 
 hec_status batches_run(batches *b, batch_work *work);
