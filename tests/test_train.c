@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "alloc/refuse.h"
@@ -717,6 +718,66 @@ static void the_last_step_has_one_line(void **state)
 	bench_close(&b);
 }
 
+typedef struct pace {
+	order o;
+	int64_t source, target; /* tokens so far */
+	double begin, end, rate;
+} pace;
+
+static double moment(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void count_tokens(void *user, int64_t step, const hec_batch *batch)
+{
+	pace *p = user;
+	(void)step;
+	for (int64_t i = 0; i < batch->targets.shape[0]; i++) {
+		p->source += batch->input.length[i];
+		p->target += batch->input.decoder_length[i];
+	}
+}
+
+static hec_train_go keep_rate(void *user, const hec_train_event *e)
+{
+	pace *p = user;
+	if (e->kind == HEC_TRAIN_BEGIN)
+		p->begin = moment();
+	if (e->kind == HEC_TRAIN_STEP) {
+		p->rate = e->tokens_per_s;
+		p->end = moment();
+	}
+	return HEC_TRAIN_GO;
+}
+
+/* Steps cannot have taken longer than the run, so that its rate is at least that of the whole; one that
+ * left out a side would be about half of it. */
+static void the_speed_counts_what_both_sides_read(void **state)
+{
+	(void)state;
+	bench b = bench_open(7216);
+	pace p = {0};
+	hec_train_options t = options_for(&b, "pace", &p.o);
+	t.user = &p;
+	t.batch = count_tokens;
+	t.progress = keep_rate;
+	t.steps = t.report_every = 12;
+	t.valid_every = t.save_every = 0;
+	hec_model *model = NULL;
+	hec_train_result r = {.size = sizeof r};
+	OK(&b.l.k, hec_model_create(b.l.k.ctx, &b.config, HEC_F32, 3, &model));
+	OK(&b.l.k, hec_train(b.l.k.ctx, model, b.train, NULL, &t, &r));
+	double least = (double)(p.source + p.target) / (p.end - p.begin);
+	CHECK(&b.l.k, p.source > 0 && p.target > 0 && p.rate >= least,
+	      "%.0f tokens/s, at least %.0f (%lld and %lld tokens)", p.rate, least,
+	      (long long)p.source, (long long)p.target);
+	hec_model_destroy(model);
+	bench_close(&b);
+}
+
 static void steps_that_are_not_finite_are_counted_and_reported(void **state)
 {
 	(void)state;
@@ -795,6 +856,7 @@ int main(void)
 		cmocka_unit_test(the_mean_of_checkpoints_is_tried_at_the_end),
 		cmocka_unit_test(a_mean_that_is_the_best_stays_when_the_run_goes_on),
 		cmocka_unit_test(the_last_step_has_one_line),
+		cmocka_unit_test(the_speed_counts_what_both_sides_read),
 		cmocka_unit_test(steps_that_are_not_finite_are_counted_and_reported),
 		cmocka_unit_test(a_run_without_memory_ends_in_a_message),
 	};

@@ -52,8 +52,10 @@ typedef struct hec_train_event {
 	size_t size; /* sizeof(hec_train_event) */
 	hec_train_event_kind kind;
 	int64_t step, steps, epoch;
-	double loss, lr, tokens_per_s, seconds; /* loss: mean since the last report */
-	double left_s;                          /* about; NaN: not known */
+	double loss, lr, tokens_per_s,
+		seconds; /* loss: mean since the last report; tokens: all that the
+	                                           model reads, on both sides */
+	double left_s;   /* about; NaN: not known */
 	int64_t skips;
 	int64_t done, total;
 	const hec_train_scores *scores;

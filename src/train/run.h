@@ -24,8 +24,7 @@ typedef struct run {
 	double begin;                     /* when this run began: a moment of run_clock */
 	double seconds_before;            /* of earlier ones */
 	double step_seconds;              /* since the last report */
-	int64_t step_targets;             /* since the last report, of this run */
-	double rate;                      /* targets a second, smoothed, to say what is left */
+	int64_t step_tokens;              /* since the last report, of this run */
 	double tokens_per_s;              /* of the last report */
 	int64_t first_step, saves_failed; /* of this run */
 	double first_moment;
