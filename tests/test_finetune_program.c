@@ -304,6 +304,135 @@ static void a_model_that_knows_the_labels_keeps_its_head(void **state)
 	done(&r);
 }
 
+/* ---- what a directory says besides ---- */
+
+static void write_text(const char *name, const char *text)
+{
+	FILE *f = open_text(name);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void check_same(const char *one, const char *two)
+{
+	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {
+		print_message("%s and %s differ\n", one, two);
+		assert_true(false);
+	}
+}
+
+static void make_sentence_model(const char *to, const char *modules)
+{
+	char name[128];
+	make_bert("bert_base", to);
+	assert_int_equal(shell("mkdir '%s/%s/1_Pooling'", folder, to), 0);
+	snprintf(name, sizeof name, "%s/modules.json", to);
+	write_text(name, modules);
+	snprintf(name, sizeof name, "%s/1_Pooling/config.json", to);
+	write_text(name, "{\"word_embedding_dimension\": 30, \"pooling_mode_cls_token\": true}");
+	snprintf(name, sizeof name, "%s/sentence_bert_config.json", to);
+	write_text(name, "{\"max_seq_length\": 11, \"do_lower_case\": false}");
+	snprintf(name, sizeof name, "%s/preprocessor_config.json", to);
+	write_text(name, "{\"odd\": 1}");
+}
+
+#define MODULE(i, kind, path)                                                                      \
+	"{\"idx\": " #i ", \"name\": \"" #i "\", \"path\": \"" path                                \
+	"\", \"type\": \"sentence_transformers.models." kind "\"}"
+
+static void vectors_of_texts_are_made_as_before(void **state)
+{
+	(void)state;
+	static const char *const files[] = {"modules.json", "1_Pooling/config.json",
+	                                    "sentence_bert_config.json",
+	                                    "preprocessor_config.json"};
+	static const char *const places[] = {"", "start/", "best/loss/"};
+	make_sentence_model(
+		"sentences",
+		"[" MODULE(0, "Transformer", "") ", " MODULE(1, "Pooling", "1_Pooling") ", " MODULE(
+			2, "Normalize", "2_Normalize") "]");
+	result r = train_well("--from %1$s/sentences --task classify --train %1$s/labels --valid "
+	                      "%1$s/labels --out %1$s/vectors --steps 4 --best accuracy --quiet");
+	done(&r);
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		for (size_t j = 0; j < sizeof files / sizeof *files; j++) {
+			char from[128], to[128];
+			snprintf(from, sizeof from, "sentences/%s", files[j]);
+			snprintf(to, sizeof to, "vectors/%s%s", places[i], files[j]);
+			check_same(from, to);
+		}
+	/* Another metric: what lies in best/ comes out whole, and what goes there is whole. */
+	r = train_well("--resume --out %1$s/vectors --best loss --quiet");
+	done(&r);
+	check_same("sentences/1_Pooling/config.json", "vectors/1_Pooling/config.json");
+	check_same("sentences/1_Pooling/config.json",
+	           "vectors/best/accuracy/1_Pooling/config.json");
+	check_same("sentences/modules.json", "vectors/best/accuracy/modules.json");
+	assert_int_not_equal(shell("test -e '%s/vectors/best/loss'", folder), 0);
+	char line[512];
+	snprintf(line, sizeof line, "embed -m %s/vectors --json 'red red'", folder);
+	r = run(line);
+	assert_int_equal(r.code, 0);
+	json_t *root = json_loads(r.out, 0, NULL), *numbers = json_object_get(root, "embedding");
+	double square = 0;
+	for (size_t i = 0; i < json_array_size(numbers); i++) {
+		double x = json_number_value(json_array_get(numbers, i));
+		square += x * x;
+	}
+	assert_true(json_array_size(numbers) == 30 && square > 0.999 && square < 1.001);
+	json_decref(root);
+	done(&r);
+	/* One with weights of its own does not come along: a list without it would be another model. */
+	make_sentence_model(
+		"dense", "[" MODULE(0, "Transformer", "") ", " MODULE(
+				 1, "Pooling", "1_Pooling") ", " MODULE(2, "Dense", "2_Dense") "]");
+	r = train_well("--from %1$s/dense --task mlm --train %1$s/text --out %1$s/plain --steps 1 "
+	               "--quiet");
+	done(&r);
+	assert_int_not_equal(
+		shell("test -e '%s/plain/modules.json' -o -e '%s/plain/1_Pooling'", folder, folder),
+		0);
+}
+
+static void a_model_that_writes_ends_as_before(void **state)
+{
+	(void)state;
+	copy_model("llama", "chat");
+	assert_int_equal(shell("cp '%s/llama/'token* '%s/chat'", folder, folder), 0);
+	write_text("chat/generation_config.json",
+	           "{\"eos_token_id\": [2, 7, 9], \"temperature\": 0.5, \"odd\": [1]}");
+	write_text("chat/special_tokens_map.json", "{\"eos_token\": \"</s>\"}");
+	write_text("chat/chat_template.jinja", "{{ messages[0].content }}");
+	json_t *root = read_json("chat/config.json");
+	json_object_set_new(root, "unheard_of", json_integer(5));
+	json_object_set_new(root, "auto_map", json_object()); /* of code that does not come along */
+	json_object_set_new(root, "eos_token_id", json_pack("[i, i]", 2, 7));
+	char path[256];
+	snprintf(path, sizeof path, "%s/chat/config.json", folder);
+	assert_int_equal(json_dump_file(root, path, 0), 0);
+	json_decref(root);
+	result r = train_well("--from %1$s/chat --task lm --train %1$s/text --out %1$s/chatted "
+	                      "--steps 2 --max-length 24 --quiet");
+	done(&r);
+	json_t *one = read_json("chat/generation_config.json"),
+	       *two = read_json("chatted/generation_config.json");
+	assert_true(json_equal(one, two));
+	json_decref(one);
+	json_decref(two);
+	check_same("chat/special_tokens_map.json", "chatted/special_tokens_map.json");
+	check_same("chat/chat_template.jinja", "chatted/chat_template.jinja");
+	root = read_json("chatted/config.json");
+	assert_int_equal(json_array_size(json_object_get(root, "eos_token_id")), 2);
+	assert_int_equal(json_integer_value(json_object_get(root, "unheard_of")), 5);
+	assert_null(json_object_get(root, "auto_map"));
+	json_decref(root);
+	/* One that does not write needs none. */
+	r = train_well("--from %1$s/chat --task classify --train %1$s/labels --out %1$s/silent "
+	               "--steps 1 --quiet");
+	done(&r);
+	assert_int_not_equal(shell("test -e '%s/silent/generation_config.json'", folder), 0);
+}
+
 static void settings_are_those_of_fine_tuning(void **state)
 {
 	(void)state;
@@ -432,6 +561,8 @@ int main(void)
 		cmocka_unit_test(every_task_goes_on_from_a_model_and_saves_its_kind),
 		cmocka_unit_test(measures_of_each_task_are_in_the_log),
 		cmocka_unit_test(a_model_that_knows_the_labels_keeps_its_head),
+		cmocka_unit_test(vectors_of_texts_are_made_as_before),
+		cmocka_unit_test(a_model_that_writes_ends_as_before),
 		cmocka_unit_test(settings_are_those_of_fine_tuning),
 		cmocka_unit_test(a_killed_run_ends_with_the_same_bits_and_without_the_directory),
 		cmocka_unit_test(what_is_wrong_is_told),

@@ -137,9 +137,10 @@ HEC_API HEC_MUST_USE hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_co
 /* Whether DIR/checkpoint names a checkpoint; says nothing about its health. */
 HEC_API bool hec_train_can_resume(const char *dir);
 
-/* Gives a saved model what the directory that it was learned from says besides: keys of config.json and
- * generation_config.json that the saved ones lack and that still hold, and the files of Transformers beside
- * the tokenizer (special_tokens_map.json, chat_template.jinja, …). */
+/* Gives a saved model what the directory that it was learned from says besides: keys of config.json that
+ * the saved one lacks and that still hold, generation_config.json of a model that writes, and the files that
+ * Transformers and sentence-transformers read beside it (special_tokens_map.json, chat_template.jinja,
+ * preprocessor_config.json, modules.json with the folders that it names, …). */
 HEC_API HEC_MUST_USE hec_status hec_train_carry(const char *from, const char *to);
 
 HEC_END

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "train/carry.h"
 #include "train/folder.h"
 #include "train/run.h"
 
@@ -37,9 +38,11 @@ static hec_status share_file(const char *from_dir, const char *to_dir, const cha
 	return status;
 }
 
+/* Those that come by themselves, and those of the run. */
 static bool is_of_model(const char *name)
 {
-	static const char *const others[] = {"train.json", "log.jsonl", "curve.svg", "config.json"};
+	static const char *const others[] = {"train.json", "log.jsonl", "curve.svg", "config.json",
+	                                     "modules.json"};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strcmp(name, others[i]) == 0)
 			return false;
@@ -58,8 +61,32 @@ static hec_status share_model(const char *from, const char *to)
 			status = share_file(from, to, names[i]);
 	names_free(names, count);
 	if (status == HEC_OK)
+		status = carry_modules(from, to);
+	if (status == HEC_OK)
 		status = share_file(from, to, "config.json");
 	return status == HEC_OK ? folder_flush(to) : status;
+}
+
+/* With the folders of its modules. */
+static hec_status remove_model(const char *dir)
+{
+	struct stat info;
+	char **names, *inside;
+	size_t count;
+	if (lstat(dir, &info) != 0 && errno == ENOENT)
+		return HEC_OK;
+	HEC_TRY(folder_names(dir, "", &names, &count));
+	hec_status status = HEC_OK;
+	for (size_t i = 0; i < count && status == HEC_OK; i++) {
+		status = path_make(&inside, "%s/%s", dir, names[i]);
+		if (status != HEC_OK)
+			break;
+		if (lstat(inside, &info) == 0 && S_ISDIR(info.st_mode))
+			status = folder_remove(inside);
+		free(inside);
+	}
+	names_free(names, count);
+	return status == HEC_OK ? folder_remove(dir) : status;
 }
 
 static bool holds_model(const char *dir)
@@ -78,13 +105,13 @@ static hec_status put_away(const char *dir, const char *best, const char *to)
 	char *half;
 	HEC_TRY(folder_make(best));
 	HEC_TRY(path_make(&half, "%s/.new", best));
-	hec_status status = folder_remove(half);
+	hec_status status = remove_model(half);
 	if (status == HEC_OK)
 		status = folder_make(half);
 	if (status == HEC_OK)
 		status = share_model(dir, half);
 	if (status == HEC_OK)
-		status = folder_remove(to); /* no whole model */
+		status = remove_model(to); /* no whole model */
 	if (status == HEC_OK && rename(half, to) != 0)
 		status = fail(HEC_ERR_IO, "%s: could not be put in place: %s", to, strerror(errno));
 	free(half);
@@ -121,7 +148,7 @@ hec_status run_choose(run *r)
 		status = swap(r, best, was, is);
 	/* What is in DIR is not kept a second time. */
 	if (status == HEC_OK)
-		status = folder_remove(is);
+		status = remove_model(is);
 	free(best);
 	free(was);
 	free(is);

@@ -1,18 +1,34 @@
 /* carry.c — what a pretrained directory says besides weights, architecture and vocabulary goes along with
  * what is learned from it: keys that are not ours to know, and a few files that Transformers reads. */
+#include "train/carry.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <hecate/train.h>
 
+#include "base/quote.h"
 #include "format/json.h"
 #include "tensor/check.h"
 #include "train/folder.h"
 
-/* Read by Transformers beside the tokenizer. */
-static const char *const files[] = {"special_tokens_map.json", "added_tokens.json",
-                                    "chat_template.jinja", "chat_template.json"};
+/* What Transformers and sentence-transformers read besides: of the tokenizer, of what is made of sound, of
+ * vectors of texts. */
+static const char *const files[] = {
+	"special_tokens_map.json",
+	"added_tokens.json",
+	"chat_template.jinja",
+	"chat_template.json",
+	"preprocessor_config.json",
+	"processor_config.json",
+	"normalizer.json",
+	"config_sentence_transformers.json",
+	"sentence_bert_config.json",
+	"sentence_roberta_config.json",
+	"sentence_distilbert_config.json",
+	"sentence_xlm-roberta_config.json",
+};
 
 /* About the weights, labels or rates as they were, or about code that does not come along. */
 static const char *const stale[] = {
@@ -31,13 +47,21 @@ static bool holds(const char *key, const json_t *value, const json_t *now)
 	return kind && strcmp(kind, "single_label_classification") == 0;
 }
 
+/* One id of several is all that an architecture has; a chat has an end of each turn as well. */
+static bool says_more(const char *key, const json_t *value)
+{
+	const char *id = strstr(key, "_token_id");
+	return id && strcmp(id, "_token_id") == 0 && json_is_array(value);
+}
+
 static hec_status add_keys(json_t *to, const json_t *from, bool *changed)
 {
 	for (void *i = json_object_iter((json_t *)from); i;
 	     i = json_object_iter_next((json_t *)from, i)) {
 		const char *key = json_object_iter_key(i);
 		json_t *value = json_object_iter_value(i);
-		if (json_object_get(to, key) || !holds(key, value, to))
+		bool more = says_more(key, value) || !json_object_get(to, key);
+		if (!more || !holds(key, value, to))
 			continue;
 		HEC_TRY(json_put(to, key, json_incref(value)));
 		*changed = true;
@@ -82,12 +106,102 @@ static hec_status carry_file(const char *from, const char *to)
 	return access(from, F_OK) == 0 && access(to, F_OK) != 0 ? file_copy(from, to) : HEC_OK;
 }
 
+/* Which tokens are written how is not learned: what was said of it holds, for a model that writes. */
+static hec_status carry_generation(const char *from, const char *to)
+{
+	json_t *was = NULL, *is = json_object();
+	bool changed = false;
+	hec_status status = is ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory to write it", to);
+	if (access(from, F_OK) == 0 && access(to, F_OK) == 0) {
+		if (status == HEC_OK)
+			status = json_file_read(from, JSON_CONFIG_MOST, &was);
+		if (status == HEC_OK)
+			status = add_keys(is, was, &changed);
+		if (status == HEC_OK)
+			status = json_file_write(to, is);
+	}
+	json_decref(was);
+	json_decref(is);
+	return status;
+}
+
+/* ---- modules ---- */
+
+static bool is_inside(const char *name)
+{
+	char shown[QUOTE_TEXT];
+	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/') &&
+	       strcmp(quote(name, shown), name) == 0;
+}
+
+/* *folder: what holds its settings; NULL: the directory itself. */
+static bool is_known(const json_t *module, const char **folder)
+{
+	const char *type = json_string_value(json_object_get(module, "type"));
+	const char *path = json_string_value(json_object_get(module, "path"));
+	const char *dot = type ? strrchr(type, '.') : NULL, *kind = dot ? dot + 1 : type;
+	*folder = path && *path ? path : NULL;
+	if (!kind || (*folder && !is_inside(*folder)))
+		return false;
+	return strcmp(kind, "Transformer") == 0
+	               ? !*folder
+	               : strcmp(kind, "Pooling") == 0 || strcmp(kind, "Normalize") == 0;
+}
+
+static hec_status carry_module(const char *from_dir, const char *to_dir, const char *folder)
+{
+	char *from, *to = NULL;
+	HEC_TRY(path_make(&from, "%s/%s", from_dir, folder));
+	hec_status status = path_make(&to, "%s/%s", to_dir, folder);
+	/* What has nothing to say often has no folder. */
+	if (status == HEC_OK && access(from, F_OK) == 0) {
+		status = folder_make(to);
+		if (status == HEC_OK)
+			status = carry(from, to, "config.json", carry_file);
+	}
+	free(from);
+	free(to);
+	return status;
+}
+
+/* The list comes last: it is there once all that it names is. */
+static hec_status carry_listed(const char *from, const char *to, const json_t *list)
+{
+	const char *folder;
+	size_t n = json_array_size(list);
+	bool known = n > 0;
+	for (size_t i = 0; i < n; i++)
+		known = known && is_known(json_array_get(list, i), &folder);
+	if (!known)
+		return HEC_OK;
+	for (size_t i = 0; i < n; i++)
+		if (is_known(json_array_get(list, i), &folder) && folder)
+			HEC_TRY(carry_module(from, to, folder));
+	return carry(from, to, "modules.json", carry_file);
+}
+
+hec_status carry_modules(const char *from, const char *to)
+{
+	char *path;
+	json_t *list = NULL;
+	HEC_TRY(path_make(&path, "%s/modules.json", from));
+	hec_status status = HEC_OK;
+	if (access(path, F_OK) == 0)
+		status = json_file_read(path, JSON_CONFIG_MOST, &list);
+	if (status == HEC_OK && list)
+		status = carry_listed(from, to, list);
+	json_decref(list);
+	free(path);
+	return status;
+}
+
 hec_status hec_train_carry(const char *from, const char *to)
 {
 	HEC_TRY(CHECK_GIVEN("train", from));
 	HEC_TRY(CHECK_GIVEN("train", to));
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		HEC_TRY(carry(from, to, files[i], carry_file));
-	HEC_TRY(carry(from, to, "generation_config.json", carry_keys));
+	HEC_TRY(carry_modules(from, to));
+	HEC_TRY(carry(from, to, "generation_config.json", carry_generation));
 	return carry(from, to, "config.json", carry_keys);
 }
