@@ -1,6 +1,7 @@
 /* test_families.c — what all families have in common beyond one pass: token by token they write what
  * Transformers writes, a mask hides tokens anywhere, and stretched angles are what they are defined to be. */
 #include "support/models.h"
+#include "support/scratch.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "format/safetensors.h"
 
 #define PATH 512
@@ -246,12 +248,88 @@ static void stretched_angles_are_as_defined(void **state)
 	kit_close(&k);
 }
 
+static void each_pair_may_have_factors_of_its_own(void **state)
+{
+	(void)state;
+	kit k = kit_open(7221);
+	hec_rotary r = {.pairs = HEC_ROTARY_HALVES,
+	                .cosine = make(&k, HEC_F64, SHAPE(4, 3)),
+	                .sine = make(&k, HEC_F64, SHAPE(4, 3))};
+	const double base = 1000; /* pairs turn by 1, 0.1 and 0.01 */
+	hec_rotary_scaling s = {.kind = HEC_ROTARY_LONG,
+	                        .factor = 4,
+	                        .original = 2,
+	                        .longest = 4,
+	                        .attention_factor = 1.5,
+	                        .factors = 3,
+	                        .short_factor = {1, 2, 4},
+	                        .long_factor = {3, 5, 8}};
+	OK(&k, hec_rotary_fill_scaled(k.ctx, base, &s, &r));
+	CHECK(&k, fabs(get(&r.cosine, 6) - 1.5 * cos(2)) < 1e-12, "short, first");
+	CHECK(&k, fabs(get(&r.sine, 11) - 1.5 * sin(3 * 0.01 / 4)) < 1e-12, "short, last");
+	s.stretched = true;
+	OK(&k, hec_rotary_fill_scaled(k.ctx, base, &s, &r));
+	CHECK(&k, fabs(get(&r.sine, 3) - 1.5 * sin(1.0 / 3)) < 1e-12, "long, first");
+	CHECK(&k, fabs(get(&r.cosine, 10) - 1.5 * cos(3 * 0.1 / 5)) < 1e-12, "long, second");
+	s.factors = 2;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_rotary_fill_scaled(k.ctx, base, &s, &r), "2 factors",
+	      "3 pairs");
+	s.factors = HEC_ROTARY_FACTORS + 1;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_rotary_fill_scaled(k.ctx, base, &s, &r), "129 factors");
+	s.factors = 3;
+	s.short_factor[1] = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_rotary_fill_scaled(k.ctx, base, &s, &r), "short factor 0");
+	kit_close(&k);
+}
+
+static hec_position_config positions_of(kit *k, const char *dir, const char *override)
+{
+	hec_model *m = NULL;
+	hec_model_load_options o = {
+		.size = sizeof o, .overrides = &override, .override_count = override ? 1 : 0};
+	OK(k, hec_model_load_with(k->ctx, dir, &o, &m));
+	hec_position_config p = hec_model_config_of(m)->decoder.position;
+	hec_model_destroy(m);
+	return p;
+}
+
+/* Which list holds depends on nothing but the model: not on the text, its neighbours or what is reserved. */
+static void texts_are_short_unless_it_is_asked_for(void **state)
+{
+	(void)state;
+	kit k = kit_open(7222);
+	char dir[SCRATCH_PATH], saved[SCRATCH_PATH];
+	hec_position_config p = positions_of(&k, golden_model("llama_long", dir), NULL);
+	CHECK(&k, p.max == 24 && !p.scaling.stretched && p.scaling.longest == 96, "as it is: %lld",
+	      (long long)p.max);
+	CHECK(&k, fabs(p.scaling.attention_factor - sqrt(1 + log(4) / log(24))) < 1e-12, "%g",
+	      p.scaling.attention_factor);
+	p = positions_of(&k, dir, "rope_long=true");
+	CHECK(&k, p.max == 96 && p.scaling.stretched, "long: %lld", (long long)p.max);
+	/* Other readers find what was said. */
+	hec_model *m = NULL;
+	OK(&k, hec_model_load(k.ctx, dir, &m));
+	OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(saved)));
+	hec_model_destroy(m);
+	char path[SCRATCH_PATH + 16];
+	snprintf(path, sizeof path, "%s/config.json", saved);
+	char *text;
+	size_t size;
+	OK(&k, file_read(path, 1 << 20, &text, &size));
+	CHECK(&k, strstr(text, "\"max_position_embeddings\": 96") && !strstr(text, "rope_long"),
+	      "%s", text);
+	free(text);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(token_by_token_each_writes_what_transformers_writes),
 		cmocka_unit_test(what_is_masked_is_seen_by_no_one),
 		cmocka_unit_test(stretched_angles_are_as_defined),
+		cmocka_unit_test(each_pair_may_have_factors_of_its_own),
+		cmocka_unit_test(texts_are_short_unless_it_is_asked_for),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

@@ -160,6 +160,8 @@ static int make_all(void **state)
 	write_tokenizer("gpt2", gpt, gpt_roles, 3, NULL);
 	copy_model("llama", "llama");
 	write_tokenizer("llama", gpt, gpt_roles, 3, NULL);
+	copy_model("llama_long", "long");
+	write_tokenizer("long", gpt, gpt_roles, 3, NULL);
 	drawn = 0;
 	write_lines("text", 0, 200);
 	write_lines("labels", 1, 200);
@@ -220,6 +222,7 @@ static void every_task_goes_on_from_a_model_and_saves_its_kind(void **state)
 	         "T5ForConditionalGeneration"},
 		{"f", "gpt2", "lm", "text", "", "gpt2", "GPT2LMHeadModel"},
 		{"g", "llama", "lm", "text", "", "llama", "LlamaForCausalLM"},
+		{"h", "long", "lm", "text", "", "llama", "LlamaForCausalLM"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char line[1024], name[64];

@@ -123,9 +123,9 @@ static void set_each_number(kit *k, const char *name, const char *from)
 static void no_value_in_config_json_is_worse_than_a_message(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"marian",     "gpt2",        "bert_classify", "roberta",
-	                                    "distilbert", "llama_three", "llama_yarn",    "qwen2",
-	                                    "mbart",      "t5_gated",    "t5_encoder"};
+	static const char *const names[] = {
+		"marian",     "gpt2",  "bert_classify", "roberta",  "distilbert", "llama_three",
+		"llama_yarn", "qwen2", "mbart",         "t5_gated", "t5_encoder", "llama_long"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char from[SCRATCH_PATH];
 		kit k = kit_open(7150);

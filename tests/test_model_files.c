@@ -489,6 +489,17 @@ static void a_configuration_is_saved_as_the_family_that_can_say_it(void **state)
 	AS("hecate", other.decoder.feed_forward.no_bias = true);
 	AS("hecate", other.decoder.norm = HEC_NORM_RMS);
 	AS("hecate", other.decoder.position.offset = 2);
+	c.decoder.position.kind = HEC_POSITION_ROTARY;
+	c.decoder.position.scaling = (hec_rotary_scaling){.kind = HEC_ROTARY_LONG,
+	                                                  .factor = 1,
+	                                                  .original = c.decoder.position.max,
+	                                                  .longest = c.decoder.position.max,
+	                                                  .attention_factor = 1,
+	                                                  .factors = 2};
+	for (int i = 0; i < 2; i++)
+		c.decoder.position.scaling.short_factor[i] =
+			c.decoder.position.scaling.long_factor[i] = 1 + i;
+	saved_as(&k, &c, "hecate", NULL);
 	c = translator();
 	c.decoder.layers = 0;
 	c.head = HEC_HEAD_MASKED;

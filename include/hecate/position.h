@@ -46,17 +46,27 @@ typedef enum hec_rotary_stretch {
 	HEC_ROTARY_LINEAR,  /* every angle divided by factor */
 	HEC_ROTARY_DYNAMIC, /* none up to the longest sequence, and no sequence is longer here */
 	HEC_ROTARY_LLAMA3,  /* slow pairs divided by factor, quick ones not, a ramp between */
-	HEC_ROTARY_YARN     /* a ramp by pair, and the tables times attention_factor */
+	HEC_ROTARY_YARN,    /* a ramp by pair, and the tables times attention_factor */
+	HEC_ROTARY_LONG /* LongRoPE: each pair divided by a factor of its own, one for short texts
+	                       and one for long ones; the tables times attention_factor */
 } hec_rotary_stretch;
+
+#define HEC_ROTARY_FACTORS 128 /* pairs of a head that may have factors of their own */
 
 typedef struct hec_rotary_scaling {
 	hec_rotary_stretch kind;
 	double factor;
-	int64_t original;        /* LLAMA3, YARN: positions that the model was made for */
+	int64_t original;        /* LLAMA3, YARN, LONG: positions that the model was made for */
 	double low, high;        /* LLAMA3: turns in `original` positions where the ramp is */
 	double fast, slow;       /* YARN: turns where the ramp begins and ends */
 	bool exact;              /* YARN: the ends of the ramp are not rounded to whole pairs */
-	double attention_factor; /* YARN: of cosine and sine */
+	double attention_factor; /* YARN, LONG: of cosine and sine */
+	/* LONG. One of the lists is for all texts, or the first tokens of one would have to be read anew when
+	 * it becomes longer than `original`: the short one for texts up to there, unless `stretched`. */
+	int64_t longest; /* that may be read with the long list */
+	bool stretched;
+	int64_t factors; /* how many each list has: one for each pair */
+	double short_factor[HEC_ROTARY_FACTORS], long_factor[HEC_ROTARY_FACTORS];
 } hec_rotary_scaling;
 
 /* Fills cosine and sine for positions 0 …: angle(t, i) = t · base^(−2i / R). */

@@ -42,7 +42,7 @@ static hec_status resolve_rotary(const char *where, hec_stack_config *s)
 		            "%s: rotary positions turn %lld numbers of a head of %lld: an even "
 		            "number of them is needed",
 		            where, (long long)p->rotary_width, (long long)s->attention.d_k);
-	hec_status status = rotary_check_scaling(&p->scaling);
+	hec_status status = rotary_check_scaling(&p->scaling, p->rotary_width / 2);
 	return status == HEC_OK ? status : fail_in(status, "%s", where);
 }
 

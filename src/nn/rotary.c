@@ -37,6 +37,8 @@ static double frequency(const angles *a, int64_t i)
 		double keep = clamp01((turns - s->low) / (s->high - s->low));
 		return plain * (keep + (1 - keep) / s->factor);
 	}
+	if (s->kind == HEC_ROTARY_LONG)
+		return plain / (s->stretched ? s->long_factor : s->short_factor)[i];
 	if (s->kind == HEC_ROTARY_YARN) {
 		double keep = 1 - clamp01(((double)i - a->low) / (a->high - a->low));
 		return plain * (keep + (1 - keep) / s->factor);
@@ -68,7 +70,8 @@ static void set_ramp(angles *a)
 
 static double size_of(const angles *a)
 {
-	return a->scaling->kind == HEC_ROTARY_YARN ? a->scaling->attention_factor : 1;
+	const hec_rotary_scaling *s = a->scaling;
+	return s->kind == HEC_ROTARY_YARN || s->kind == HEC_ROTARY_LONG ? s->attention_factor : 1;
 }
 
 static double cosine_value(const void *user, int64_t t, int64_t i)
@@ -86,9 +89,22 @@ static hec_status wrong_scaling(const char *name, double value)
 	return fail(HEC_ERR_ARGUMENT, "rotary: scaling with %s %g", name, value);
 }
 
-hec_status rotary_check_scaling(const hec_rotary_scaling *s)
+static hec_status check_factors(const hec_rotary_scaling *s)
 {
-	if ((unsigned)s->kind > HEC_ROTARY_YARN)
+	if (s->factors < 1 || s->factors > HEC_ROTARY_FACTORS)
+		return fail(HEC_ERR_ARGUMENT, "rotary: scaling with %lld factors, not 1 … %d",
+		            (long long)s->factors, HEC_ROTARY_FACTORS);
+	for (int64_t i = 0; i < 2 * s->factors; i++) {
+		double f = (i % 2 ? s->long_factor : s->short_factor)[i / 2];
+		if (!(f > 0) || !isfinite(f))
+			return wrong_scaling(i % 2 ? "a long factor" : "a short factor", f);
+	}
+	return HEC_OK;
+}
+
+hec_status rotary_check_scaling(const hec_rotary_scaling *s, int64_t pairs)
+{
+	if ((unsigned)s->kind > HEC_ROTARY_LONG)
 		return fail(HEC_ERR_ARGUMENT, "rotary: scaling %d is not known", (int)s->kind);
 	if (s->kind == HEC_ROTARY_PLAIN)
 		return HEC_OK;
@@ -102,7 +118,14 @@ hec_status rotary_check_scaling(const hec_rotary_scaling *s)
 		return s->low > 0 && s->high > s->low && isfinite(s->high)
 		               ? HEC_OK
 		               : wrong_scaling("a ramp that ends at", s->high);
-	if (!(s->slow > 0) || !(s->fast > s->slow) || !isfinite(s->fast))
+	if (s->kind == HEC_ROTARY_LONG) {
+		HEC_TRY(check_factors(s));
+		if (s->factors != pairs)
+			return fail(
+				HEC_ERR_ARGUMENT,
+				"rotary: scaling with %lld factors for the %lld pairs of a head",
+				(long long)s->factors, (long long)pairs);
+	} else if (!(s->slow > 0) || !(s->fast > s->slow) || !isfinite(s->fast))
 		return wrong_scaling("a ramp that begins at", s->fast);
 	if (!(s->attention_factor > 0) || !isfinite(s->attention_factor))
 		return wrong_scaling("attention factor", s->attention_factor);
@@ -134,7 +157,7 @@ hec_status hec_rotary_fill_scaled(hec_ctx *ctx, double base, const hec_rotary_sc
 	HEC_TRY(check_tables(rotary));
 	if (!(base > 0))
 		return fail(HEC_ERR_ARGUMENT, "rotary: base %g", base);
-	HEC_TRY(rotary_check_scaling(scaling));
+	HEC_TRY(rotary_check_scaling(scaling, rotary->cosine.shape[1]));
 	angles a = {.base = base, .pairs = rotary->cosine.shape[1], .scaling = scaling};
 	set_ramp(&a);
 	HEC_TRY(table_fill(ctx, &rotary->cosine, cosine_value, &a));

@@ -4,6 +4,6 @@
 
 #include <hecate/position.h>
 
-hec_status rotary_check_scaling(const hec_rotary_scaling *scaling);
+hec_status rotary_check_scaling(const hec_rotary_scaling *scaling, int64_t pairs);
 
 #endif

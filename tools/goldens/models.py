@@ -125,6 +125,14 @@ def llama(size, layers, kind=LlamaConfig, **other):
         max_position_embeddings=size["positions"], bos_token_id=1, eos_token_id=2, **other)
 
 
+def long_rope(size, original, **other):
+    """Transformers takes the long list for texts longer than the original length, Hecate where it is told to."""
+    pairs = size["width"] // size["heads"] // 2
+    return {"rope_type": "longrope", "rope_theta": 100.0, "original_max_position_embeddings": original,
+            "short_factor": [1 + 0.25 * i for i in range(pairs)], "long_factor": [3.0 + i for i in range(pairs)],
+            **other}
+
+
 def bart(size, kind=BartConfig, **other):
     return kind(
         vocab_size=size["vocab"], d_model=size["width"], encoder_layers=1, decoder_layers=1,
@@ -181,6 +189,10 @@ def cases(size):
     yield ("llama_yarn", LlamaForCausalLM, llama(
         size, 1, rope_parameters={"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "beta_fast": 3.0,
                                   "beta_slow": 0.5, "original_max_position_embeddings": 20}), half)
+    far = dict(size, positions=4 * size["positions"])
+    yield ("llama_long", LlamaForCausalLM, llama(far, 1, rope_parameters=long_rope(size, size["positions"])), half)
+    yield ("llama_longer", LlamaForCausalLM, llama(
+        far, 1, rope_long=True, rope_parameters=long_rope(size, size["S"] - 1, attention_factor=1.3)), half)
     yield ("mistral", MistralForCausalLM, llama(size, n, MistralConfig, sliding_window=5), half)
     yield ("qwen2", Qwen2ForCausalLM, llama(
         size, n + 1, Qwen2Config, use_sliding_window=True, sliding_window=4, max_window_layers=1,

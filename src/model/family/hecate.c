@@ -1,6 +1,7 @@
 /* hecate.c — our own config.json, which says everything, and our own names of tensors: for what no
  * other family can say. Others refuse the model_type instead of loading it wrongly. */
 #include "model/family.h"
+#include "model/family/rope.h"
 
 static const family_architecture architectures[] = {
 	{"HecateLM", HEC_HEAD_LM, NULL},
@@ -21,10 +22,13 @@ static const family_word sinusoids[] = {
 	{"interleaved", HEC_SINUSOID_INTERLEAVED}, {"halves", HEC_SINUSOID_HALVES}, {NULL, 0}};
 static const family_word pairs[] = {
 	{"halves", HEC_ROTARY_HALVES}, {"interleaved", HEC_ROTARY_INTERLEAVED}, {NULL, 0}};
-static const family_word stretches[] = {
-	{"none", HEC_ROTARY_PLAIN},      {"linear", HEC_ROTARY_LINEAR},
-	{"dynamic", HEC_ROTARY_DYNAMIC}, {"llama3", HEC_ROTARY_LLAMA3},
-	{"yarn", HEC_ROTARY_YARN},       {NULL, 0}};
+static const family_word stretches[] = {{"none", HEC_ROTARY_PLAIN},
+                                        {"linear", HEC_ROTARY_LINEAR},
+                                        {"dynamic", HEC_ROTARY_DYNAMIC},
+                                        {"llama3", HEC_ROTARY_LLAMA3},
+                                        {"yarn", HEC_ROTARY_YARN},
+                                        {"longrope", HEC_ROTARY_LONG},
+                                        {NULL, 0}};
 static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU},
                                    {"gelu", HEC_ACT_GELU}, {"gelu_tanh", HEC_ACT_GELU_TANH},
                                    {"silu", HEC_ACT_SILU}, {NULL, 0}};
@@ -82,6 +86,8 @@ static const family_word rows[] = {
 	{#s ".position.scaling.exact", KEY_FLAG, FIELD(s.position.scaling.exact), 0, NULL}, \
 	{#s ".position.scaling.attention_factor", KEY_REAL, \
 	 FIELD(s.position.scaling.attention_factor), 0, NULL}, \
+	{#s ".position.scaling.longest", KEY_COUNT, FIELD(s.position.scaling.longest), 0, NULL}, \
+	{#s ".position.scaling.stretched", KEY_FLAG, FIELD(s.position.scaling.stretched), 0, NULL}, \
 	{#s ".position.buckets", KEY_COUNT, FIELD(s.position.buckets), 0, NULL}, \
 	{#s ".position.max_distance", KEY_COUNT, FIELD(s.position.max_distance), 0, NULL}
 /* clang-format on */
@@ -117,11 +123,53 @@ static void begin(hec_model_config *c)
 	(void)c;
 }
 
+/* Lists, which are no fields of a table of keys. */
+static hec_status read_factors(const json_scope *s, const char *stack, hec_position_config *p)
+{
+	json_scope at = *s;
+	const char *const path[] = {stack, "position", "scaling"};
+	if (p->kind != HEC_POSITION_ROTARY || p->scaling.kind != HEC_ROTARY_LONG)
+		return HEC_OK;
+	for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+		json_scope inner;
+		HEC_TRY(json_need_object(&at, path[i], &inner));
+		at = inner;
+	}
+	HEC_TRY(rope_read_factors(&at, "short_factor", p->scaling.short_factor,
+	                          &p->scaling.factors));
+	return rope_read_factors(&at, "long_factor", p->scaling.long_factor, &p->scaling.factors);
+}
+
+static hec_status read(const json_scope *s, hec_model_config *c)
+{
+	HEC_TRY(read_factors(s, "encoder", &c->encoder.position));
+	return read_factors(s, "decoder", &c->decoder.position);
+}
+
+static hec_status write_factors(const hec_position_config *p, const char *stack, json_t *config)
+{
+	const hec_rotary_scaling *r = &p->scaling;
+	if (p->kind != HEC_POSITION_ROTARY || r->kind != HEC_ROTARY_LONG)
+		return HEC_OK;
+	json_t *to = json_object_get(json_object_get(json_object_get(config, stack), "position"),
+	                             "scaling");
+	HEC_TRY(rope_put_factors(to, "short_factor", r->short_factor, r->factors));
+	return rope_put_factors(to, "long_factor", r->long_factor, r->factors);
+}
+
+static hec_status write(const hec_model_config *c, json_t *config)
+{
+	HEC_TRY(write_factors(&c->encoder.position, "encoder", config));
+	return write_factors(&c->decoder.position, "decoder", config);
+}
+
 const family family_hecate = {
 	.model_type = "hecate",
 	.architectures = architectures,
 	.prefix = "",
 	.keys = keys,
 	.begin = begin,
+	.read = read,
+	.write = write,
 	.generation = family_generation,
 };

@@ -8,4 +8,8 @@
 hec_status rope_read(const json_scope *s, hec_position_config *p);
 hec_status rope_write(const hec_position_config *p, json_t *config);
 
+/* A list of factors, at most HEC_ROTARY_FACTORS; *count where it is not 0: so many. */
+hec_status rope_read_factors(const json_scope *s, const char *key, double *out, int64_t *count);
+hec_status rope_put_factors(json_t *to, const char *key, const double *list, int64_t count);
+
 #endif
