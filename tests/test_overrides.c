@@ -245,6 +245,12 @@ static void what_cannot_be_is_said(void **state)
 	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "num_hiden_layers=2"),
 	      "bert has no key 'num_hiden_layers'", "num_hidden_layers");
 	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "2"), "KEY=VALUE");
+	hec_model *half = NULL;
+	char dir[SCRATCH_PATH];
+	const hec_model_load_options in_half = {.size = sizeof in_half, .dtype = HEC_BF16};
+	FAILS(&k, HEC_ERR_UNSUPPORTED,
+	      hec_model_load_with(k.ctx, golden_model("bert", dir), &in_half, &half), "f32 or f64",
+	      "bf16");
 	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "=2"), "KEY=VALUE");
 	FAILS(&k, HEC_ERR_FORMAT, try_override(&k, "bert", "num_hidden_layers=two"),
 	      "'num_hidden_layers' is a text");

@@ -43,6 +43,8 @@ typedef struct hec_model_load_options {
 	/* Everything is checked and nothing read: a model to count and to measure, which takes next to no
 	 * memory. It has no numbers: what is run, saved or learned from it means nothing. */
 	bool to_measure;
+	/* What it computes in: F32, or F64, by the reference: slow, to see what rounding does. */
+	hec_dtype dtype;
 } hec_model_load_options;
 
 HEC_API HEC_MUST_USE hec_status

@@ -8,6 +8,7 @@
 
 #include <hecate/model.h>
 #include <hecate/npy.h>
+#include <hecate/ops.h>
 #include <hecate/tensor_file.h>
 
 #include "model_load.h"
@@ -25,6 +26,7 @@ typedef struct forward {
 	number_list id, type, decoder_id, visible;
 	int8_t *seen; /* the mask */
 	hec_tensor frames;
+	hec_dtype real; /* what is computed in */
 	hec_ctx *ctx;
 	hec_model *model;
 	const hec_model_config *config;
@@ -77,7 +79,7 @@ static bool add(forward *f, const char *name, int64_t number, int rank, const in
 {
 	char *kept = f->names[f->count];
 	snprintf(kept, NAME_MOST, number < 0 ? "%s" : "%s.%" PRId64, name, number);
-	if (hec_arena_tensor(f->arena, HEC_F32, rank, shape, tensor) != HEC_OK)
+	if (hec_arena_tensor(f->arena, f->real, rank, shape, tensor) != HEC_OK)
 		return false;
 	f->list[f->count++] = (hec_named_tensor){kept, *tensor};
 	return true;
@@ -88,7 +90,7 @@ static bool add_weights(forward *f, const char *name, const hec_stack_config *s,
                         int64_t S, hec_tensor *all)
 {
 	const int64_t shape[4] = {s->layers, s->attention.heads, T, S};
-	if (hec_arena_tensor(f->arena, HEC_F32, 4, shape, all) != HEC_OK)
+	if (hec_arena_tensor(f->arena, f->real, 4, shape, all) != HEC_OK)
 		return false;
 	for (int64_t i = 0; i < s->layers; i++) {
 		hec_named_tensor *to = &f->list[f->count];
@@ -114,7 +116,7 @@ static bool add_logits(forward *f, int64_t T, hec_tensor *logits)
 	case HEC_HEAD_TOKENS:
 		return add(f, "logits", -1, 3, (int64_t[]){1, T, c->labels}, logits);
 	case HEC_HEAD_ANSWER: /* taken apart afterwards */
-		return hec_arena_tensor(f->arena, HEC_F32, 3, (int64_t[]){1, T, 2}, logits) ==
+		return hec_arena_tensor(f->arena, f->real, 3, (int64_t[]){1, T, 2}, logits) ==
 		       HEC_OK;
 	}
 	return false;
@@ -154,8 +156,11 @@ static bool split_answer(forward *f, const hec_tensor *logits)
 		hec_tensor one;
 		if (!add(f, names[i], -1, 2, (int64_t[]){1, T}, &one))
 			return false;
-		for (int64_t t = 0; t < T; t++)
-			((float *)one.data)[t] = ((const float *)logits->data)[2 * t + i];
+		hec_tensor from, to;
+		if (hec_tensor_slice(logits, 2, i, 1, &from) != HEC_OK ||
+		    hec_tensor_reshape(&one, 3, from.shape, &to) != HEC_OK ||
+		    hec_copy(f->ctx, &from, &to) != HEC_OK)
+			return false;
 	}
 	return true;
 }
@@ -208,17 +213,21 @@ static hec_tensor row(const number_list *n)
 	return hec_tensor_2d(n->items, HEC_I32, 1, n->count);
 }
 
+/* They are read in f32. */
+static bool widen_features(forward *f, hec_tensor *wide)
+{
+	return hec_arena_tensor(f->arena, f->real, 3, f->frames.shape, wide) == HEC_OK &&
+	       hec_copy(f->ctx, &f->frames, wide) == HEC_OK;
+}
+
 static int compute(forward *f)
 {
 	hec_model_input in = {.size = sizeof in};
 	hec_model_output out = {.size = sizeof out};
-	const hec_tensor ids = row(&f->id);
-	if (f->features)
-		in.features = f->frames;
-	else if (f->config->encoder.layers > 0)
-		in.ids = ids;
-	else
-		in.decoder_ids = ids;
+	if (f->features && !widen_features(f, &in.features))
+		return failed(f);
+	if (!f->features)
+		*(f->config->encoder.layers > 0 ? &in.ids : &in.decoder_ids) = row(&f->id);
 	if (f->decoder)
 		in.decoder_ids = row(&f->decoder_id);
 	if (f->types)
@@ -237,9 +246,12 @@ static int compute(forward *f)
 
 static int load_and_compute(forward *f)
 {
+	hec_model_load_options options = model_load_options(&f->overrides);
+	options.dtype = f->real;
 	if (hec_ctx_create(NULL, &f->ctx) != HEC_OK ||
-	    model_load(f->ctx, f->dir, &f->overrides, &f->model) != HEC_OK)
+	    hec_model_load_with(f->ctx, f->dir, &options, &f->model) != HEC_OK)
 		return failed(f);
+	model_load_tell(&f->overrides, f->model);
 	f->config = hec_model_config_of(f->model);
 	int code = check_inputs(f);
 	if (code == EXIT_DONE && f->features)
@@ -286,7 +298,9 @@ static int run(const command *self, int argc, char **argv)
 	         &f.decoder, 0, 0},
 		{OPTION_TEXT, "--features", "F.npy",
 	         "what an encoder of sound reads: NumPy's [bands, frames]", &f.features, 0, 0},
-		{OPTION_TEXT, "--dtype", "TYPE", "what it computes in: f32", &f.dtype, 0, 0},
+		{OPTION_TEXT, "--dtype", "TYPE",
+	         "what it computes in: f32, or f64 by the reference (slow; default: f32)", &f.dtype,
+	         0, 0},
 		OPTION_OVERRIDE(f.overrides),
 		{OPTION_TEXT, "--out", "FILE", "the safetensors file to write", &f.out, 0, 0},
 		{0},
@@ -303,10 +317,11 @@ static int run(const command *self, int argc, char **argv)
 		                     !f.out && (f.ids || f.features)
 		                             ? "--out FILE"
 		                             : "--ids I,I,… (or --features F.npy)");
-	if (strcmp(f.dtype, "f32") != 0)
+	f.real = strcmp(f.dtype, "f64") == 0 ? HEC_F64 : HEC_F32;
+	if (f.real == HEC_F32 && strcmp(f.dtype, "f32") != 0)
 		return command_usage(self,
-		                     "--dtype %.20s: it computes in f32, whatever the files hold; "
-		                     "other types are not built",
+		                     "--dtype %.20s: it computes in f32 or f64, whatever the files "
+		                     "hold: sums of 16 bits would be another model's",
 		                     f.dtype);
 	code = model_path(self, f.dir, path);
 	if (code != EXIT_DONE)
@@ -323,7 +338,7 @@ const command command_forward = {
 	"forward",
 	"One pass of a model over ids or features, with all its numbers in a file",
 	"forward -m DIR --ids I,I,… [--type-ids I,I,…] [--mask 1,0,…] [--decoder-ids I,I,…] "
-	"[--override KEY=VALUE]… --out FILE\n"
+	"[--dtype f64] [--override KEY=VALUE]… --out FILE\n"
 	"       hecate forward -m DIR --features F.npy --decoder-ids I,I,… --out FILE",
 	"The file is in the safetensors format. Its tensors are named and shaped as in "
 	"Transformers, "

@@ -259,7 +259,7 @@ static hec_status make_plan(hec_ctx *ctx, const char *dir, const safetensors *fi
                             plan *p)
 {
 	size_t count;
-	HEC_TRY(model_create_empty(ctx, &d->config, HEC_F32, to_run, o->to_measure, &p->model));
+	HEC_TRY(model_create_empty(ctx, &d->config, o->dtype, to_run, o->to_measure, &p->model));
 	p->model->family = d->family;
 	HEC_TRY(weights_list(d->family, p->model, &p->list, &count));
 	p->matching = (matching){.dir = dir,
@@ -361,6 +361,9 @@ hec_status hec_model_load_with(hec_ctx *ctx, const char *dir, const hec_model_lo
 	HEC_TRY(CHECK_GIVEN("model", out));
 	hec_model_load_options o = {.size = sizeof o};
 	HEC_TRY(options_take("hec_model_load_options", &o, sizeof o, options));
+	if (o.dtype != HEC_F32 && o.dtype != HEC_F64)
+		return fail(HEC_ERR_UNSUPPORTED, "model: it computes in f32 or f64, not in %s",
+		            hec_dtype_name(o.dtype));
 	if (o.override_count > 0)
 		HEC_TRY(check_given("model", "overrides", o.overrides));
 	description d;
