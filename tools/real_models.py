@@ -4,8 +4,9 @@
     tools/real_models.py HECATE REAL PACKAGES MODEL…      REAL: the folder of the models' directories
 
 Numbers of `hecate forward` are held against float64 in Transformers with eager attention: 1e-4 of the largest
-in each tensor, as the scores of applications; what float32 there is off by is printed beside. Tokens of searches are those of Transformers in float32; they may first differ where the
-reference decided by less than 1e-4. The last line counts; a command that hecate does not have is a failure."""
+in each tensor, as the scores of applications; what float32 there is off by is printed beside. Tokens of searches
+are those of Transformers in float32; they may first differ where the reference decided by less than 1e-4. The last
+line counts; a command that hecate does not have is a failure."""
 import csv
 import io
 import json
@@ -261,30 +262,35 @@ def minilm(hecate, folder, packages, table):
     table.check(name, "embed", embed)
 
 
-def opus(hecate, folder, packages, table):
+def encoder_decoder(hecate, folder, table, lines, few, words, most, what):
+    """Numbers of a few lines with these words written, then searches of at most so many tokens, of all of them."""
     name = os.path.basename(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager").eval()
-    lines = chinese(packages, 220)
 
     def forward():
-        given = [tokenizer(x, return_tensors="pt").input_ids for x in lines[:10]]
-        target = [model.config.decoder_start_token_id, 26, 239, 12234, 10, 3, 3934, 5]
+        given = [tokenizer(x, return_tensors="pt").input_ids for x in lines[:few]]
+        target = [model.config.decoder_start_token_id, *words]
         return all_numbers(hecate, folder, model,
                            [({"ids": g[0].tolist(), "decoder_ids": target},
                              {"input_ids": g, "decoder_input_ids": torch.tensor([target])}) for g in given])
 
     def search(beams):
-        def work():
-            got = hecate.json_lines("translate", "-m", folder, "--beam", beams, "--max-tokens", 128, lines=lines)
+        got = hecate.json_lines("translate", "-m", folder, "--beam", beams, "--max-tokens", most, lines=lines)
 
-            def theirs(text):
-                ids, score, margin = written(model, tokenizer, tokenizer(text, return_tensors="pt"),
-                                             num_beams=beams, max_new_tokens=128)
-                return tokenizer.convert_ids_to_tokens(ids), score, margin
-            said, largest = searches(lines, [(x["tokens"], x["score"]) for x in got], theirs)
-            return f"tokens of {len(lines)} sentences: {said}", largest
-        return work
+        def theirs(text):
+            ids, score, margin = written(model, tokenizer, tokenizer(text, return_tensors="pt"),
+                                         num_beams=beams, max_new_tokens=most)
+            return tokenizer.convert_ids_to_tokens(ids), score, margin
+        said, largest = searches(lines, [(x["tokens"], x["score"]) for x in got], theirs)
+        return f"tokens of {what}: {said}", largest
+    table.check(name, "forward", forward)
+    for row, beams in (("greedy", 1), ("beam 4", 4)):
+        table.check(name, row, lambda: search(beams))
+
+
+def opus(hecate, folder, packages, table):
+    lines = chinese(packages, 220)
 
     def attend():
         got = json.loads(hecate("attend", "-m", folder, "--json", lines[0]))
@@ -292,10 +298,9 @@ def opus(hecate, folder, packages, table):
         if "cross" not in said:
             raise Wrong("hecate attend shows no cross-attention")
         return f"hecate attend --json: {len(said)} characters", "(see forward)"
-    table.check(name, "forward", forward)
-    table.check(name, "greedy", search(1))
-    table.check(name, "beam 4", search(4))
-    table.check(name, "attend", attend)
+    encoder_decoder(hecate, folder, table, lines, 10, [26, 239, 12234, 10, 3, 3934, 5], 128,
+                    f"{len(lines)} sentences")
+    table.check(os.path.basename(folder), "attend", attend)
 
 
 def smollm2(hecate, folder, packages, table):
@@ -344,32 +349,8 @@ def smollm2(hecate, folder, packages, table):
 
 
 def flan(hecate, folder, packages, table):
-    name = os.path.basename(folder)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager").eval()
     lines = paragraphs(packages, 120, 1200)
-
-    def forward():
-        given = [tokenizer(x, return_tensors="pt").input_ids for x in lines[:6]]
-        target = [0, 7155, 794, 3]
-        return all_numbers(hecate, folder, model,
-                           [({"ids": g[0].tolist(), "decoder_ids": target},
-                             {"input_ids": g, "decoder_input_ids": torch.tensor([target])}) for g in given])
-
-    def search(beams):
-        def work():
-            got = hecate.json_lines("translate", "-m", folder, "--beam", beams, "--max-tokens", 32, lines=lines)
-
-            def theirs(text):
-                ids, score, margin = written(model, tokenizer, tokenizer(text, return_tensors="pt"),
-                                             num_beams=beams, max_new_tokens=32)
-                return tokenizer.convert_ids_to_tokens(ids), score, margin
-            said, largest = searches(lines, [(x["tokens"], x["score"]) for x in got], theirs)
-            return f"tokens of titles of {len(lines)} paragraphs: {said}", largest
-        return work
-    table.check(name, "forward", forward)
-    table.check(name, "greedy", search(1))
-    table.check(name, "beam 4", search(4))
+    encoder_decoder(hecate, folder, table, lines, 6, [7155, 794, 3], 32, f"titles of {len(lines)} paragraphs")
 
 
 def whisper(hecate, folder, packages, table):
