@@ -12,25 +12,8 @@ typedef struct work {
 	int32_t *written;  /* [T] */
 	int64_t T;
 	bool *usage;
-	char *error;
-	size_t error_size;
+	attend_error error;
 } work;
-
-static hec_status say(work *w, hec_status status, const char *message)
-{
-	snprintf(w->error, w->error_size, "%s", message);
-	return status;
-}
-
-static hec_status library(work *w, hec_status status)
-{
-	return status == HEC_OK ? status : say(w, status, hec_error_message());
-}
-
-static hec_status no_memory(work *w)
-{
-	return say(w, HEC_ERR_MEMORY, "out of memory");
-}
 
 static bool has_encoder(const work *w)
 {
@@ -72,10 +55,10 @@ static hec_status encode(work *w, const char *text, const char *pair, hec_encodi
 	o.lossy = w->r->lossy;
 	o.pair = pair;
 	o.pair_bytes = pair ? strlen(pair) : 0;
-	hec_status status =
-		library(w, hec_tokenizer_encode(w->r->tokenizer, text, strlen(text), &o, out));
+	hec_status status = attend_library(
+		&w->error, hec_tokenizer_encode(w->r->tokenizer, text, strlen(text), &o, out));
 	if (status == HEC_OK && out->n == 0)
-		return say(w, HEC_ERR_ARGUMENT, "there is no token in the text");
+		return attend_say(&w->error, HEC_ERR_ARGUMENT, "there is no token in the text");
 	return status;
 }
 
@@ -83,7 +66,7 @@ static hec_status keep_written(work *w, const int32_t *ids, int64_t n)
 {
 	w->written = malloc((size_t)n * sizeof *w->written + 1);
 	if (!w->written)
-		return no_memory(w);
+		return attend_no_memory(&w->error);
 	if (n > 0)
 		memcpy(w->written, ids, (size_t)n * sizeof *w->written);
 	w->T = n;
@@ -107,10 +90,11 @@ static hec_status translate(work *w)
 	hec_translations found = {0};
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.lossy = w->r->lossy;
-	hec_status status =
-		library(w, hec_translate(w->r->translator, 1, &w->r->text, NULL, &o, &found));
+	hec_status status = attend_library(
+		&w->error, hec_translate(w->r->translator, 1, &w->r->text, NULL, &o, &found));
 	if (status == HEC_OK && found.items[0].n == 0)
-		status = say(w, HEC_ERR_ARGUMENT, "the model writes nothing for this text");
+		status = attend_say(&w->error, HEC_ERR_ARGUMENT,
+		                    "the model writes nothing for this text");
 	if (status == HEC_OK)
 		status = keep_written(w, found.items[0].ids, found.items[0].n);
 	hec_translations_free(&found);
@@ -127,13 +111,14 @@ static hec_status write_on(work *w)
 	decode.beams = decode.nbest = 1;
 	decode.max_tokens = w->r->write;
 	o.decode = &decode;
-	hec_status status = library(w, hec_generate(w->r->generator, 1, &prompt, &o, &found));
+	hec_status status =
+		attend_library(&w->error, hec_generate(w->r->generator, 1, &prompt, &o, &found));
 	const int64_t more = status == HEC_OK ? found.items[0].n : 0;
 	if (status == HEC_OK) {
 		w->T = prompt.n + more;
 		w->written = malloc((size_t)w->T * sizeof *w->written);
 		if (!w->written)
-			status = no_memory(w);
+			status = attend_no_memory(&w->error);
 	}
 	if (status == HEC_OK) {
 		memcpy(w->written, prompt.ids, (size_t)prompt.n * sizeof *w->written);
@@ -150,8 +135,9 @@ static hec_status read_texts(work *w)
 	bool both = has_encoder(w) && has_decoder(w);
 	if (!has_encoder(w) && w->r->target) {
 		*w->usage = true;
-		return say(w, HEC_ERR_ARGUMENT,
-		           "this model has a decoder alone: give one text, not also a target");
+		return attend_say(
+			&w->error, HEC_ERR_ARGUMENT,
+			"this model has a decoder alone: give one text, not also a target");
 	}
 	hec_status status = encode(w, w->r->text, has_decoder(w) ? NULL : w->r->target, &w->text);
 	if (status != HEC_OK)
@@ -168,7 +154,7 @@ static hec_status find_spans(work *w, int64_t n, hec_span **out)
 {
 	hec_span *spans = calloc((size_t)n, sizeof *spans);
 	if (!spans)
-		return no_memory(w);
+		return attend_no_memory(&w->error);
 	for (size_t i = 0; i < w->text.n; i++)
 		if (w->text.sequence[i] == 0)
 			spans[i] = w->text.offsets[i];
@@ -195,7 +181,7 @@ static hec_status compute(work *w, attended *out)
 	status = find_spans(w, p.n, &spans);
 	p.spans = spans;
 	if (status == HEC_OK)
-		status = attend_pass_run(&p, &r->choice, out, w->error, w->error_size);
+		status = attend_pass_run(&p, &r->choice, out, w->error.text, w->error.size);
 	free(spans);
 	return status;
 }
@@ -207,8 +193,7 @@ hec_status attend_compute(const attend_request *r, attended *out, bool *usage, c
 	          .config = hec_model_config_of(r->model),
 	          .text = HEC_ENCODING_INIT,
 	          .usage = usage,
-	          .error = error,
-	          .error_size = error_size};
+	          .error = {error, error_size}};
 	*out = (attended){.choice = r->choice};
 	*usage = false;
 	hec_status status = compute(&w, out);

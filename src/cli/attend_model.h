@@ -30,6 +30,17 @@ typedef struct attended {
 		spans; /* [keys] bytes of the text, where keys are its tokens; NULL: they are not */
 } attended;
 
+/* Where it is said what is wrong. */
+typedef struct attend_error {
+	char *text;
+	size_t size;
+} attend_error;
+
+hec_status attend_say(const attend_error *e, hec_status status, const char *message); /* status */
+hec_status attend_library(const attend_error *e,
+                          hec_status status); /* what the library says of it */
+hec_status attend_no_memory(const attend_error *e);
+
 /* The kind that is asked for by name (NULL: cross-attention where there is any). False: the model has
  * none, and error says so. */
 bool attend_choose(const hec_model *model, const char *asked, attend_choice *out, char *error,

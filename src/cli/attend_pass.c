@@ -23,24 +23,23 @@ typedef struct work {
 	const hec_model_config *config;
 	int32_t *reads, *writes; /* [rows] of the decoder behind an encoder */
 	int64_t rows;
-	char *error;
-	size_t error_size;
+	attend_error error;
 } work;
 
-static hec_status say(work *w, hec_status status, const char *message)
+hec_status attend_say(const attend_error *e, hec_status status, const char *message)
 {
-	snprintf(w->error, w->error_size, "%s", message);
+	snprintf(e->text, e->size, "%s", message);
 	return status;
 }
 
-static hec_status library(work *w, hec_status status)
+hec_status attend_library(const attend_error *e, hec_status status)
 {
-	return status == HEC_OK ? status : say(w, status, hec_error_message());
+	return status == HEC_OK ? status : attend_say(e, status, hec_error_message());
 }
 
-static hec_status no_memory(work *w)
+hec_status attend_no_memory(const attend_error *e)
 {
-	return say(w, HEC_ERR_MEMORY, "out of memory");
+	return attend_say(e, HEC_ERR_MEMORY, "out of memory");
 }
 
 static bool has_both(const work *w)
@@ -64,7 +63,7 @@ static hec_status lay_out(work *w)
 	w->reads = calloc((size_t)w->rows + 1, sizeof *w->reads);
 	w->writes = calloc((size_t)w->rows + 1, sizeof *w->writes);
 	if (!w->reads || !w->writes)
-		return no_memory(w);
+		return attend_no_memory(&w->error);
 	for (int64_t i = 0; i < begins + p->T && i <= w->rows; i++)
 		w->reads[i] = i < begins ? begin[i] : p->written[i - begins];
 	for (int64_t i = 0; i < w->rows; i++)
@@ -80,7 +79,7 @@ static hec_status make_weights(work *w, int64_t queries, int64_t keys, attended 
 	const size_t parts[] = {(size_t)out->choice.heads, (size_t)queries, (size_t)keys};
 	for (int i = 0; i < 3; i++) {
 		if (count > WEIGHTS_MOST / parts[i]) {
-			snprintf(w->error, w->error_size,
+			snprintf(w->error.text, w->error.size,
 			         "%" PRId64 " by %" PRId64 " tokens in %" PRId64
 			         " layers of %" PRId64
 			         " heads are more weights than can be shown: give less text",
@@ -90,7 +89,7 @@ static hec_status make_weights(work *w, int64_t queries, int64_t keys, attended 
 		count *= parts[i];
 	}
 	out->weights = malloc(count * sizeof(float));
-	return out->weights ? HEC_OK : no_memory(w);
+	return out->weights ? HEC_OK : attend_no_memory(&w->error);
 }
 
 static hec_status forward(work *w, int64_t queries, int64_t keys, attended *out)
@@ -99,7 +98,7 @@ static hec_status forward(work *w, int64_t queries, int64_t keys, attended *out)
 	hec_status status = make_weights(w, queries, keys, out);
 	hec_arena *arena = NULL;
 	if (status == HEC_OK)
-		status = library(w, reserve_arena(&arena));
+		status = attend_library(&w->error, reserve_arena(&arena));
 	if (status != HEC_OK)
 		return status;
 	hec_model_input input = {.size = sizeof input};
@@ -124,7 +123,8 @@ static hec_status forward(work *w, int64_t queries, int64_t keys, attended *out)
 		output.encoder_weights = weights;
 	else
 		output.decoder_weights = weights;
-	status = library(w, hec_model_fwd(p->ctx, arena, p->model, &input, NULL, &output, NULL));
+	status = attend_library(
+		&w->error, hec_model_fwd(p->ctx, arena, p->model, &input, NULL, &output, NULL));
 	hec_arena_destroy(arena);
 	return status;
 }
@@ -138,7 +138,7 @@ static hec_status axis_open(work *w, int64_t count, axis *a)
 	a->labels = calloc(n + 1, sizeof *a->labels);
 	a->sink = calloc(n + 1, sizeof *a->sink);
 	if (!a->tokens || !a->labels || !a->sink)
-		return no_memory(w);
+		return attend_no_memory(&w->error);
 	a->count = count;
 	return HEC_OK;
 }
@@ -163,7 +163,7 @@ static hec_status make_axis(work *w, const int32_t *ids, int64_t count, bool cau
 		a->sink[i] = (tokenizer && hec_tokenizer_is_special(tokenizer, ids[i])) ||
 		             (causal && i == 0);
 		if (!a->labels[i])
-			status = no_memory(w);
+			status = attend_no_memory(&w->error);
 	}
 	return status;
 }
@@ -196,7 +196,7 @@ static hec_status pool_times(work *w, int64_t queries, int64_t keys, attended *o
 	for (int64_t k = 0; status == HEC_OK && k < n; k++) {
 		char *label = malloc(24);
 		if (!label)
-			return no_memory(w);
+			return attend_no_memory(&w->error);
 		snprintf(label, 24, "%.1f", POSITION_SECONDS * (double)(k * each));
 		out->key.labels[k] = label;
 		out->key.tokens[k] = label;
@@ -213,7 +213,7 @@ static hec_status keep_spans(work *w, attended *out)
 		return HEC_OK;
 	out->spans = malloc((size_t)p->n * sizeof *out->spans);
 	if (!out->spans)
-		return no_memory(w);
+		return attend_no_memory(&w->error);
 	memcpy(out->spans, p->spans, (size_t)p->n * sizeof *out->spans);
 	return HEC_OK;
 }
@@ -225,8 +225,8 @@ static hec_status run(work *w, attended *out)
 	const bool cross = kind == HEC_VIEW_CROSS, decoder = kind == HEC_VIEW_DECODER;
 	const bool causal = decoder || w->config->encoder.layers == 0;
 	if (p->features && kind == HEC_VIEW_SELF)
-		return say(w, HEC_ERR_UNSUPPORTED,
-		           "self-attention over every moment of sound is too much to show");
+		return attend_say(&w->error, HEC_ERR_UNSUPPORTED,
+		                  "self-attention over every moment of sound is too much to show");
 	hec_status status = lay_out(w);
 	if (status != HEC_OK)
 		return status;
@@ -250,10 +250,7 @@ static hec_status run(work *w, attended *out)
 hec_status attend_pass_run(const attend_pass *p, const attend_choice *choice, attended *out,
                            char *error, size_t error_size)
 {
-	work w = {.p = p,
-	          .config = hec_model_config_of(p->model),
-	          .error = error,
-	          .error_size = error_size};
+	work w = {.p = p, .config = hec_model_config_of(p->model), .error = {error, error_size}};
 	*out = (attended){.choice = *choice};
 	hec_status status = run(&w, out);
 	free(w.reads);
@@ -350,7 +347,7 @@ bool attend_pick(attended *a, const char *text, const char *which, char *error, 
 	if (!find_tokens(a, text, which, &first, &last, error, error_size))
 		return false;
 	const int64_t keys = a->key.count, H = a->choice.heads, rows = a->choice.layers * H;
-	work w = {.error = error, .error_size = error_size};
+	work w = {.error = {error, error_size}};
 	axis heads = {0};
 	if (axis_open(&w, rows, &heads) != HEC_OK)
 		return false;
@@ -360,7 +357,7 @@ bool attend_pick(attended *a, const char *text, const char *which, char *error, 
 		heads.tokens[r] = label;
 		if (!label) {
 			axis_free(&heads);
-			no_memory(&w);
+			attend_no_memory(&w.error);
 			return false;
 		}
 		snprintf(label, 64, "L%" PRId64 " head %" PRId64, r / H, r % H);

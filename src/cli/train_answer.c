@@ -97,14 +97,6 @@ hec_status train_answers_open(const train_settings *s, const train_data *data, t
 	return HEC_OK;
 }
 
-static int on_progress(void *user, int64_t done, int64_t total)
-{
-	(void)user;
-	(void)done;
-	(void)total;
-	return train_interrupted();
-}
-
 static hec_status score(const hec_squad_question *q, const hec_answer_list *given, double sum[2])
 {
 	double exact, f1;
@@ -131,7 +123,7 @@ static hec_status answer_and_score(const train_answers *a, hec_answerer *answere
 	o.window = a->window;
 	o.stride = a->stride;
 	o.may_be_none = a->some_have_none;
-	o.progress = on_progress;
+	o.progress = train_stops;
 	TRY(hec_answer_all(answerer, (int64_t)a->n, a->questions, &o, &answers));
 	hec_status status = HEC_OK;
 	for (size_t i = 0; status == HEC_OK && i < a->n; i++)

@@ -164,14 +164,6 @@ hec_status train_evaluator_open(const train_settings *s, const train_data *data,
 
 /* ---- writing and comparing ---- */
 
-static int on_progress(void *user, int64_t done, int64_t total)
-{
-	(void)user;
-	(void)done;
-	(void)total;
-	return train_interrupted();
-}
-
 /* A model may have more rows than there are words (T5: 32,128 for 32,100): these say nothing. */
 static size_t keep_words(const hec_tokenizer *t, int32_t *ids, size_t n)
 {
@@ -188,7 +180,7 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	hec_decoded decoded = {.size = sizeof decoded};
 	int32_t pad = hec_tokenizer_role(e->tokenizer, "pad");
 	o.beams = e->beams;
-	o.progress = on_progress;
+	o.progress = train_stops;
 	/* The padding is what a decoder starts with; it is no word. */
 	o.suppress = &pad;
 	o.suppressed = pad >= 0 ? 1 : 0;

@@ -34,6 +34,14 @@ bool train_interrupted(void)
 	return interrupted != 0;
 }
 
+int train_stops(void *user, int64_t done, int64_t total)
+{
+	(void)user;
+	(void)done;
+	(void)total;
+	return train_interrupted();
+}
+
 int train_signal(void)
 {
 	return interrupted;

@@ -25,6 +25,8 @@ void train_progress_say(train_progress *p, const char *format, ...)
 /* SIGINT and SIGTERM ask to stop from now on; a second one ends the program at once. */
 void train_signals(void);
 bool train_interrupted(void);
+/* The `progress` of what is asked on the way: other than 0 once a signal asks to stop. */
+int train_stops(void *user, int64_t done, int64_t total);
 int train_signal(void); /* which of them; 0: none */
 
 #endif

@@ -27,10 +27,7 @@ static const family_key keys[] = {
 };
 
 static const family_tensor tensors[] = {
-	{"embedding", "bert.embeddings.word_embeddings.weight", 0},
-	{"encoder.types", "bert.embeddings.token_type_embeddings.weight", 0},
-	{"encoder.positions", "bert.embeddings.position_embeddings.weight", 0},
-	NORM("encoder.embedding_norm", "bert.embeddings.LayerNorm"),
+	BERT_EMBEDDING_ROWS("bert.embeddings."),
 	BERT_LAYER_ROWS("bert.encoder.layer.*."),
 	LINEAR_OF(HEC_HEAD_MASKED, "head.dense", "cls.predictions.transform.dense"),
 	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "bert.pooler.dense"),
@@ -39,11 +36,7 @@ static const family_tensor tensors[] = {
 	LINEAR_OF(HEC_HEAD_TOKENS, "head.labels", "classifier"),
 	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
 	NORM("head.norm", "cls.predictions.transform.LayerNorm"),
-	{"head.output.w", "cls.predictions.decoder.weight", 0},
-	{"head.output.b", "cls.predictions.bias", TENSOR_TIED},
-	{"head.output.b", "cls.predictions.decoder.bias", TENSOR_INSTEAD},
-	{"head.output.b", "cls.predictions.decoder.bias", TENSOR_APART},
-	{"head.output.b", "cls.predictions.bias", TENSOR_INSTEAD},
+	BERT_OUTPUT_ROWS("cls.predictions."),
 	{NULL, NULL, 0},
 };
 

@@ -26,7 +26,7 @@
 	{"initializer_range", KEY_REAL, FIELD(init_std), 0.02, NULL}, \
 	{"tie_word_embeddings", KEY_NOT, FIELD(separate_output), 1, NULL}
 
-/* The same; theirs: what stands before the names within a layer. */
+/* The same; theirs: what stands before the names. */
 #define BERT_LAYER_ROWS(theirs) \
 	LINEAR("encoder.layers.*.attention.q", theirs "attention.self.query"), \
 	LINEAR("encoder.layers.*.attention.k", theirs "attention.self.key"), \
@@ -36,6 +36,17 @@
 	LINEAR("encoder.layers.*.feed_forward.up", theirs "intermediate.dense"), \
 	LINEAR("encoder.layers.*.feed_forward.down", theirs "output.dense"), \
 	NORM("encoder.layers.*.norm2", theirs "output.LayerNorm")
+#define BERT_EMBEDDING_ROWS(theirs) \
+	{"embedding", theirs "word_embeddings.weight", 0}, \
+	{"encoder.types", theirs "token_type_embeddings.weight", 0}, \
+	{"encoder.positions", theirs "position_embeddings.weight", 0}, \
+	NORM("encoder.embedding_norm", theirs "LayerNorm")
+#define BERT_OUTPUT_ROWS(theirs) \
+	{"head.output.w", theirs "decoder.weight", 0}, \
+	{"head.output.b", theirs "bias", TENSOR_TIED}, \
+	{"head.output.b", theirs "decoder.bias", TENSOR_INSTEAD}, \
+	{"head.output.b", theirs "decoder.bias", TENSOR_APART}, \
+	{"head.output.b", theirs "bias", TENSOR_INSTEAD}
 
 /* Marian, BART, mBART and Whisper, with what they default to. The positions stand between the two. */
 #define BART_SIZE_ROWS(size, depth, heads_each, hidden_size) \

@@ -26,10 +26,7 @@ static const family_key keys[] = {
 };
 
 static const family_tensor tensors[] = {
-	{"embedding", "roberta.embeddings.word_embeddings.weight", 0},
-	{"encoder.types", "roberta.embeddings.token_type_embeddings.weight", 0},
-	{"encoder.positions", "roberta.embeddings.position_embeddings.weight", 0},
-	NORM("encoder.embedding_norm", "roberta.embeddings.LayerNorm"),
+	BERT_EMBEDDING_ROWS("roberta.embeddings."),
 	BERT_LAYER_ROWS("roberta.encoder.layer.*."),
 	LINEAR_OF(HEC_HEAD_MASKED, "head.dense", "lm_head.dense"),
 	LINEAR_OF(HEC_HEAD_CLASSIFY, "head.dense", "classifier.dense"),
@@ -38,11 +35,7 @@ static const family_tensor tensors[] = {
 	LINEAR_OF(HEC_HEAD_TOKENS, "head.labels", "classifier"),
 	LINEAR_OF(HEC_HEAD_ANSWER, "head.labels", "qa_outputs"),
 	NORM("head.norm", "lm_head.layer_norm"),
-	{"head.output.w", "lm_head.decoder.weight", 0},
-	{"head.output.b", "lm_head.bias", TENSOR_TIED},
-	{"head.output.b", "lm_head.decoder.bias", TENSOR_INSTEAD},
-	{"head.output.b", "lm_head.decoder.bias", TENSOR_APART},
-	{"head.output.b", "lm_head.bias", TENSOR_INSTEAD},
+	BERT_OUTPUT_ROWS("lm_head."),
 	{NULL, NULL, 0},
 };
 
