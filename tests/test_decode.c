@@ -387,6 +387,41 @@ static void where_nothing_may_be_written_nothing_is(void **state)
 	kit_close(&k);
 }
 
+static void leave_one(void *user, int64_t source, const int32_t *written, int64_t n, float *logits,
+                      int64_t vocab)
+{
+	(void)source, (void)written, (void)n;
+	for (int64_t i = 0; i < vocab - 1; i++)
+		logits[i] = *(const float *)user;
+}
+
+/* A rule of the caller's that writes NaN means what −∞ means. */
+static void what_is_no_number_is_no_choice(void **state)
+{
+	(void)state;
+	kit k = kit_open(12);
+	const int32_t some[3] = {1, 2, 3}, *ids = some;
+	float none = NAN;
+	int64_t n = 3;
+	hec_decoded out;
+	for (int beams = 1; beams <= 4; beams += 3) {
+		formula m;
+		formula_open(&m, &k, 83, 4, beams, 40, 7);
+		hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
+		o.max_tokens = MOST;
+		o.beams = o.nbest = beams;
+		o.process = leave_one;
+		o.user = &none;
+		OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
+		assert_int_equal(out.hypotheses[0].n, MOST);
+		for (int64_t i = 0; i < MOST; i++)
+			assert_int_equal(out.hypotheses[0].ids[i], 82);
+		hec_decoded_free(&out);
+		formula_close(&m);
+	}
+	kit_close(&k);
+}
+
 /* Where a refused request is an error, nothing is left behind; and once the search has begun, only
  * its results are asked for: steps allocate nothing. */
 static void refused_memory_is_an_error_and_steps_ask_for_none(void **state)
@@ -481,6 +516,7 @@ int main(void)
 		cmocka_unit_test(tokens_stream_and_progress_can_cancel),
 		cmocka_unit_test(what_cannot_be_is_said_with_its_numbers),
 		cmocka_unit_test(where_nothing_may_be_written_nothing_is),
+		cmocka_unit_test(what_is_no_number_is_no_choice),
 		cmocka_unit_test(refused_memory_is_an_error_and_steps_ask_for_none),
 		cmocka_unit_test(topk_is_the_head_of_a_sorted_list),
 	};

@@ -530,7 +530,7 @@ static void what_is_wrong_is_told(void **state)
 	         "no label, tab and text", 1},
 		{"--from %1$s/bert --task classify --train %1$s/labels --valid %1$s/pairs "
 	         "--out %1$s/no2",
-	         "have a label that --train has not", 1},
+	         "with a label that --train has not", 1},
 		{"--from %1$s/bert --task classify --train %1$s/labels --max-length 25 "
 	         "--out %1$s/no3",
 	         "reads 24 tokens", 1},

@@ -76,6 +76,13 @@ static void what_cannot_be_is_refused_at_once(void **state)
 	expect("--resume", 2, "--out is missing");
 	expect(PAIRS SIZES "--out %1$s/no --eps 0", 2, "--eps");
 	expect(PAIRS SIZES "--out %1$s/no --eps 1e-50", 2, "--eps");
+	/* What the defaults are called inside is nothing to ask for. */
+	expect(PAIRS SIZES "--out %1$s/no --encoder-layers 0", 2, "from 1 to 1000");
+	expect(PAIRS SIZES "--out %1$s/no --heads 0", 2, "from 1 to 65536");
+	expect(PAIRS SIZES "--out %1$s/no --label-smoothing -0.5", 2, "from 0 to 1");
+	expect(PAIRS SIZES "--out %1$s/no --lr -1", 2, "from 0 to 1000");
+	expect(PAIRS SIZES "--out %1$s/no --warmup -1", 2, "--warmup");
+	expect("--task mlm --train %1$s/a --out %1$s/no --mask-rate 0", 2, "--mask-rate is 0");
 	expect(PAIRS SIZES "--out %1$s/no --best f1", 2, "translate measures loss, bleu");
 	expect("--task classify --train %1$s/labels --valid %1$s/few --out %1$s/no --best bleu", 2,
 	       "classify measures loss, accuracy");

@@ -38,9 +38,29 @@ static void a_full_disk_is_named(void **state)
 	}
 }
 
+/* A file as large as files may be: a write that failed, not a signal that ends the program. */
+static void a_limit_on_files_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("yes 'the file' | head -n 50 >%1$s/a && "
+	                       "yes 'die Datei' | head -n 50 >%1$s/b",
+	                       folder),
+	                 0);
+	int code =
+		shell("ulimit -f 40; '%1$s' train --task translate --train %2$s/a %2$s/b "
+	              "--out %2$s/run --width 64 --encoder-layers 1 --decoder-layers 1 --vocab 280 "
+	              "--batch-tokens 64 --threads 1 --steps 4 --quiet 2>%2$s/err",
+	              program(), folder);
+	char *err = read_all("err");
+	if (code != 1 || !strstr(err, "File too large"))
+		fail_msg("%d: %s", code, err);
+	free(err);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_limit_on_files_is_named),
 		cmocka_unit_test(a_full_disk_is_named),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

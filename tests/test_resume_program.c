@@ -119,6 +119,22 @@ static void a_change_that_was_killed_is_done_again(void **state)
 	assert_int_equal(differ("half/best/loss/model.safetensors", "was/model.safetensors"), 0);
 }
 
+/* The same, but the old metric is asked for again: its model comes back. */
+static void a_change_that_was_killed_is_taken_back(void **state)
+{
+	(void)state;
+	expect(PAIRS SMALL "--out %1$s/back --steps 8 --valid-every 4", 0, "");
+	assert_int_equal(
+		shell("cd '%s/back' && cp model.safetensors ../right && mkdir best/loss && "
+	              "cp *.json model.safetensors best/loss && rm best/loss/train.json && "
+	              "cp best/chrf/model.safetensors . && ! cmp -s model.safetensors ../right",
+	              folder),
+		0);
+	expect("--resume --out %1$s/back --quiet", 0, "");
+	assert_int_equal(differ("back/model.safetensors", "right"), 0);
+	assert_int_not_equal(shell("test -e '%s/back/best/loss'", folder), 0);
+}
+
 /* ---- what a killed run leaves ---- */
 
 static void what_a_killed_writer_left_is_swept(void **state)
@@ -284,11 +300,33 @@ static void too_little_memory_is_told(void **state)
 	       0, "--memory 1 MB is not enough");
 }
 
+/* ---- data that cannot be read any more ---- */
+
+static void data_that_vanishes_costs_no_step(void **state)
+{
+	(void)state;
+	char arguments[1024];
+	snprintf(arguments, sizeof arguments,
+	         PAIRS SMALL "--out %1$s/gone --report-every 5 --valid-every 1000000", folder);
+	int code = shell("'%1$s' train %2$s 2>'%3$s/err' & run=$!; "
+	                 "until grep -qs '\"step\":10' '%3$s/gone/log.jsonl'; do "
+	                 "kill -0 $run || exit 9; sleep 0.02; done; "
+	                 ": >'%3$s/gone/cache/train.tokens'; wait $run",
+	                 program(), arguments, folder);
+	char *err = read_all("err");
+	if (code != 1 || !strstr(err, "could not be read") || !strstr(err, "is saved"))
+		fail_msg("%d: %s", code, err);
+	free(err);
+	expect("--resume --out %1$s/gone --quiet --time 0.01", 0, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_best_by_another_metric_changes_its_place),
 		cmocka_unit_test(a_change_that_was_killed_is_done_again),
+		cmocka_unit_test(a_change_that_was_killed_is_taken_back),
+		cmocka_unit_test(data_that_vanishes_costs_no_step),
 		cmocka_unit_test(what_a_killed_writer_left_is_swept),
 		cmocka_unit_test(batches_are_added_and_a_full_disk_is_told),
 		cmocka_unit_test(settings_beside_a_config_hold_or_are_refused),

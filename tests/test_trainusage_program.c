@@ -209,7 +209,7 @@ static void a_train_json_that_was_changed_is_refused(void **state)
 	static const char *const texts[] = {
 		"\"batch_tokens\": null", "\"schedule\": null",
 		"\"best\": null",         "\"dtype\": 3",
-		"\"steps\": -1",          "\"seed\": \"99999999999999999999\""};
+		"\"steps\": -2",          "\"seed\": \"99999999999999999999\""};
 	assert_int_equal(shell("mkdir '%s/changed'", folder), 0);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		write_text("changed/train.json", "{\"task\": \"lm\", \"train\": [\"%s/a.en\"], %s}",

@@ -32,7 +32,7 @@ typedef int hec_decode_progress(void *user, int64_t done, int64_t total);
 typedef int hec_decode_token(void *user, int64_t source, int32_t id);
 
 /* Rules of the caller's: changes the row of logits from which the next token of a source is chosen, after
- * all other rules. −INFINITY: not this one. With beams only differences between the logits mean
+ * all other rules. −INFINITY, or NaN: not this one. With beams only differences between the logits mean
  * something, and it is called for each beam. Several threads call it at once, for different rows: it
  * reads what user points at, and writes only to logits. */
 typedef void hec_decode_process(void *user, int64_t source,

@@ -212,8 +212,9 @@ static bool reader_is_gone(void)
 
 int main(int argc, char **argv)
 {
-	/* A closed pipe shall be a failed write, with an exit code of ours. */
+	/* A closed pipe, or a file as large as files may be, shall be a failed write, with an exit code of ours. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	int code = run(argc, argv);
 	bool failed = ferror(stdout) != 0, gone = reader_is_gone();
 	errno = output_error; /* any other one is not about this */

@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "command.h"
+#include "plural.h"
 #include "train_answer.h"
 #include "train_data.h"
 #include "train_evaluate.h"
@@ -226,13 +227,31 @@ static void forget_folder(const job *j)
 static void say_left_out(job *j, const char *name, const hec_corpus *corpus)
 {
 	const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
-	train_progress_say(
-		&j->progress,
-		"%s: %lld lines, %lld examples, %lld + %lld tokens; left out: %lld empty, "
-		"%lld not UTF-8, %lld too long, %lld without a tab, %lld of unknown label",
-		name, (long long)c->lines, (long long)c->examples, (long long)c->source_tokens,
-		(long long)c->target_tokens, (long long)c->empty, (long long)c->bad_utf8,
-		(long long)c->too_long, (long long)c->no_tab, (long long)c->unknown_label);
+	const struct {
+		int64_t n;
+		const char *why;
+	} left_out[] = {
+		/* Of a language the empty lines part the paragraphs. */
+		{j->s.task_id == HEC_TASK_LM ? 0 : c->empty, "empty"},
+		{c->bad_utf8, "not UTF-8"},
+		{c->too_long, "too long"},
+		{c->no_tab, "without a tab"},
+		{c->unknown_label, "of unknown label"},
+	};
+	char text[256] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+		if (left_out[i].n > 0)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld %s",
+			                         used ? ", " : "; left out: ",
+			                         (long long)left_out[i].n, left_out[i].why);
+	if (c->cut > 0)
+		snprintf(text + used, sizeof text - used, "; cut to --max-length: %lld",
+		         (long long)c->cut);
+	train_progress_say(&j->progress, "%s: %lld line%s, %lld example%s, %lld + %lld tokens%s",
+	                   name, (long long)c->lines, plural(c->lines), (long long)c->examples,
+	                   plural(c->examples), (long long)c->source_tokens,
+	                   (long long)c->target_tokens, text);
 }
 
 /* What the process has by now, without the weights, which the plan counts. */
@@ -273,21 +292,23 @@ static int say_plan(job *j)
 		                                 "try the mean on");
 	const hec_model_config *c = hec_model_config_of(j->model);
 	train_progress_say(&j->progress,
-	                   "model: width %lld, %lld + %lld layers, %lld heads, hidden %lld, "
+	                   "model: width %lld, %lld + %lld layers, %lld head%s, hidden %lld, "
 	                   "vocabulary %lld: %.2f M parameters",
 	                   (long long)c->width, (long long)c->encoder.layers,
-	                   (long long)c->decoder.layers, (long long)s->heads, (long long)s->hidden,
-	                   (long long)c->vocab, (double)hec_model_block(j->model).shape[0] / 1e6);
+	                   (long long)c->decoder.layers, (long long)s->heads, plural(s->heads),
+	                   (long long)s->hidden, (long long)c->vocab,
+	                   (double)hec_model_block(j->model).shape[0] / 1e6);
 	train_progress_say(
 		&j->progress,
 		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
 		"as the kernels want them, %.0f for activations; beside it %.0f for the program, "
 		"its "
-		"tokenizer and lists; %s, %d threads",
+		"tokenizer and lists; %s, %d thread%s",
 		(long long)s->accumulate, (long long)s->micro_tokens,
 		(double)train_bytes(&memory) / 1e6, (double)memory.parameters / 1e6,
 		(double)memory.packs / 1e6, (double)memory.activations / 1e6,
-		memory_beside(j->model) / 1e6, hec_ctx_isa(j->ctx), hec_ctx_threads(j->ctx));
+		memory_beside(j->model) / 1e6, hec_ctx_isa(j->ctx), hec_ctx_threads(j->ctx),
+		plural(hec_ctx_threads(j->ctx)));
 	return PARSED;
 }
 
@@ -343,8 +364,9 @@ static int check_from(const job *j)
 		                      j->s.from, (long long)ids, (long long)j->s.vocab);
 	if (valid && hec_corpus_counts_of(valid)->unknown_label > 0)
 		return command_failed(j->self,
-		                      "--valid: %lld lines have a label that --train has not",
-		                      (long long)hec_corpus_counts_of(valid)->unknown_label);
+		                      "--valid: %lld line%s with a label that --train has not",
+		                      (long long)hec_corpus_counts_of(valid)->unknown_label,
+		                      plural(hec_corpus_counts_of(valid)->unknown_label));
 	return PARSED;
 }
 

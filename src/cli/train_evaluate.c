@@ -84,8 +84,10 @@ static hec_status take_source(train_evaluator *e, const char *text, size_t bytes
 	int32_t eos = e->labels ? -1 : hec_tokenizer_role(e->tokenizer, "eos");
 	bool end = false;
 	hec_status status = encode_source(e, text, bytes, eos, &encoding, &end);
-	if (status != HEC_OK)
+	if (status != HEC_OK) {
+		hec_encoding_free(&encoding);
 		return status;
+	}
 	size_t n = encoding.n;
 	*fits = (int64_t)(n + end) <= e->max_length;
 	int32_t *ids = *fits ? malloc((n + 1) * sizeof *ids) : NULL;

@@ -104,7 +104,7 @@ bool train_from_read(train_settings *s, char *error, size_t room)
 		return false;
 	}
 	s->vocab = c.vocab;
-	if (s->lr == 0)
+	if (s->lr < 0)
 		s->lr = stack->position.kind == HEC_POSITION_RELATIVE ? 3e-4 : 5e-5;
 	if (s->smoothing < 0)
 		s->smoothing = 0;

@@ -164,7 +164,7 @@ void train_settle_sizes(train_settings *s, const train_data *d)
 	                                         : 1);
 	settle(&s->hidden, 4 * s->width);
 	settle(&s->max_length, s->task_id == HEC_TASK_LM ? 256 : 128);
-	if (s->lr == 0)
+	if (s->lr < 0)
 		s->lr = s->schedule[0] == 'n' ? 1 : s->width <= 256 ? 1e-3 : 7e-4;
 	if (s->warmup < 0)
 		s->warmup = s->steps > 0 && s->steps < 40000 ? s->steps / 10 : 4000;

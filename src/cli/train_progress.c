@@ -27,6 +27,10 @@ void train_signals(void)
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	/* A terminal that is closed; under nohup it is ignored, and stays so. */
+	struct sigaction was;
+	if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 }
 
 bool train_interrupted(void)

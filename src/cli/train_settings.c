@@ -12,8 +12,8 @@ typedef struct setting {
 	option_kind kind;
 	const char *name, *word, *help, *shown; /* shown: the default as help says it */
 	size_t place;
-	int64_t low, high;
-	bool of_run; /* part of train.json */
+	int64_t low, high; /* what may be asked for; the default, "choose", may be less */
+	bool of_run;       /* part of train.json */
 } setting;
 
 #define AT(member) offsetof(train_settings, member)
@@ -33,23 +33,23 @@ static const setting table[] = {
 	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
          AT(tokenizer), 0, 0, true},
 	{OPTION_WHOLE, "--vocab", "N", "tokens of a vocabulary that is learned", "by the data",
-         AT(vocab), 0, 1 << 24, true},
+         AT(vocab), 1, 1 << 24, true},
 	{OPTION_WHOLE, "--max-length", "N", "tokens; longer examples are left out", "by the task",
-         AT(max_length), 0, 32768, true},
+         AT(max_length), 2, 32768, true},
 	{OPTION_FLAG, "--truncate", NULL, "cut longer texts instead of leaving them out", NULL,
          AT(truncate), 0, 0, true},
 	{OPTION_TEXT, "--source-prefix", "TEXT", "before every source: \"summarize: \"", NULL,
          AT(source_prefix), 0, 0, true},
 	{OPTION_WHOLE, "--stride", "N", "answer: tokens that windows share", "max-length / 3",
          AT(stride), 0, 32768, true},
-	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 0, 1 << 16, true},
-	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", AT(encoder_layers), 0, 1000,
+	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 1, 1 << 16, true},
+	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", AT(encoder_layers), 1, 1000,
          true},
-	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", AT(decoder_layers), 0, 1000,
+	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", AT(decoder_layers), 1, 1000,
          true},
-	{OPTION_WHOLE, "--heads", "N", "", "by the width", AT(heads), 0, 1 << 16, true},
+	{OPTION_WHOLE, "--heads", "N", "", "by the width", AT(heads), 1, 1 << 16, true},
 	{OPTION_WHOLE, "--hidden", "N", "width of the feed-forward layers", "4 · width", AT(hidden),
-         0, 1 << 20, true},
+         1, 1 << 20, true},
 	{OPTION_REAL, "--dropout", "X", "of embeddings and sublayers", "0.1; the model's",
          AT(dropout), 0, 1, true},
 	{OPTION_REAL, "--attention-dropout", "X", "of attention weights", "0; the model's",
@@ -63,14 +63,14 @@ static const setting table[] = {
 	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive", "0", AT(lr_end), 0, 1000,
          true},
 	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises",
-         "by the steps; 6 in 100", AT(warmup), -1, BIG, true},
+         "by the steps; 6 in 100", AT(warmup), 0, BIG, true},
 	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", AT(beta1), 0, 1, true},
 	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98; 0.999", AT(beta2), 0, 1, true},
 	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9; 1e-8", AT(eps), 0, 1, true},
 	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", AT(weight_decay), 0, 1000,
          true},
 	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", AT(clip), 0, BIG, true},
-	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", AT(smoothing), -1, 1,
+	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", AT(smoothing), 0, 1,
          true},
 	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", AT(mask_rate),
          0, 1, true},
@@ -78,7 +78,7 @@ static const setting table[] = {
          "auto: as memory allows", AT(batch_tokens), 0, 0, true},
 	{OPTION_WHOLE, "--batch-rows", "N", "most examples of a batch",
          "no limit; 16, 32 to classify", AT(batch_rows), 0, 1 << 30, true},
-	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", AT(accumulate), 0,
+	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", AT(accumulate), 1,
          65536, true},
 	{OPTION_WHOLE, "--memory", "MB", "what batch-tokens auto may use", "half of what is free",
          AT(memory), 0, BIG, false},
@@ -134,6 +134,7 @@ void settings_default(train_settings *s)
 		.stride = -1,
 		.weight_decay = 0.01,
 		.clip = 1,
+		.lr = -1,
 		.smoothing = -1,
 		.mask_rate = 0.15,
 		.warmup = -1,
@@ -273,10 +274,16 @@ static bool take_seed(option_seed *to, const json_t *value)
 	return true;
 }
 
-static bool take_value(const setting *t, void *at, const json_t *value)
+/* In a run that ended before it was settled what the default means, the default stands. */
+static bool fits(const setting *t, const json_t *value, double by_default)
 {
 	double number = json_number_value(value);
-	bool fits = json_is_number(value) && number >= (double)t->low && number <= (double)t->high;
+	return json_is_number(value) &&
+	       (number == by_default || (number >= (double)t->low && number <= (double)t->high));
+}
+
+static bool take_value(const setting *t, void *at, const json_t *value)
+{
 	switch (t->kind) {
 	case OPTION_FLAG:
 		*(bool *)at = json_is_true(value);
@@ -288,14 +295,14 @@ static bool take_value(const setting *t, void *at, const json_t *value)
 		*(const char **)at = json_string_value(value);
 		return true;
 	case OPTION_WHOLE:
-		if (!fits || !json_is_integer(value))
+		if (!json_is_integer(value) || !fits(t, value, (double)*(int64_t *)at))
 			return false;
 		*(int64_t *)at = json_integer_value(value);
 		return true;
 	case OPTION_REAL:
-		if (!fits)
+		if (!fits(t, value, *(double *)at))
 			return false;
-		*(double *)at = number;
+		*(double *)at = json_number_value(value);
 		return true;
 	case OPTION_SEED:
 		return take_seed(at, value);
@@ -459,8 +466,8 @@ static bool check_numbers(const train_settings *s, int task, char *error, size_t
 	else if (s->eps < FLT_MIN)
 		snprintf(error, room, "--eps is divided by: at least %g, not %g", (double)FLT_MIN,
 		         s->eps);
-	else if (s->max_length == 1)
-		snprintf(error, room, "--max-length is 1: a text has an end, too; at least 2");
+	else if (task == HEC_TASK_MLM && !(s->mask_rate > 0))
+		snprintf(error, room, "--mask-rate is 0: there would be nothing to learn");
 	else if (!s->from && task == HEC_TASK_LM && s->encoder_layers > 0)
 		snprintf(error, room, "--encoder-layers: lm has a decoder alone");
 	else if (!s->from && encoder_alone && s->decoder_layers > 0)

@@ -90,6 +90,8 @@ double process(const plan *p, const prefix *at, float shift, float *x, float *be
 	if (p->o.process) {
 		p->o.process(p->o.user, at->source, at->ids + at->prompt, at->length - at->prompt,
 		             x, p->vocab);
+		for (int64_t v = 0; v < p->vocab; v++) /* what is no number is no choice */
+			x[v] = isnan(x[v]) ? -INFINITY : x[v];
 		r.gone = NAN;
 	}
 	return r.gone;

@@ -2,8 +2,8 @@
  * lay there to those of the other metrics.
  *
  * Files are shared by links: whoever writes one puts a new file in its place. Killed at any moment, both
- * models are somewhere whole; the state, which says whose DIR is, is written after both are in their place,
- * so that the next resume does again what is missing. */
+ * models are somewhere whole; the state, which says whose DIR is, is written after both are in their place.
+ * Until then the next resume does again what is missing, or takes it back where the old metric is asked for. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +146,9 @@ hec_status run_choose(run *r)
 		status = path_make(&is, "%s/%s", best, hec_metric_name(r->o.best));
 	if (status == HEC_OK && s->chosen != (int)r->o.best)
 		status = swap(r, best, was, is);
+	else if (status == HEC_OK && holds_model(is))
+		status = share_model(
+			is, r->o.dir); /* a swap that came no further than to put it away */
 	/* What is in DIR is not kept a second time. */
 	if (status == HEC_OK)
 		status = remove_model(is);

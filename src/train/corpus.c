@@ -196,10 +196,13 @@ static hec_status check_ids(const hec_corpus *c, bool *fit)
 	int32_t *ids = malloc((size_t)2 * CORPUS_LONGEST * sizeof *ids);
 	uint32_t sum = 0;
 	uint64_t at = 0;
-	FILE *f = ids ? fopen(c->name, "rbe") : NULL;
+	if (!ids)
+		return fail(HEC_ERR_MEMORY, "%s: no memory to check its ids", c->name);
+	FILE *f = fopen(c->name, "rbe");
 	if (!f) {
 		free(ids);
-		return fail(HEC_ERR_MEMORY, "%s: could not be opened once more", c->name);
+		return fail(HEC_ERR_IO, "%s: could not be opened once more: %s", c->name,
+		            strerror(errno));
 	}
 	for (int64_t i = 0; *fit && i < c->header.count; i++) {
 		const uint16_t *n = c->lengths[i];

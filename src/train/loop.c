@@ -82,19 +82,38 @@ static int64_t tokens_of(const hec_model_input *in)
 	return sum;
 }
 
-static hec_status take_step(run *r)
+/* The gradient of a step. */
+static hec_status gather(run *r)
 {
-	run_state *s = &r->state;
-	double begin = run_clock();
 	for (int64_t i = 0; i < r->o.accumulate; i++) {
 		hec_batch batch;
 		bool ended;
 		HEC_TRY(batcher_next(r->train, &batch, &ended));
 		if (r->o.batch)
-			r->o.batch(r->o.user, s->step + 1, &batch);
+			r->o.batch(r->o.user, r->state.step + 1, &batch);
 		HEC_TRY(hec_trainer_add(r->trainer, &batch));
 		r->step_tokens += tokens_of(&batch.input);
 	}
+	return HEC_OK;
+}
+
+/* Data that cannot be read: the weights are those of the last whole step, which shall not be lost. */
+static hec_status give_up(run *r, hec_status status)
+{
+	char message[512];
+	snprintf(message, sizeof message, "%s", hec_error_message());
+	if (r->state.step == r->first_step || run_save(r) != HEC_OK)
+		return fail(status, "%s", message);
+	return fail(status, "%s; step %lld is saved", message, (long long)r->state.step);
+}
+
+static hec_status take_step(run *r)
+{
+	run_state *s = &r->state;
+	double begin = run_clock();
+	hec_status status = gather(r);
+	if (status != HEC_OK)
+		return give_up(r, status);
 	r->last.size = sizeof r->last;
 	HEC_TRY(hec_trainer_apply(r->trainer, &r->last));
 	s->step = r->last.step;
@@ -199,7 +218,7 @@ static hec_status after_step(run *r, bool last)
 		return HEC_OK;
 	if (valid || line)
 		report(r, valid ? &scores : NULL);
-	if (is_due(s->step, r->o.save_every, 0))
+	if (!last && is_due(s->step, r->o.save_every, 0)) /* the end saves anyway */
 		(void)run_save(r);
 	return HEC_OK;
 }
