@@ -111,8 +111,8 @@ static long log_size(const char *dir)
 static void a_run_that_is_asked_to_stop_saves_and_says_so(void **state)
 {
 	(void)state;
-	static const int signals[] = {SIGTERM, SIGINT};
-	for (int i = 0; i < 2; i++) {
+	static const int signals[] = {SIGHUP, SIGTERM, SIGINT};
+	for (int i = 0; i < 3; i++) {
 		long before = log_size("asked");
 		pid_t child = start("asked");
 		/* Until it has written something, so that it is learning. */
