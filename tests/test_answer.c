@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/refuse.h"
+#include "alloc/refuse_each.h"
 #include "support/golden_lines.h"
 
 #define SCORE 1e-4
@@ -382,8 +382,9 @@ static void work_can_be_cancelled(void **state)
 	kit_close(&k);
 }
 
-static hec_status load_and_answer(const kit *k)
+static hec_status load_and_answer(void *user)
 {
+	const kit *k = user;
 	char path[512];
 	answers_path("bert_answer", path);
 	hec_answerer *a = NULL;
@@ -408,19 +409,7 @@ static void every_refused_allocation_is_an_error_and_nothing_leaks(void **state)
 	(void)state;
 	kit k = kit_open_at(10, NULL, 1);
 	OK(&k, load_and_answer(&k)); /* what the context keeps */
-	long n = 1;
-	for (bool fired = true; fired; n++) {
-		long before = refuse_live();
-		refuse_request(n, false);
-		hec_status status = load_and_answer(&k);
-		fired = refuse_fired();
-		refuse_request(0, false);
-		CHECK(&k, status == (fired ? HEC_ERR_MEMORY : HEC_OK), "request %ld: %s: %s", n,
-		      hec_status_name(status), hec_error_message());
-		CHECK(&k, refuse_live() <= before, "request %ld leaks %ld", n,
-		      refuse_live() - before);
-	}
-	assert_true(n > 30);
+	assert_true(refuse_each(&k, load_and_answer, &k) > 30);
 	kit_close(&k);
 }
 

@@ -13,22 +13,6 @@
 #define CLOSE_WIDE 1e-12
 #define MODELS TESTS_DIR "/golden/models"
 
-static hec_tensor stored(kit *k, const safetensors *s, const char *name)
-{
-	const safetensors_entry *e = safetensors_find(s, name);
-	hec_tensor none = HEC_TENSOR_NONE;
-	hec_dtype dtype;
-	if (!e)
-		return none;
-	CHECK(k, safetensors_dtype_known(e->dtype, &dtype), "%s has an odd type", name);
-	int64_t shape[SAFETENSORS_RANK + 1];
-	memcpy(shape, e->shape, sizeof e->shape);
-	shape[e->rank] = -1;
-	hec_tensor t = make(k, dtype, shape);
-	OK(k, safetensors_read(s, e, 0, e->count, t.data));
-	return t;
-}
-
 /* Sequence b of `want` against the whole of `got`; every other number of `want` from `first`, where it
  * holds two for each of ours. */
 static void close_to(kit *k, const char *model, const char *name, const hec_tensor *got,
@@ -90,15 +74,17 @@ static void compare_all(kit *k, const char *model, const safetensors *want, cons
 	                                      {"encoder_last_hidden_state", "memory"}};
 	int64_t compared = 0;
 	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-		hec_tensor w = stored(k, want, same[i][1]), g = stored(k, got, same[i][0]);
+		hec_tensor w = stored_tensor(k, want, same[i][1]),
+			   g = stored_tensor(k, got, same[i][0]);
 		if (w.rank && g.rank) {
 			close_to(k, model, same[i][0], &g, &w, b, 0, 1);
 			compared++;
 		}
 		CHECK(k, !w.rank || g.rank || i == 1, "%s: no %s", model, same[i][0]);
 	}
-	hec_tensor begin = stored(k, got, "start_logits"), end = stored(k, got, "end_logits"),
-		   both = stored(k, want, "logits");
+	hec_tensor begin = stored_tensor(k, got, "start_logits"),
+		   end = stored_tensor(k, got, "end_logits"),
+		   both = stored_tensor(k, want, "logits");
 	if (begin.rank) {
 		close_to(k, model, "start_logits", &begin, &both, b, 0, 2);
 		close_to(k, model, "end_logits", &end, &both, b, 1, 2);
@@ -110,7 +96,7 @@ static void compare_all(kit *k, const char *model, const safetensors *want, cons
 		const char *name = safetensors_at(want, i)->name;
 		if (!strstr(name, "attentions."))
 			continue;
-		hec_tensor w = stored(k, want, name), g = stored(k, got, name);
+		hec_tensor w = stored_tensor(k, want, name), g = stored_tensor(k, got, name);
 		CHECK(k, g.rank == 4, "%s: no %s", model, name);
 		close_to(k, model, name, &g, &w, b, 0, 1);
 	}
@@ -127,9 +113,10 @@ static void forward_one(kit *k, const char *model, hec_dtype dtype, int64_t b)
 	safetensors *want, *got;
 	snprintf(path, sizeof path, MODELS "/%s/expected.safetensors", model);
 	OK(k, safetensors_open(path, &want));
-	hec_tensor ids = stored(k, want, "ids"), length = stored(k, want, "length"),
-		   types = stored(k, want, "types"), decoder = stored(k, want, "decoder_ids"),
-		   features = stored(k, want, "features"), mask = HEC_TENSOR_NONE;
+	hec_tensor ids = stored_tensor(k, want, "ids"), length = stored_tensor(k, want, "length"),
+		   types = stored_tensor(k, want, "types"),
+		   decoder = stored_tensor(k, want, "decoder_ids"),
+		   features = stored_tensor(k, want, "features"), mask = HEC_TENSOR_NONE;
 	if (ids.rank)
 		mask = make(k, HEC_I32, SHAPE(ids.shape[0], ids.shape[1]));
 	for (int64_t i = 0; ids.rank && i < hec_tensor_count(&mask); i++)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "explain_run.h"
+#include "train_call.h"
 
 #define SIZES                                                                                      \
 	"--width 16 --encoder-layers 1 --decoder-layers 1 --hidden 32 --vocab 280 --threads 1 "    \
@@ -17,55 +18,18 @@
 #define LM "--task lm --width 16 --decoder-layers 1 --hidden 32 --vocab 280 --threads 1 --quiet "
 #define PAIRS "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
 
-/* kind 0: digits, 1: words, 2: a label, a tab, digits. */
-static void write_lines(const char *name, int kind, int n)
-{
-	static const char *const words[5] = {"eins", "zwei", "drei", "vier", "acht"},
-				 *const digits[5] = {"1", "2", "3", "4", "8"};
-	char path[256];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *f = fopen(path, "w");
-	assert_non_null(f);
-	for (int i = 0; i < n; i++) {
-		if (kind == 2)
-			fprintf(f, "%s\t", i % 2 ? "odd" : "even");
-		for (int j = 0; j < 1 + i % 4; j++)
-			fprintf(f, "%s%s", j ? " " : "", (kind == 1 ? words : digits)[(i + j) % 5]);
-		fputc('\n', f);
-	}
-	assert_int_equal(fclose(f), 0);
-}
-
 static int make_texts(void **state)
 {
 	if (make_folder(state) != 0)
 		return -1;
-	write_lines("a", 0, 200);
-	write_lines("b", 1, 200);
-	write_lines("va", 0, 20);
-	write_lines("vb", 1, 20);
-	write_lines("labels", 2, 200);
-	write_lines("few", 2, 20);
+	write_counting("a", 0, 200);
+	write_counting("b", 1, 200);
+	write_counting("va", 0, 20);
+	write_counting("vb", 1, 20);
+	write_counting("labels", 2, 200);
+	write_counting("few", 2, 20);
 	write_file("empty", "");
 	return 0;
-}
-
-static result train(const char *format)
-{
-	char arguments[2048] = "train ";
-	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
-	return run(arguments);
-}
-
-static void expect(const char *format, int code, const char *word)
-{
-	result r = train(format);
-	if (r.code != code || !strstr(r.err, word)) {
-		print_message("hecate train %s\ngave %d, not %d and '%s': %s\n", format, r.code,
-		              code, word, r.err);
-		assert_true(false);
-	}
-	done(&r);
 }
 
 /* ---- before the first step ---- */

@@ -28,19 +28,8 @@ static const char *goldens(void)
 
 static hec_tensor expected(kit *k, const safetensors *s, const char *name, bool needed)
 {
-	const safetensors_entry *e = safetensors_find(s, name);
-	hec_tensor none = HEC_TENSOR_NONE;
-	hec_dtype dtype;
-	CHECK(k, e || !needed, "%s is not there", name);
-	if (!e)
-		return none;
-	CHECK(k, safetensors_dtype_known(e->dtype, &dtype), "%s has an odd type", name);
-	int64_t shape[SAFETENSORS_RANK + 1];
-	memcpy(shape, e->shape, sizeof e->shape);
-	shape[e->rank] = -1;
-	hec_tensor t = make(k, dtype, shape);
-	OK(k, safetensors_read(s, e, 0, e->count, t.data));
-	return t;
+	CHECK(k, safetensors_find(s, name) || !needed, "%s is not there", name);
+	return stored_tensor(k, s, name);
 }
 
 /* Roundings in a row on the longest way through a stack: the lengths of its sums. */

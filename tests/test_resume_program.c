@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "explain_run.h"
+#include "train_call.h"
 
 #include <jansson.h>
 
@@ -18,56 +19,15 @@
 	"--batch-tokens 128 --max-length 40 --threads 1 --quiet "
 #define PAIRS "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
 
-static void write_lines(const char *name, bool words, int n)
-{
-	static const char *const said[5] = {"eins", "zwei", "drei", "vier", "acht"},
-				 *const digits[5] = {"1", "2", "3", "4", "8"};
-	char path[256];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *f = fopen(path, "w");
-	assert_non_null(f);
-	for (int i = 0; i < n; i++, fputc('\n', f))
-		for (int j = 0; j < 1 + i % 4; j++)
-			fprintf(f, "%s%s", j ? " " : "", (words ? said : digits)[(i + j) % 5]);
-	assert_int_equal(fclose(f), 0);
-}
-
 static int make_texts(void **state)
 {
 	if (make_folder(state) != 0)
 		return -1;
-	write_lines("a", false, 200);
-	write_lines("b", true, 200);
-	write_lines("va", false, 20);
-	write_lines("vb", true, 20);
+	write_counting("a", 0, 200);
+	write_counting("b", 1, 200);
+	write_counting("va", 0, 20);
+	write_counting("vb", 1, 20);
 	return 0;
-}
-
-static result train(const char *format)
-{
-	char arguments[2048] = "train ";
-	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
-	return run(arguments);
-}
-
-static void expect(const char *format, int code, const char *word)
-{
-	result r = train(format);
-	if (r.code != code || !strstr(r.err, word)) {
-		print_message("hecate train %s\ngave %d, not %d and '%s': %s\n", format, r.code,
-		              code, word, r.err);
-		assert_true(false);
-	}
-	done(&r);
-}
-
-static json_t *read_json(const char *name)
-{
-	char *text = read_all(name);
-	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	assert_non_null(root);
-	free(text);
-	return root;
 }
 
 static int differ(const char *one, const char *two)

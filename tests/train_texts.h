@@ -1,4 +1,4 @@
-/* train_texts.h — small texts to learn from, and `hecate train` on them. Needs explain_run.h before it. */
+/* train_texts.h — small texts to learn from, and runs that learn from them. Needs explain_run.h before it. */
 #ifndef TESTS_TRAIN_TEXTS_H
 #define TESTS_TRAIN_TEXTS_H
 
@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include <hecate/hecate.h>
-#include <jansson.h>
+
+#include "train_call.h"
 
 #define NARROW                                                                                     \
 	"--width 16 --heads 2 --hidden 32 --vocab 280 --batch-tokens 128 --max-length 40 "         \
@@ -64,29 +65,12 @@ static inline int make_texts(void **state)
 	return shell("gzip -k '%s/pairs'", folder);
 }
 
-/* `hecate train` with the folder put in for %1$s. */
-static inline result train(const char *format)
-{
-	char arguments[2048] = "train ";
-	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
-	return run(arguments);
-}
-
 static inline void check_same(const char *one, const char *two)
 {
 	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {
 		print_message("%s and %s differ\n", one, two);
 		assert_true(false);
 	}
-}
-
-static inline json_t *read_json(const char *name)
-{
-	char *text = read_all(name);
-	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	assert_non_null(root);
-	free(text);
-	return root;
 }
 
 /* Its exit code; less than 0: the signal that ended it. */

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "format/safetensors.h"
+#include "memory_file.h"
 #include "stop.h"
 
 static void read_all(const safetensors *s, size_t size)
@@ -37,18 +36,8 @@ static void read_all(const safetensors *s, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int fd = -1;
-	static char path[64];
-	if (fd < 0) {
-		fd = memfd_create("fuzz", 0);
-		if (fd < 0)
-			abort();
-		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	}
-	if (ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
-		abort();
 	safetensors *s = NULL;
-	if (safetensors_open(path, &s) == HEC_OK)
+	if (safetensors_open(memory_file(data, size), &s) == HEC_OK)
 		read_all(s, size);
 	else if (s || !*hec_error_message())
 		stop("refused without a reason");

@@ -2,6 +2,7 @@
 #include "support/models.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static hec_stack_config stack_variant(int n, double dropout, bool encoder)
 {
@@ -198,4 +199,20 @@ const char *golden_model(const char *name, char path[512])
 {
 	snprintf(path, 512, "%s/golden/models/%s", TESTS_DIR, name);
 	return path;
+}
+
+hec_tensor stored_tensor(kit *k, const safetensors *s, const char *name)
+{
+	const safetensors_entry *e = safetensors_find(s, name);
+	hec_tensor none = HEC_TENSOR_NONE;
+	hec_dtype dtype;
+	if (!e)
+		return none;
+	CHECK(k, safetensors_dtype_known(e->dtype, &dtype), "%s has an odd type", name);
+	int64_t shape[SAFETENSORS_RANK + 1];
+	memcpy(shape, e->shape, sizeof e->shape);
+	shape[e->rank] = -1;
+	hec_tensor t = make(k, dtype, shape);
+	OK(k, safetensors_read(s, e, 0, e->count, t.data));
+	return t;
 }

@@ -4,6 +4,8 @@
 
 #include "support/test.h"
 
+#include "format/safetensors.h"
+
 typedef enum model_form { FORM_ENCODER, FORM_DECODER, FORM_BOTH } model_form;
 #define MODEL_FORMS 3
 
@@ -27,6 +29,9 @@ void batch_open(model_batch *batch, kit *k, const hec_model *model, int64_t B, i
 
 /* The folder of a committed model of Transformers. */
 const char *golden_model(const char *name, char path[512]);
+
+/* A tensor of a file, read; HEC_TENSOR_NONE where there is none of that name. */
+hec_tensor stored_tensor(kit *k, const safetensors *s, const char *name);
 
 /* A tensor for the logits of a batch, poisoned. */
 hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *input);

@@ -1,0 +1,57 @@
+/* train_call.h — `hecate train` in the folder of explain_run.h, which it needs before it, and what came of it. */
+#ifndef TESTS_TRAIN_CALL_H
+#define TESTS_TRAIN_CALL_H
+
+#include <string.h>
+
+#include <jansson.h>
+
+/* `hecate train` with the folder put in for %1$s. */
+static inline result train(const char *format)
+{
+	char arguments[2048] = "train ";
+	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
+	return run(arguments);
+}
+
+/* Its exit code, and a word of what it says of it. */
+static inline void expect(const char *format, int code, const char *word)
+{
+	result r = train(format);
+	if (r.code != code || !strstr(r.err, word)) {
+		print_message("hecate train %s\ngave %d, not %d and '%s': %s\n", format, r.code,
+		              code, word, r.err);
+		assert_true(false);
+	}
+	done(&r);
+}
+
+static inline json_t *read_json(const char *name)
+{
+	char *text = read_all(name);
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	free(text);
+	return root;
+}
+
+/* Lines of one to four numbers. kind 0: digits, 1: words, 2: a label, a tab, digits. */
+static inline void write_counting(const char *name, int kind, int n)
+{
+	static const char *const words[5] = {"eins", "zwei", "drei", "vier", "acht"},
+				 *const digits[5] = {"1", "2", "3", "4", "8"};
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	for (int i = 0; i < n; i++) {
+		if (kind == 2)
+			fprintf(f, "%s\t", i % 2 ? "odd" : "even");
+		for (int j = 0; j < 1 + i % 4; j++)
+			fprintf(f, "%s%s", j ? " " : "", (kind == 1 ? words : digits)[(i + j) % 5]);
+		fputc('\n', f);
+	}
+	assert_int_equal(fclose(f), 0);
+}
+
+#endif
