@@ -192,6 +192,39 @@ static void multi_head_is_its_parts_in_a_row(void **state)
 	}
 }
 
+/* One key has nearly all of the weight, 3,000 others a share each that is less than half of the last place
+ * of 1: added one by one in f32 they would be lost, and every weight of the row too large by 1e-4. */
+static void many_small_weights_beside_a_large_one_count(void **state)
+{
+	(void)state;
+	kit k = kit_open(7001);
+	const int64_t S = 3001;
+	const double small = exp(-17), all = 1 + 3000 * small;
+	hec_tensor q = make(&k, HEC_F32, SHAPE(1, 1, 1, 1)),
+		   key = make(&k, HEC_F32, SHAPE(1, S, 1, 1)),
+		   v = make(&k, HEC_F32, SHAPE(1, S, 1, 1)),
+		   out = make(&k, HEC_F32, SHAPE(1, 1, 1, 1)),
+		   lse = make(&k, HEC_F32, SHAPE(1, 1, 1)),
+		   w = make(&k, HEC_F32, SHAPE(1, 1, 1, S));
+	put(&q, 0, 1);
+	for (int64_t s = 0; s < S; s++) {
+		put(&key, s, s == 0 ? 0 : -17);
+		put(&v, s, s == 0);
+	}
+	OK(&k, hec_attention_fwd(k.ctx, NULL, &q, &key, &v, NULL, &out, &lse));
+	OK(&k, hec_attention_weights(k.ctx, NULL, NULL, &q, &key, NULL, &lse, &w));
+	/* Kernels add up eight at a time, and each sum to those before: half of a last place each. */
+	const double bound = 4 * 0x1p-23 + (double)S / 8 * 0x1p-24;
+	CHECK(&k, fabs(get(&out, 0) - 1 / all) <= bound, "the output is %.9g, not %.9g",
+	      get(&out, 0), 1 / all);
+	for (int64_t s = 0; s < S; s++) {
+		double wanted = (s == 0 ? 1 : small) / all;
+		CHECK(&k, fabs(get(&w, s) - wanted) <= 4 * 0x1p-23 * wanted,
+		      "weight %lld is %.9g, not %.9g", (long long)s, get(&w, s), wanted);
+	}
+	kit_close(&k);
+}
+
 /* ---- step by step ---- */
 
 static void the_unfused_steps_are_the_definition(void **state)
@@ -263,6 +296,7 @@ int main(void)
 		cmocka_unit_test(the_output_has_the_same_bits_with_and_without_the_logsumexp),
 		cmocka_unit_test(looking_at_the_weights_of_a_layer_changes_no_bit),
 		cmocka_unit_test(multi_head_is_its_parts_in_a_row),
+		cmocka_unit_test(many_small_weights_beside_a_large_one_count),
 		cmocka_unit_test(the_unfused_steps_are_the_definition),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,8 @@ static weights_row row_in(void *scratch, int64_t S)
 static real softmax(const attention_args *a, const query *x, weights_row w)
 {
 	const real lowest = -(real)INFINITY;
-	real max = lowest, sum = 0;
+	real max = lowest;
+	double sum = 0; /* in f32 a thousand small weights beside a large one would be lost */
 	bool any = false;
 	for (int64_t s = x->keys.begin; s < x->keys.end; s++) {
 		w.shown[s] = score_at(a, x, s, &w.weight[s]);
@@ -44,8 +45,8 @@ static real softmax(const attention_args *a, const query *x, weights_row w)
 		sum += w.weight[s];
 	}
 	for (int64_t s = x->keys.begin; any && s < x->keys.end; s++)
-		w.weight[s] /= sum;
-	return any ? max + log(sum) : lowest;
+		w.weight[s] /= (real)sum;
+	return any ? max + (real)log(sum) : lowest;
 }
 
 /* out = Σ dropout(weight) · v over the visible keys; row is the dropout's. */
