@@ -21,6 +21,8 @@ import transformers
 from safetensors.torch import load_file
 from torch.nn import functional as F
 
+from twin import rate
+
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 
@@ -214,13 +216,6 @@ def loss_of(model, batch, smoothing):
         int((wanted != -100).sum())
 
 
-def rate(s, step):
-    if step < s["warmup"]:
-        return s["lr"] * step / s["warmup"]
-    way = min((step - s["warmup"]) / max(s["steps"] - s["warmup"], 1), 1)
-    return s["lr"] + (s["lr_end"] - s["lr"]) * way
-
-
 def optimizer_of(model, s):
     """Matrices decay; tables that are one are one; what is computed is not learned."""
     matrices, rest = [], []
@@ -242,19 +237,22 @@ def freeze_padding(model, config):
         p.grad[pad] = 0
 
 
-def compare_losses(out, batches, within):
+def losses(out, first, batches, most=None):
+    """The reports of the run in out, and the loss of each as Transformers has it, which begins with first."""
     with open(f"{out}/train.json") as f:
         s = json.load(f)
-    assert s["schedule"] == "linear" and s["accumulate"] == 1, s
+    assert s["schedule"] != "noam" and s["accumulate"] == 1, s
     with open(f"{out}/log.jsonl") as f:
         reports = [json.loads(line) for line in f]
-    model, config = load(f"{out}/start")
+    model, config = load(first)
     if hasattr(model, "final_logits_bias"):  # there a buffer that stays; here it is learned
         bias = model._buffers.pop("final_logits_bias")
         model.register_parameter("final_logits_bias", torch.nn.Parameter(bias))
     optimizer = optimizer_of(model, s)
-    worst, step, lines = 0.0, 0, open(batches)
+    step, lines = 0, open(batches)
     for report in reports:
+        if most is not None and report["step"] > most:
+            break
         total, count = 0.0, 0
         while step < report["step"]:
             step += 1
@@ -267,13 +265,20 @@ def compare_losses(out, batches, within):
             if s["clip"] > 0:
                 torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.grad is not None], s["clip"])
             for group in optimizer.param_groups:
-                group["lr"] = rate(s, step)
+                group["lr"] = rate(s, None, step)
             optimizer.step()
             total, count = total + loss.item(), count + n
         assert count == report["targets"], f"{count} targets, Hecate counted {report['targets']}"
-        worst = max(worst, abs(report["loss"] - total / count) / (total / count))
+        yield report, total / count
+
+
+def compare_losses(out, batches, within):
+    worst, reports = 0.0, []
+    for report, theirs in losses(out, f"{out}/start", batches):
+        worst = max(worst, abs(report["loss"] - theirs) / theirs)
+        reports.append(report)
     assert worst <= within, f"losses are {100 * worst:.4f} % apart"
-    return worst, step, reports
+    return worst, reports[-1]["step"], reports
 
 
 def compare_saved(hecate, out, batches):
