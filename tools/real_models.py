@@ -3,8 +3,8 @@
 
     tools/real_models.py HECATE REAL PACKAGES MODEL…      REAL: the folder of the models' directories
 
-Numbers of `hecate forward` are held against float64 in Transformers with eager attention: 1e-4 of the largest
-in each tensor, as the scores of applications; what float32 there is off by is printed beside. Tokens of searches
+Numbers of `hecate forward` are held against float64 in Transformers with eager attention: 2e-5 of the largest
+in each tensor, or twice what float32 there is off by, 1e-4 at most (docs/numerics.md says why). Tokens of searches
 are those of Transformers in float32; they may first differ where the reference decided by less than 1e-4. The last
 line counts; a command that hecate does not have is a failure."""
 import csv
@@ -30,7 +30,7 @@ sys.path[:0] = [os.path.join(HERE, "goldens"), os.path.join(HERE, "models", "rea
 import package  # noqa: E402
 from decode import Margin  # noqa: E402
 
-NUMBERS = 1e-4
+NUMBERS = 2e-5
 EMBEDDINGS = 1e-5
 MARGIN = 1e-4
 
@@ -139,14 +139,17 @@ def all_numbers(hecate, folder, model, inputs):
             given = {k: v.to(to) if v.is_floating_point() else v for k, v in theirs.items()}
             with torch.no_grad():
                 found.append(tensors(model.to(to)(**given, output_attentions=True, output_hidden_states=True)))
-        off, name = distance(got, found[1])
-        seen += len(got)
-        if not off <= worst:
-            worst, where = off, name
-        single = max(single, distance({k: found[0][k] for k in got}, found[1])[0])
+        for name in got:
+            off = distance({name: got[name]}, found[1])[0]
+            theirs_off = distance({name: found[0][name]}, found[1])[0]
+            if not off <= min(MARGIN, max(NUMBERS, 2 * theirs_off)):
+                raise Wrong(f"{name} is off by {off:.2g} of the largest, PyTorch in f32 by {theirs_off:.2g}")
+            seen, single = seen + 1, max(single, theirs_off)
+            if off >= worst:
+                worst, where = off, name
     model.float()
-    if not worst <= NUMBERS or not seen:
-        raise Wrong(f"{where} is off by {worst:.2g} of the largest")
+    if not seen:
+        raise Wrong("hecate forward gives no number")
     return f"{seen} tensors of {len(inputs)} inputs ({where} the worst)", f"{worst:.1e}; PyTorch f32 {single:.1e}"
 
 
