@@ -8,43 +8,13 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "explain_run.h"
+#include "peak.h"
 #include "support/sanitized.h"
 
-#define MEGABYTE 1e6
 #define VOCAB 24000
 #define BASE (16 * MEGABYTE) /* of any process of the program: code, stacks, tokenizer, text */
-
-/* ---- a child's peak ---- */
-
-/* Runs `hecate ARGUMENTS`, its outputs into files of the folder; the bytes that it had at its peak. */
-static double peak_of(char *const argv[])
-{
-	char out[256], err[256];
-	snprintf(out, sizeof out, "%s/out", folder);
-	snprintf(err, sizeof err, "%s/err", folder);
-	pid_t child = fork(); /* what this process holds now counts as the child's, too */
-	assert_true(child >= 0);
-	if (child == 0) {
-		if (!freopen("/dev/null", "r", stdin) || !freopen(out, "w", stdout) ||
-		    !freopen(err, "w", stderr))
-			_exit(126);
-		execv(program(), argv);
-		_exit(127);
-	}
-	int status;
-	struct rusage used;
-	assert_int_equal(wait4(child, &status, 0, &used), child);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		char *text = read_all("err");
-		print_message("%s\n", text);
-		free(text);
-	}
-	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	return (double)used.ru_maxrss * 1024;
-}
 
 static char *in_folder(const char *name, char path[256])
 {
@@ -183,16 +153,6 @@ static void write_text(const char *name, int lines, int seed)
 		fputc('\n', f);
 	}
 	assert_int_equal(fclose(f), 0);
-}
-
-/* The number behind a word of what the program told: "memory: 123 MB", "beside it 9". */
-static double told(const char *word)
-{
-	char *text = read_all("err"), *at = strstr(text, word);
-	assert_non_null(at);
-	double bytes = atof(at + strlen(word)) * MEGABYTE;
-	free(text);
-	return bytes;
 }
 
 static void learning_takes_what_was_said_before(void **state)

@@ -142,7 +142,7 @@ static void settings_that_are_refused_do_not_stay(void **state)
 	assert_int_equal(shell("cp -r '%s/whole' '%s/refused'", folder, folder), 0);
 	static const struct {
 		const char *arguments, *word;
-	} rows[] = {{"--seed 5", "seed"}, {"--width 32", "shape"}, {"--max-length 6", "checksum"}};
+	} rows[] = {{"--seed 5", "seed"}, {"--width 32", "width"}, {"--max-length 6", "checksum"}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char arguments[256];
 		snprintf(arguments, sizeof arguments, "--resume --out %%1$s/refused --quiet %s",

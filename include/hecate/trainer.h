@@ -94,8 +94,10 @@ HEC_API int64_t hec_trainer_steps(const hec_trainer *trainer); /* taken so far, 
 HEC_API hec_model *hec_trainer_model(const hec_trainer *trainer);
 
 /* A folder that holds the model (f32) and optimizer.safetensors: moments and counts. Loading
- * continues with the same bits; a file that is cut short or belongs to another model is refused and
- * the trainer stays as it was. Between steps only. */
+ * continues with the same bits; a file that is cut short or belongs to another model (only its rates of
+ * dropout may differ) is refused, and the trainer stays as it was. No memory is taken for a second one:
+ * everything is read twice, and where files change in between, the trainer is of no use any more.
+ * Between steps only. */
 HEC_API HEC_MUST_USE hec_status hec_trainer_save(hec_trainer *trainer, const char *dir);
 HEC_API HEC_MUST_USE hec_status hec_trainer_load(hec_trainer *trainer, const char *dir);
 

@@ -142,6 +142,11 @@ hec_status family_write(const family *f, const hec_model_config *c, json_t **out
 /* Whether two resolved configurations compute the same: what does nothing in them, what only matters
  * while learning, and how projections are stored, are not looked at. */
 hec_status family_same(const hec_model_config *a, const hec_model_config *b, bool *same);
+/* The first field in which they do not, and what it is in each: "encoder.attention.heads is 1 there and
+ * 2 here". "": none. How long a table of positions is that no file holds is not looked at, either. */
+#define FAMILY_DIFFERENCE 256
+hec_status family_difference(const hec_model_config *there, const hec_model_config *here,
+                             char text[FAMILY_DIFFERENCE]);
 
 /* ---- weights.c ---- */
 

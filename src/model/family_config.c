@@ -322,19 +322,83 @@ static void normal(hec_model_config *c)
 		c->labels = 0;
 }
 
+/* Our own config.json, which says everything, of both. */
+static hec_status write_both(const hec_model_config *a, const hec_model_config *b, json_t *out[2])
+{
+	hec_status status = family_write(&family_hecate, a, &out[0]);
+	return status == HEC_OK ? family_write(&family_hecate, b, &out[1]) : status;
+}
+
 hec_status family_same(const hec_model_config *a, const hec_model_config *b, bool *same)
 {
 	hec_model_config x = *a, y = *b;
-	json_t *one = NULL, *two = NULL;
+	json_t *both[2] = {NULL, NULL};
 	normal(&x);
 	normal(&y);
-	/* Our own config.json says everything. */
-	hec_status status = family_write(&family_hecate, &x, &one);
+	hec_status status = write_both(&x, &y, both);
 	if (status == HEC_OK)
-		status = family_write(&family_hecate, &y, &two);
+		*same = json_equal(both[0], both[1]);
+	json_decref(both[0]);
+	json_decref(both[1]);
+	return status;
+}
+
+static void value_text(const json_t *value, char text[64])
+{
+	size_t n =
+		value ? json_dumpb(value, text, 63, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : 0;
+	text[n < 63 ? n : 63] = '\0';
+	if (n == 0)
+		snprintf(text, 64, "missing");
+}
+
+/* Depth first, in the order of the keys. */
+static bool first_difference(const char *path, const json_t *there, const json_t *here,
+                             char text[FAMILY_DIFFERENCE])
+{
+	char left[64], right[64], inner[100];
+	if (!json_is_object(there) || !json_is_object(here)) {
+		if (json_equal(there, here))
+			return false;
+		value_text(there, left);
+		value_text(here, right);
+		snprintf(text, FAMILY_DIFFERENCE, "'%s' is %s there and %s here", path, left,
+		         right);
+		return true;
+	}
+	const char *key;
+	const json_t *value;
+	json_object_foreach((json_t *)(uintptr_t)here, key, value)
+	{
+		snprintf(inner, sizeof inner, "%s%s%s", path, path[0] ? "." : "", key);
+		if (first_difference(inner, json_object_get(there, key), value, text))
+			return true;
+	}
+	return false;
+}
+
+static void without_made_tables(hec_stack_config *s)
+{
+	if (s->position.kind != HEC_POSITION_LEARNED)
+		s->position.max = 0;
+}
+
+hec_status family_difference(const hec_model_config *there, const hec_model_config *here,
+                             char text[FAMILY_DIFFERENCE])
+{
+	hec_model_config x = *there, y = *here;
+	json_t *both[2] = {NULL, NULL};
+	normal(&x);
+	normal(&y);
+	without_made_tables(&x.encoder);
+	without_made_tables(&x.decoder);
+	without_made_tables(&y.encoder);
+	without_made_tables(&y.decoder);
+	text[0] = '\0';
+	hec_status status = write_both(&x, &y, both);
 	if (status == HEC_OK)
-		*same = json_equal(one, two);
-	json_decref(one);
-	json_decref(two);
+		(void)first_difference("", both[0], both[1], text);
+	json_decref(both[0]);
+	json_decref(both[1]);
 	return status;
 }

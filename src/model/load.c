@@ -199,31 +199,43 @@ static hec_status widen(hec_ctx *ctx, const weight *w, const pieces *memory, hec
 	return HEC_OK;
 }
 
+/* Rows of a tensor that are read at once. */
+static hec_status rows_at_once(const weight *w, hec_dtype dtype, int64_t rows, int64_t *step,
+                               int64_t *row)
+{
+	int64_t room = (int64_t)(PIECE / hec_dtype_size(dtype));
+	*row = 1;
+	for (int i = 1; i < w->rank; i++)
+		*row *= w->shape[i];
+	if (*row > room)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "tensor '%s': rows of %" PRId64
+		            " numbers are longer than is read at once",
+		            w->name, *row);
+	*step = *row > 0 ? room / *row : rows;
+	if (*step > WHOLE_ROWS)
+		*step -= *step % WHOLE_ROWS;
+	return HEC_OK;
+}
+
+static hec_tensor piece_of(const weight *w, void *data, hec_dtype dtype, int64_t n)
+{
+	return w->rank == 1   ? hec_tensor_1d(data, dtype, n)
+	       : w->rank == 2 ? hec_tensor_2d(data, dtype, n, w->shape[1])
+	                      : hec_tensor_3d(data, dtype, n, w->shape[1], w->shape[2]);
+}
+
 static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weight *w,
                               const match *found, const pieces *memory)
 {
 	const safetensors_entry *e = found->entry;
 	hec_dtype dtype = HEC_F32;
 	(void)safetensors_dtype_known(e->dtype, &dtype);
-	int64_t rows = found->rows, row = 1;
-	for (int i = 1; i < w->rank; i++)
-		row *= w->shape[i];
-	int64_t room = (int64_t)(PIECE / hec_dtype_size(dtype));
-	if (row > room)
-		return fail(HEC_ERR_UNSUPPORTED,
-		            "tensor '%s': rows of %" PRId64
-		            " numbers are longer than is read at once",
-		            w->name, row);
-	int64_t step = row > 0 ? room / row : rows;
-	if (step > WHOLE_ROWS)
-		step -= step % WHOLE_ROWS;
+	int64_t rows = found->rows, row, step;
+	HEC_TRY(rows_at_once(w, dtype, rows, &step, &row));
 	for (int64_t at = 0; at < rows && row > 0; at += step) {
 		int64_t n = min_i64(step, rows - at);
-		hec_tensor piece =
-			w->rank == 1 ? hec_tensor_1d(memory->raw, dtype, n)
-			: w->rank == 2
-				? hec_tensor_2d(memory->raw, dtype, n, w->shape[1])
-				: hec_tensor_3d(memory->raw, dtype, n, w->shape[1], w->shape[2]);
+		hec_tensor piece = piece_of(w, memory->raw, dtype, n);
 		HEC_TRY(safetensors_read(files, e, (uint64_t)(at * row), (uint64_t)(n * row),
 		                         memory->raw));
 		HEC_TRY(widen(ctx, w, memory, &piece));
@@ -254,21 +266,28 @@ static void close_plan(plan *p)
 	*p = (plan){0};
 }
 
+/* What of the files goes where in p->model. */
+static hec_status match_plan(const char *dir, const safetensors *files, const family *family,
+                             match_mode mode, plan *p)
+{
+	size_t count;
+	HEC_TRY(weights_list(family, p->model, &p->list, &count));
+	p->matching = (matching){.dir = dir,
+	                         .files = files,
+	                         .family = family,
+	                         .list = p->list,
+	                         .count = count,
+	                         .found = calloc(count + 1, sizeof(match))};
+	return p->matching.found ? match_weights(&p->matching, mode) : no_memory();
+}
+
 static hec_status make_plan(hec_ctx *ctx, const char *dir, const safetensors *files,
                             const description *d, const hec_model_load_options *o, bool to_run,
                             plan *p)
 {
-	size_t count;
 	HEC_TRY(model_create_empty(ctx, &d->config, o->dtype, to_run, o->to_measure, &p->model));
 	p->model->family = d->family;
-	HEC_TRY(weights_list(d->family, p->model, &p->list, &count));
-	p->matching = (matching){.dir = dir,
-	                         .files = files,
-	                         .family = d->family,
-	                         .list = p->list,
-	                         .count = count,
-	                         .found = calloc(count + 1, sizeof(match))};
-	return p->matching.found ? match_weights(&p->matching, mode_of(o)) : no_memory();
+	return match_plan(dir, files, d->family, mode_of(o), p);
 }
 
 /* First values for parameters of which some or all is not in the files. */
@@ -381,4 +400,135 @@ hec_status hec_model_load_with(hec_ctx *ctx, const char *dir, const hec_model_lo
 hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out)
 {
 	return hec_model_load_with(ctx, dir, NULL, out);
+}
+
+/* ---- into a model that is there ---- */
+
+/* A folder whose model is that of `model`, and what of it goes where in that. */
+typedef struct source {
+	description d;
+	safetensors *files;
+	plan plan; /* its model is not ours */
+} source;
+
+static void close_source(source *s)
+{
+	s->plan.model = NULL;
+	close_plan(&s->plan);
+	safetensors_close(s->files);
+	close_config(&s->d);
+}
+
+static hec_status find_source(const char *dir, hec_model *model, source *s)
+{
+	char difference[FAMILY_DIFFERENCE];
+	HEC_TRY(safetensors_open_folder(dir, &s->files));
+	if (s->d.family->look)
+		HEC_TRY(s->d.family->look(s->files, &s->d.config));
+	/* A bias that is zero throughout does not show in such files. */
+	if (s->d.family->look && model->config.output_bias)
+		s->d.config.output_bias = true;
+	HEC_TRY(family_difference(&s->d.config, &model->config, difference));
+	if (difference[0])
+		return fail(HEC_ERR_FORMAT, "%s: holds another model: %s", dir, difference);
+	s->plan.model = model;
+	return match_plan(dir, s->files, s->d.family, MATCH_ALL, &s->plan);
+}
+
+static hec_status open_source(const char *dir, hec_model *model, source *s)
+{
+	const hec_model_load_options as_it_is = {.size = sizeof as_it_is};
+	*s = (source){0};
+	HEC_TRY(open_config(dir, &as_it_is, &s->d));
+	hec_status status = find_source(dir, model, s);
+	if (status != HEC_OK)
+		close_source(s);
+	return status;
+}
+
+/* Its block, all zero: what no file holds is. */
+static hec_status clear(hec_ctx *ctx, hec_model *model)
+{
+	HEC_TRY(hec_model_unpack(ctx, model));
+	hec_tensor block = hec_model_block(model);
+	return hec_fill(ctx, 0, &block);
+}
+
+hec_status model_read_into(hec_ctx *ctx, const char *dir, hec_model *model)
+{
+	source s;
+	HEC_TRY(open_source(dir, model, &s));
+	hec_status status = clear(ctx, model);
+	if (status == HEC_OK)
+		status = read_all(ctx, &s.plan);
+	close_source(&s);
+	return status;
+}
+
+/* ---- the mean of several ---- */
+
+/* Numbers at … at + n of tensor i, from every folder, become their mean in `piece`. */
+static hec_status mean_piece(const source *sources, size_t count, size_t i, int64_t at, int64_t n,
+                             float *piece, double *sum)
+{
+	memset(sum, 0, (size_t)n * sizeof *sum);
+	for (size_t k = 0; k < count; k++) {
+		const matching *m = &sources[k].plan.matching;
+		const safetensors_entry *e = m->found[i].entry;
+		if (sources[k].d.family != sources->d.family || !e || e->dtype != ST_F32)
+			return fail(HEC_ERR_FORMAT, "%s: tensor '%s' is not as in %s", m->dir,
+			            m->list[i].name, sources->plan.matching.dir);
+		HEC_TRY(safetensors_read(m->files, e, (uint64_t)at, (uint64_t)n, piece));
+		for (int64_t j = 0; j < n; j++)
+			sum[j] += (double)piece[j];
+	}
+	for (int64_t j = 0; j < n; j++)
+		piece[j] = (float)(sum[j] / (double)count);
+	return HEC_OK;
+}
+
+static hec_status mean_weight(hec_ctx *ctx, const source *sources, size_t count, size_t i,
+                              float *piece, double *sum)
+{
+	const weight *w = &sources->plan.list[i];
+	int64_t rows = sources->plan.matching.found[i].rows, row, step;
+	HEC_TRY(rows_at_once(w, HEC_F32, rows, &step, &row));
+	for (int64_t at = 0; at < rows && row > 0; at += step) {
+		int64_t n = min_i64(step, rows - at);
+		const hec_tensor from = piece_of(w, piece, HEC_F32, n);
+		HEC_TRY(mean_piece(sources, count, i, at * row, n * row, piece, sum));
+		HEC_TRY(spread(ctx, w, &from, at));
+	}
+	return HEC_OK;
+}
+
+static hec_status mean_all(hec_ctx *ctx, const source *sources, size_t count, hec_model *model)
+{
+	float *piece = malloc(PIECE);
+	double *sum = malloc(PIECE / sizeof *piece * sizeof *sum);
+	hec_status status = piece && sum ? clear(ctx, model) : no_memory();
+	const matching *m = &sources->plan.matching;
+	for (size_t i = 0; status == HEC_OK && i < m->count; i++)
+		if (m->found[i].entry)
+			status = mean_weight(ctx, sources, count, i, piece, sum);
+	free(piece);
+	free(sum);
+	return status;
+}
+
+hec_status model_read_mean(hec_ctx *ctx, const char *const *dirs, size_t count, hec_model *model)
+{
+	source *sources = calloc(count + 1, sizeof *sources);
+	size_t opened = 0;
+	hec_status status = sources ? HEC_OK : no_memory();
+	while (status == HEC_OK && opened < count) {
+		status = open_source(dirs[opened], model, &sources[opened]);
+		opened += status == HEC_OK;
+	}
+	if (status == HEC_OK && count > 0)
+		status = mean_all(ctx, sources, count, model);
+	for (size_t i = 0; i < opened; i++)
+		close_source(&sources[i]);
+	free(sources);
+	return status;
 }

@@ -102,6 +102,15 @@ int32_t model_padding_row(const hec_model_config *config);
 /* That row made zero: of parameters, or of gradients. */
 hec_status model_zero_padding(hec_ctx *ctx, hec_model *model);
 
+/* ---- load.c ---- */
+
+/* The weights of a folder into the block of a model that is there: packs stay as they are. Where the
+ * folder's configuration or tensors are of another model, it is refused and nothing is changed. */
+hec_status model_read_into(hec_ctx *ctx, const char *dir, hec_model *model);
+/* The same of the mean of n folders, whose files are all open at once; sums are doubles, in the order
+ * of the folders. */
+hec_status model_read_mean(hec_ctx *ctx, const char *const *dirs, size_t n, hec_model *model);
+
 /* ---- packs.c ---- */
 
 /* The linear whose pack a parameter goes into, or NULL; p->tensor may not be there yet. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "model/model.h"
 #include "tensor/check.h"
 #include "train/folder.h"
 
@@ -224,50 +225,32 @@ hec_status checkpoint_load(const checkpoints *c, hec_trainer *t, const run_ident
 
 /* ---- the mean of several ---- */
 
-static hec_status add_weights(const char *folder, hec_ctx *ctx, double *sum, hec_model *like)
+static hec_status read_mean(hec_ctx *ctx, char **folders, int64_t count, hec_model *out)
 {
-	hec_model *m = NULL;
-	HEC_TRY(hec_model_load(ctx, folder, &m));
-	hec_status status = hec_model_unpack(ctx, m);
-	hec_tensor from = hec_model_block(m), to = hec_model_block(like);
-	if (status == HEC_OK && from.shape[0] != to.shape[0])
-		status = fail(HEC_ERR_FORMAT, "%s: holds a model of another size", folder);
-	for (int64_t i = 0; status == HEC_OK && i < to.shape[0]; i++)
-		sum[i] += (double)((const float *)from.data)[i];
-	hec_model_destroy(m);
-	return status;
+	return count == 0 ? HEC_OK
+	                  : model_read_mean(ctx, (const char *const *)folders, (size_t)count, out);
 }
 
 hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t step,
                               hec_model *out, int64_t *count)
 {
-	char **names, *folder;
+	char **names, **folders;
 	size_t listed;
-	hec_tensor block = hec_model_block(out);
-	double *sum = calloc((size_t)block.shape[0], sizeof *sum);
 	*count = 0;
-	if (!sum)
-		return fail(HEC_ERR_MEMORY, "average: no memory for %lld numbers",
-		            (long long)block.shape[0]);
-	hec_status status = folder_names(c->dir, PREFIX, &names, &listed);
-	if (status != HEC_OK) {
-		free(sum);
-		return status;
-	}
+	HEC_TRY(folder_names(c->dir, PREFIX, &names, &listed));
+	folders = calloc(listed + 1, sizeof *folders);
+	hec_status status = folders ? HEC_OK : fail(HEC_ERR_MEMORY, "average: no memory for names");
 	for (size_t i = listed; i-- > 0 && status == HEC_OK && *count < n;) {
 		int64_t at;
 		if (!step_of(names[i], &at) || at > step || !is_regular(c, at))
 			continue;
-		status = path_make(&folder, "%s/%s", c->dir, names[i]);
-		if (status != HEC_OK)
-			break;
-		status = add_weights(folder, ctx, sum, out);
-		free(folder);
-		++*count;
+		status = path_make(&folders[*count], "%s/%s", c->dir, names[i]);
+		*count += status == HEC_OK;
 	}
-	for (int64_t i = 0; status == HEC_OK && *count > 0 && i < block.shape[0]; i++)
-		((float *)block.data)[i] = (float)(sum[i] / (double)*count);
+	if (status == HEC_OK)
+		status = read_mean(ctx, folders, *count, out);
 	names_free(names, listed);
-	free(sum);
+	if (folders)
+		names_free(folders, (size_t)*count);
 	return status;
 }

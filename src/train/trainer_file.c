@@ -12,6 +12,7 @@
 
 #include "base/quote.h"
 #include "format/safetensors.h"
+#include "model/model.h"
 #include "tensor/check.h"
 #include "train/corpus.h"
 #include "train/trainer.h"
@@ -97,27 +98,6 @@ hec_status hec_trainer_save(hec_trainer *t, const char *dir)
 
 /* ---- reading ---- */
 
-/* The same parameters by name and shape, in the same places. */
-static hec_status check_same_model(const char *dir, const hec_model *mine, const hec_model *its)
-{
-	size_t n = hec_model_param_count(mine), m = hec_model_param_count(its);
-	if (n != m)
-		return fail(HEC_ERR_FORMAT, "%s: holds a model of %zu tensors, this one has %zu",
-		            dir, m, n);
-	for (size_t i = 0; i < n; i++) {
-		const hec_model_param *a = hec_model_param_at(mine, i);
-		const hec_model_param *b = hec_model_param_at(its, i);
-		char left[SHAPE_TEXT], right[SHAPE_TEXT];
-		hec_tensor x = hec_model_tensor(mine, i), y = hec_model_tensor(its, i);
-		if (strcmp(a->name, b->name) != 0 || a->offset != b->offset ||
-		    strcmp(shape_text(&x, left), shape_text(&y, right)) != 0)
-			return fail(HEC_ERR_FORMAT,
-			            "%s: holds %s of shape %s where this model has %s of shape %s",
-			            dir, b->name, right, a->name, left);
-	}
-	return HEC_OK;
-}
-
 static hec_status read_moment(const safetensors *file, const char *path, char which, hec_model *to,
                               size_t i)
 {
@@ -148,11 +128,20 @@ static bool read_count(const safetensors *file, const char *key, int64_t *out)
 	return true;
 }
 
-static hec_status read_optimizer(const safetensors *file, const char *path, const hec_model *model,
-                                 hec_model *first, hec_model *second, int64_t counts[2])
+static hec_status read_moments(const safetensors *file, const char *path, char which, hec_model *to)
+{
+	size_t n = hec_model_param_count(to);
+	hec_tensor block = hec_model_block(to);
+	memset(block.data, 0, (size_t)block.shape[0] * sizeof(float));
+	for (size_t i = 0; i < n; i++)
+		HEC_TRY(read_moment(file, path, which, to, i));
+	return HEC_OK;
+}
+
+static hec_status read_counts(const safetensors *file, const char *path, size_t n,
+                              int64_t counts[2])
 {
 	const char *format = safetensors_metadata(file, "format");
-	const char *sums = safetensors_metadata(file, "sums");
 	char quoted[QUOTE_TEXT];
 	if (!format || strcmp(format, FORMAT) != 0)
 		return fail(HEC_ERR_FORMAT, "%s: its format is '%s', not '%s'", path,
@@ -160,64 +149,61 @@ static hec_status read_optimizer(const safetensors *file, const char *path, cons
 	if (!read_count(file, "step", &counts[0]) || !read_count(file, "skips", &counts[1]) ||
 	    counts[1] > counts[0])
 		return fail(HEC_ERR_FORMAT, "%s: it does not say how many steps were taken", path);
-	size_t n = hec_model_param_count(model);
 	if (safetensors_count(file) != 2 * n)
 		return fail(HEC_ERR_FORMAT, "%s: holds %zu tensors, a model of %zu has %zu", path,
 		            safetensors_count(file), n, 2 * n);
-	for (size_t i = 0; i < n; i++) {
-		HEC_TRY(read_moment(file, path, 'm', first, i));
-		HEC_TRY(read_moment(file, path, 'v', second, i));
-	}
-	char want[32];
-	snprintf(want, sizeof want, "%08x %08x %08x", sum_of(model), sum_of(first), sum_of(second));
-	if (!sums || strcmp(sums, want) != 0)
+	return HEC_OK;
+}
+
+/* Weights and moments, each into its block; three times the same block: only to see that they are whole
+ * and belong together. */
+static hec_status read_blocks(const hec_trainer *t, const char *dir, const safetensors *file,
+                              const char *path, hec_model *const to[3])
+{
+	uint32_t sums[3];
+	char have[32];
+	HEC_TRY(model_read_into(t->ctx, dir, to[0]));
+	sums[0] = sum_of(to[0]);
+	HEC_TRY(read_moments(file, path, 'm', to[1]));
+	sums[1] = sum_of(to[1]);
+	HEC_TRY(read_moments(file, path, 'v', to[2]));
+	sums[2] = sum_of(to[2]);
+	snprintf(have, sizeof have, "%08x %08x %08x", sums[0], sums[1], sums[2]);
+	const char *said = safetensors_metadata(file, "sums");
+	if (!said || strcmp(said, have) != 0)
 		return fail(HEC_ERR_FORMAT,
 		            "%s: weights and moments are not those that were saved together", path);
 	return HEC_OK;
 }
 
-static hec_status load(hec_trainer *t, const char *dir, hec_model **model, hec_model **first,
-                       hec_model **second, int64_t counts[2])
+/* No memory for a second trainer: all is read twice, first to where gradients are between steps. */
+static hec_status read_trainer(hec_trainer *t, const char *dir, const safetensors *file,
+                               const char *path)
 {
-	safetensors *file = NULL;
-	HEC_TRY(hec_model_load(t->ctx, dir, model));
-	HEC_TRY(hec_model_unpack(t->ctx, *model));
-	HEC_TRY(check_same_model(dir, t->model, *model));
-	HEC_TRY(hec_model_like(t->model, first));
-	HEC_TRY(hec_model_like(t->model, second));
-	char *path = path_join(dir, "/optimizer.safetensors");
-	if (!path)
-		return fail(HEC_ERR_MEMORY, "%s: no memory for a name", dir);
-	hec_status status = safetensors_open(path, &file);
-	if (status == HEC_OK)
-		status = read_optimizer(file, path, *model, *first, *second, counts);
-	safetensors_close(file);
-	free(path);
-	return status;
+	int64_t counts[2];
+	hec_model *const nowhere[3] = {t->grad, t->grad, t->grad};
+	hec_model *const places[3] = {t->model, t->first, t->second};
+	t->batches = 0; /* the gradients of a step under way are gone */
+	HEC_TRY(read_blocks(t, dir, file, path, nowhere));
+	HEC_TRY(read_counts(file, path, hec_model_param_count(t->model), counts));
+	HEC_TRY(read_blocks(t, dir, file, path, places));
+	t->step = counts[0];
+	t->skips = counts[1];
+	return hec_model_pack(t->ctx, t->model, true);
 }
 
 hec_status hec_trainer_load(hec_trainer *t, const char *dir)
 {
 	HEC_TRY(CHECK_GIVEN("trainer", t));
 	HEC_TRY(CHECK_GIVEN("trainer", dir));
-	hec_model *model = NULL, *first = NULL, *second = NULL;
-	int64_t counts[2];
-	hec_status status = load(t, dir, &model, &first, &second, counts);
-	if (status == HEC_OK) {
-		hec_tensor from = hec_model_block(model), to = hec_model_block(t->model);
-		memcpy(to.data, from.data, (size_t)to.shape[0] * sizeof(float));
-		hec_model *old[2] = {t->first, t->second};
-		t->first = first;
-		t->second = second;
-		first = old[0];
-		second = old[1];
-		t->step = counts[0];
-		t->skips = counts[1];
-		t->batches = 0;
-		status = hec_model_pack(t->ctx, t->model, true);
-	}
-	hec_model_destroy(model);
-	hec_model_destroy(first);
-	hec_model_destroy(second);
+	safetensors *file = NULL;
+	char *path = path_join(dir, "/optimizer.safetensors");
+	if (!path)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for a name", dir);
+	hec_status status = safetensors_open(path, &file);
+	if (status == HEC_OK)
+		status = read_trainer(t, dir, file, path);
+	safetensors_close(file);
+	free(path);
 	return status;
 }

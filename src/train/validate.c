@@ -1,6 +1,8 @@
 /* validate.c — how good the model is, and whether it is the best so far. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tensor/arena.h"
 #include "train/folder.h"
@@ -141,38 +143,52 @@ hec_status run_validate(run *r, bool due, hec_train_scores *scores, bool *given_
 	return HEC_OK;
 }
 
-static hec_status try_average(run *r, hec_model *mean)
+static void copy_weights(const hec_model *from, hec_model *to)
+{
+	hec_tensor x = hec_model_block(from), y = hec_model_block(to);
+	memcpy(y.data, x.data, (size_t)x.shape[0] * sizeof(float));
+}
+
+static hec_status try_average(run *r, bool *better)
 {
 	int64_t count;
 	bool given_up;
 	hec_train_scores scores;
-	HEC_TRY(checkpoint_average(&r->checkpoints, r->ctx, r->o.average, r->state.step, mean,
+	HEC_TRY(checkpoint_average(&r->checkpoints, r->ctx, r->o.average, r->state.step, r->model,
 	                           &count));
 	if (count < 2)
 		return HEC_OK;
-	HEC_TRY(hec_model_pack(r->ctx, mean, false));
-	HEC_TRY(run_scores(r, mean, &scores, &given_up));
+	HEC_TRY(hec_model_pack(r->ctx, r->model, true));
+	HEC_TRY(run_scores(r, r->model, &scores, &given_up));
 	if (given_up)
 		return HEC_OK;
-	bool better = keep_if_better(r, mean, r->o.best, scores.value[r->o.best]);
+	*better = keep_if_better(r, r->model, r->o.best, scores.value[r->o.best]);
 	hec_train_event event = {.kind = HEC_TRAIN_SCORES,
 	                         .scores = &scores,
-	                         .better = better,
+	                         .better = *better,
 	                         .message = "the mean of the last checkpoints"};
 	run_tell(r, &event);
+	return HEC_OK;
+}
+
+/* The mean takes the place of the weights, which wait where gradients are between steps: a model of
+ * its own would be more memory than learning takes. */
+hec_status run_try_average(run *r)
+{
+	bool better = false;
+	if (r->o.average < 2 || (!r->valid && !r->o.evaluate))
+		return HEC_OK;
+	copy_weights(r->model, r->trainer->grad);
+	hec_status status = try_average(r, &better);
+	char message[512];
+	snprintf(message, sizeof message, "%s", status == HEC_OK ? "" : hec_error_message());
+	copy_weights(r->trainer->grad, r->model);
+	hec_status packed = hec_model_pack(r->ctx, r->model, true);
+	if (status != HEC_OK)
+		return fail(status, "%s", message);
+	HEC_TRY(packed);
 	/* A run that goes on later must know of it, or a worse model would take its place. */
 	if (better)
 		run_save_state(r);
 	return HEC_OK;
-}
-
-hec_status run_try_average(run *r)
-{
-	hec_model *mean = NULL;
-	if (r->o.average < 2 || (!r->valid && !r->o.evaluate))
-		return HEC_OK;
-	HEC_TRY(hec_model_like(r->model, &mean));
-	hec_status status = try_average(r, mean);
-	hec_model_destroy(mean);
-	return status;
 }
