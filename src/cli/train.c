@@ -139,6 +139,10 @@ static int check_tokenizer(const job *j, const train_settings *was)
 	if (!same_text(j->s.from, was->from))
 		return command_usage(j->self, "%s has its model: --from cannot be changed",
 		                     j->s.out);
+	snprintf(path, sizeof path, "%s/start/config.json", j->s.out);
+	if (!same_text(j->s.config, was->config) && access(path, F_OK) == 0)
+		return command_usage(j->self, "%s has its architecture: --config cannot be changed",
+		                     j->s.out);
 	snprintf(path, sizeof path, "%s/tokenizer.json", j->s.out);
 	if (access(path, F_OK) != 0 ||
 	    (same_text(j->s.tokenizer, was->tokenizer) && j->s.vocab == was->vocab))
@@ -182,6 +186,7 @@ static int resume_settings(job *j, int argc, char **argv)
 static int open_folder(job *j)
 {
 	const char *out = j->s.out;
+	char error[512];
 	if (!j->s.resume && !is_empty(out))
 		return command_failed(j->self,
 		                      "%s is not empty: --resume goes on with the run in it", out);
@@ -191,7 +196,10 @@ static int open_folder(job *j)
 	if (hec_train_lock_take(out, &j->lock) != HEC_OK)
 		return failed(j);
 	j->fresh = is_empty(out);
-	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
+	if (!j->old && !write_settings(j))
+		return EXIT_FAILED;
+	return train_keep_config(&j->s, error, sizeof error) ? PARSED
+	                                                     : command_failed(j->self, "%s", error);
 }
 
 /* Files, and folders of files: deeper nothing of ours goes before the first step. */
@@ -591,8 +599,8 @@ static int learn(job *j)
 static int run_job(job *j)
 {
 	char error[256];
-	/* What the pretrained model settles stands in the first train.json already. */
-	if (j->s.from && !train_read_config(&j->s, error, sizeof error))
+	/* What an architecture that is given settles stands in the first train.json already. */
+	if ((j->s.from || j->s.config) && !train_read_config(&j->s, error, sizeof error))
 		return command_failed(j->self, "%s", error);
 	int code = look_at_files(j, &j->s.train);
 	if (code == PARSED)

@@ -47,27 +47,28 @@ static bool has_decoder(hec_task task)
 
 bool train_read_config(train_settings *s, char *error, size_t room)
 {
+	char home[4096];
 	hec_model_config c;
 	if (s->from)
 		return train_from_read(s, error, room);
 	if (!s->config)
 		return true;
-	if (hec_model_config_read(s->config, &c) != HEC_OK) {
+	train_from_home(s, home);
+	if (hec_model_config_read(home, &c) != HEC_OK) {
 		snprintf(error, room, "%s", hec_error_message());
 		return false;
 	}
 	if ((c.encoder.layers > 0) != has_encoder(s->task_id) ||
 	    (c.decoder.layers > 0) != has_decoder(s->task_id)) {
 		snprintf(error, room, "%.100s: %lld encoder and %lld decoder layers; %s wants %s",
-		         s->config, (long long)c.encoder.layers, (long long)c.decoder.layers,
-		         s->task,
+		         home, (long long)c.encoder.layers, (long long)c.decoder.layers, s->task,
 		         !has_encoder(s->task_id)  ? "a decoder alone"
 		         : has_decoder(s->task_id) ? "both"
 		                                   : "an encoder alone");
 		return false;
 	}
-	return train_take_sizes(s, &c, s->config, error, room) &&
-	       train_take_length(s, &c, s->config, error, room);
+	return train_take_sizes(s, &c, home, error, room) &&
+	       train_take_length(s, &c, home, error, room);
 }
 
 /* ---- what an architecture that is given settles ---- */
@@ -273,7 +274,9 @@ hec_status train_config(const train_settings *s, const train_data *d, hec_model_
 {
 	*c = (hec_model_config){.size = sizeof *c, .width = s->width};
 	if (s->config) {
-		hec_status status = hec_model_config_read(s->config, c);
+		char home[4096];
+		train_from_home(s, home);
+		hec_status status = hec_model_config_read(home, c);
 		if (status != HEC_OK)
 			return status;
 	} else if (s->task_id == HEC_TASK_LM) {

@@ -314,6 +314,37 @@ static bool take_value(const setting *t, void *at, const json_t *value)
 	}
 }
 
+static const char *wanted(const setting *t, char text[80])
+{
+	switch (t->kind) {
+	case OPTION_FLAG:
+		return "true or false";
+	case OPTION_WHOLE:
+	case OPTION_REAL:
+		snprintf(text, 80, "a %snumber from %lld to %lld",
+		         t->kind == OPTION_WHOLE ? "whole " : "", (long long)t->low,
+		         (long long)t->high);
+		return text;
+	case OPTION_SEED:
+		return "a whole number as a text";
+	case OPTION_LIST:
+	case OPTION_EACH:
+		snprintf(text, 80, "a list of at most %d texts", OPTION_LIST_MOST);
+		return text;
+	default:
+		return "a text";
+	}
+}
+
+static void say_wrong(const setting *t, const char *key, const json_t *value, char *error,
+                      size_t room)
+{
+	char must[80], *is = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+	snprintf(error, room, "train.json: '%s' is %.60s%s, which is not what it must be: %s", key,
+	         is ? is : "?", is && strlen(is) > 60 ? "…" : "", wanted(t, must));
+	free(is);
+}
+
 bool settings_take_json(train_settings *s, const json_t *root, char *error, size_t room)
 {
 	for (size_t i = 0; i < SETTINGS; i++) {
@@ -322,7 +353,7 @@ bool settings_take_json(train_settings *s, const json_t *root, char *error, size
 		const json_t *value = t->of_run ? json_object_get(root, key_of(t, key)) : NULL;
 		/* A run of an older program lacks what came later: the default holds. */
 		if (value && !take_value(t, (char *)s + t->place, value)) {
-			snprintf(error, room, "train.json: '%s' is not what it must be", key);
+			say_wrong(t, key, value, error, room);
 			return false;
 		}
 	}
