@@ -462,6 +462,126 @@ static void settings_are_those_of_fine_tuning(void **state)
 	json_decref(root);
 }
 
+/* ---- languages ---- */
+
+/* mBART: behind the text; mBART-50: before it. */
+static void make_mbart(const char *to, bool before)
+{
+	static const char *const names[] = {"<s>",   "<pad>", "</s>", "<unk>",
+	                                    "en_XX", "de_DE", "fr_XX"},
+				 *const roles[] = {"bos", "pad", "eos", "unk", "a", "b", "c"};
+	static const char *const marks[] = {
+		"{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, "
+		"{\"SpecialToken\": {\"id\": \"</s>\", \"type_id\": 0}}, "
+		"{\"SpecialToken\": {\"id\": \"en_XX\", \"type_id\": 0}}",
+		"{\"SpecialToken\": {\"id\": \"en_XX\", \"type_id\": 0}}, "
+		"{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, "
+		"{\"SpecialToken\": {\"id\": \"</s>\", \"type_id\": 0}}"};
+	char name[128];
+	copy_model("mbart", to);
+	write_tokenizer(to, names, roles, 7, NULL);
+	snprintf(name, sizeof name, "%s/tokenizer.json", to);
+	json_t *root = read_json(name);
+	json_t *post =
+		json_loads("{\"type\": \"TemplateProcessing\", \"single\": [], \"pair\": [], "
+	                   "\"special_tokens\": {\"</s>\": {\"id\": \"</s>\", \"ids\": [2], "
+	                   "\"tokens\": [\"</s>\"]}, \"en_XX\": {\"id\": \"en_XX\", "
+	                   "\"ids\": [4], \"tokens\": [\"en_XX\"]}}}",
+	                   0, NULL);
+	char list[600];
+	snprintf(list, sizeof list, "[%s]", marks[before]);
+	json_object_set_new(post, "single", json_loads(list, 0, NULL));
+	json_object_set_new(root, "post_processor", post);
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	assert_int_equal(json_dump_file(root, path, 0), 0);
+	json_decref(root);
+}
+
+static int64_t cell(const json_t *line, const char *key, size_t row, int64_t i)
+{
+	const json_t *list = json_array_get(json_object_get(line, key), row);
+	return json_integer_value(
+		json_array_get(list, i < 0 ? json_array_size(list) + (size_t)i : (size_t)i));
+}
+
+/* What MBartTokenizer makes of a pair, and what its model reads: the last of the labels comes first. */
+static void check_languages(const char *batches, bool before)
+{
+	char *text = read_all(batches);
+	text[strcspn(text, "\n")] = '\0';
+	json_t *line = json_loads(text, 0, NULL);
+	size_t rows = json_array_size(json_object_get(line, "ids"));
+	assert_true(rows > 0);
+	for (size_t i = 0; i < rows; i++) {
+		int64_t n = json_integer_value(json_array_get(json_object_get(line, "lengths"), i)),
+			m = json_integer_value(
+				json_array_get(json_object_get(line, "decoder_lengths"), i));
+		assert_int_equal(cell(line, "ids", i, before ? 0 : n - 1), 6);
+		assert_int_equal(cell(line, "ids", i, before ? n - 1 : n - 2), 2);
+		assert_int_equal(cell(line, "targets", i, before ? 0 : m - 1), 5);
+		assert_int_equal(cell(line, "targets", i, before ? m - 1 : m - 2), 2);
+		for (int64_t t = 0; t < m; t++)
+			assert_int_equal(cell(line, "decoder_ids", i, t),
+			                 cell(line, "targets", i, t > 0 ? t - 1 : m - 1));
+	}
+	json_decref(line);
+	free(text);
+}
+
+static void languages_are_those_that_are_said(void **state)
+{
+	(void)state;
+	static const char *const keys[] = {"decoder_start_token_id", "forced_bos_token_id"};
+	for (int before = 0; before < 2; before++) {
+		char line[1024], name[16], file[64];
+		snprintf(name, sizeof name, "mbart%d", before);
+		make_mbart(name, before);
+		snprintf(line, sizeof line,
+		         "--from %%1$s/%s --task seq2seq --train %%1$s/pairs --valid %%1$s/pairs "
+		         "--out %%1$s/%s-new --steps 2 --valid-sentences 4 --from-lang fr_XX "
+		         "--to-lang de_DE --dump-batches %%1$s/%s.batches --best chrf --quiet",
+		         name, name, name);
+		result r = train_well(line);
+		done(&r);
+		snprintf(file, sizeof file, "%s.batches", name);
+		check_languages(file, before);
+		/* Who runs it need not say it again. */
+		snprintf(file, sizeof file, "%s-new/generation_config.json", name);
+		json_t *root = read_json(file);
+		assert_int_equal(json_integer_value(json_object_get(root, keys[before])), 5);
+		json_decref(root);
+		snprintf(file, sizeof file, "%s-new/config.json", name);
+		root = read_json(file);
+		assert_int_equal(json_integer_value(json_object_get(root, keys[0])),
+		                 before ? 2 : 5);
+		json_decref(root);
+	}
+	static const struct {
+		const char *arguments, *word;
+		int code;
+	} rows[] = {
+		{"--from %1$s/mbart0 --task seq2seq --train %1$s/pairs --out %1$s/no8 --steps 1",
+	         "(en_XX): say which one the targets are in", 1},
+		{"--from %1$s/mbart0 --task seq2seq --train %1$s/pairs --out %1$s/no9 --steps 1 "
+	         "--to-lang nl_NL",
+	         "no language 'nl_NL'", 1},
+		{"--from %1$s/t5 --task seq2seq --train %1$s/pairs --out %1$s/no10 --steps 1 "
+	         "--to-lang de_DE",
+	         "language", 1},
+		{"--from %1$s/gpt2 --task lm --train %1$s/text --out %1$s/no11 --to-lang de_DE",
+	         "--to-lang are of", 2},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		result r = train(rows[i].arguments);
+		if (r.code != rows[i].code || !strstr(r.err, rows[i].word))
+			print_message("%s: %d: %s\n", rows[i].arguments, r.code, r.err);
+		assert_int_equal(r.code, rows[i].code);
+		assert_non_null(strstr(r.err, rows[i].word));
+		done(&r);
+	}
+}
+
 /* ---- killed ---- */
 
 #define RUN                                                                                        \
@@ -567,6 +687,7 @@ int main(void)
 		cmocka_unit_test(vectors_of_texts_are_made_as_before),
 		cmocka_unit_test(a_model_that_writes_ends_as_before),
 		cmocka_unit_test(settings_are_those_of_fine_tuning),
+		cmocka_unit_test(languages_are_those_that_are_said),
 		cmocka_unit_test(a_killed_run_ends_with_the_same_bits_and_without_the_directory),
 		cmocka_unit_test(what_is_wrong_is_told),
 	};

@@ -69,6 +69,9 @@ typedef struct hec_corpus_options {
 	bool truncate;             /* texts that are too long are cut, not left out */
 	int64_t stride;            /* answer: tokens that a window shares with the one before */
 	const hec_tokenizer *target_tokenizer; /* of targets; NULL: one for both sides */
+	/* translate, seq2seq with a tokenizer that marks texts with their language: of sources (NULL: the one
+	 * that it puts there) and of targets, without which it is an error. */
+	const char *source_language, *target_language;
 } hec_corpus_options;
 
 /* Takes the ids that lie at `cache` where they were made from these files (by size and time), this

@@ -69,6 +69,9 @@ HEC_API HEC_MUST_USE hec_status hec_model_set_labels(hec_model *model, const cha
  * feed-forward layers. Less than 0: as it is. Before the model is shared. */
 HEC_API HEC_MUST_USE hec_status hec_model_set_dropout(hec_model *model, double dropout,
                                                       double attention, double activation);
+/* What the decoder behind an encoder begins with from now on (start_id): mBART writes in the language that it is
+ * begun with. Before the model is shared. */
+HEC_API HEC_MUST_USE hec_status hec_model_set_start(hec_model *model, int32_t start_id);
 /* Names of tensors in the files that a loaded model has no use for, each with a newline; "" where
  * there are none. */
 HEC_API const char *hec_model_ignored(const hec_model *model);

@@ -108,6 +108,13 @@ hec_tokenizer_encode(const hec_tokenizer *tokenizer, const char *text, size_t by
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_next_window(const hec_tokenizer *tokenizer,
                                                           hec_encoding *out, bool *more);
 
+/* Of a model of many languages (mBART: "de_DE"): puts this one in the place of the one that the tokenizer put
+ * before the text or behind it. HEC_ERR_UNSUPPORTED: it puts none. */
+HEC_API HEC_MUST_USE hec_status hec_encoding_set_language(const hec_tokenizer *tokenizer,
+                                                          const char *language,
+                                                          hec_encoding *encoding,
+                                                          size_t *place /* its index; or NULL */);
+
 typedef struct hec_pad_options {
 	size_t size;      /* sizeof(hec_pad_options) */
 	int64_t length;   /* tokens; 0: as many as the longest has */

@@ -162,7 +162,27 @@ static hec_status learn_tokenizer(const train_settings *s, train_data *d)
 	return status;
 }
 
-hec_status train_data_tokenizer(const train_settings *s, train_data *d)
+/* Where it stands behind a text, it is what comes before it one place on: mBART's way. mBART-50 has it first. */
+static hec_status find_language(const train_settings *s, train_data *d)
+{
+	hec_encoding e = HEC_ENCODING_INIT;
+	const hec_tokenizer *t = d->target ? d->target : d->tokenizer;
+	size_t at;
+	d->language = -1;
+	if (!s->to_lang)
+		return HEC_OK;
+	hec_status status = hec_tokenizer_encode(t, "", 0, NULL, &e);
+	if (status == HEC_OK)
+		status = hec_encoding_set_language(t, s->to_lang, &e, &at);
+	if (status == HEC_OK) {
+		d->language = e.ids[at];
+		d->starts = at + 1 == e.n;
+	}
+	hec_encoding_free(&e);
+	return status;
+}
+
+static hec_status take_tokenizer(const train_settings *s, train_data *d)
 {
 	char path[4096];
 	if (s->from) {
@@ -180,6 +200,12 @@ hec_status train_data_tokenizer(const train_settings *s, train_data *d)
 	else
 		TRY(learn_tokenizer(s, d));
 	return hec_tokenizer_save(d->tokenizer, s->out);
+}
+
+hec_status train_data_tokenizer(const train_settings *s, train_data *d)
+{
+	TRY(take_tokenizer(s, d));
+	return find_language(s, d);
 }
 
 /* ---- ids ---- */
@@ -206,6 +232,8 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 		.truncate = s->truncate,
 		.stride = s->stride,
 		.target_tokenizer = d->target,
+		.source_language = s->from_lang,
+		.target_language = s->to_lang,
 	};
 	return hec_corpus_open(&o, out);
 }

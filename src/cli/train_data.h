@@ -15,6 +15,8 @@ typedef struct train_data {
 	hec_tokenizer *tokenizer;
 	hec_tokenizer *target;     /* of targets, where they have their own; or NULL */
 	hec_corpus *train, *valid; /* valid NULL: none */
+	int32_t language;          /* of targets, the token; −1: none is said */
+	bool starts; /* a decoder begins with it; else it is the first that is written */
 } train_data;
 
 /* HEC_ERR_MEMORY of the program itself, which the library has no message for. */

@@ -22,7 +22,8 @@
 
 struct train_evaluator {
 	const hec_tokenizer *tokenizer, *target;
-	const char *prefix; /* of sources */
+	const char *prefix, *language; /* of sources */
+	int32_t forced;                /* the first token of what is written; −1: any */
 	bool truncate;
 	int64_t beams, max_length, n;
 	int32_t **ids; /* [n] sources */
@@ -75,7 +76,9 @@ static hec_status encode_source(const train_evaluator *e, const char *text, size
 		status = hec_tokenizer_encode(e->tokenizer, whole, before + bytes, &o, out);
 	}
 	free(whole);
-	return status;
+	return status == HEC_OK && e->language
+	               ? hec_encoding_set_language(e->tokenizer, e->language, out, NULL)
+	               : status;
 }
 
 static hec_status take_source(train_evaluator *e, const char *text, size_t bytes, bool *fits)
@@ -151,6 +154,8 @@ hec_status train_evaluator_open(const train_settings *s, const train_data *data,
 	e->tokenizer = data->tokenizer;
 	e->target = data->target ? data->target : data->tokenizer;
 	e->prefix = s->task_id == HEC_TASK_CLASSIFY ? NULL : s->source_prefix;
+	e->language = s->task_id == HEC_TASK_CLASSIFY ? NULL : s->from_lang;
+	e->forced = data->starts ? -1 : data->language;
 	e->truncate = s->truncate;
 	e->beams = s->valid_beam;
 	e->max_length = s->max_length;
@@ -183,6 +188,7 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	int32_t pad = hec_tokenizer_role(e->tokenizer, "pad");
 	o.beams = e->beams;
 	o.progress = train_stops;
+	o.forced_bos = e->forced;
 	/* The padding is what a decoder starts with; it is no word. */
 	o.suppress = &pad;
 	o.suppressed = pad >= 0 ? 1 : 0;

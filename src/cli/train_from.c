@@ -286,13 +286,29 @@ static hec_status load(const train_settings *s, const train_data *d, hec_ctx *ct
 	return hec_model_load_with(ctx, home, &o, out);
 }
 
+/* So that whoever runs it writes the language that was learned, without being told. */
+static hec_status say_language(const train_data *d, const char *dir)
+{
+	char path[PATH_MOST + 32];
+	if (d->language < 0)
+		return HEC_OK;
+	snprintf(path, sizeof path, "%s/generation_config.json", dir);
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+	const char *key = d->starts ? "decoder_start_token_id" : "forced_bos_token_id";
+	bool good = root && json_object_set_new(root, key, json_integer(d->language)) == 0 &&
+	            json_dump_file(root, path, JSON_INDENT(2)) == 0;
+	json_decref(root);
+	return good ? HEC_OK : train_no_memory("generation_config.json, or no place to write it");
+}
+
 static hec_status save_into(const train_settings *s, const train_data *d, hec_ctx *ctx,
                             const hec_model *m, const char *path)
 {
 	(void)mkdir(path, 0777); /* where it fails, writing into it says why */
 	TRY(hec_tokenizer_save(d->tokenizer, path));
 	TRY(hec_model_save(ctx, m, HEC_F32, path));
-	return hec_train_carry(s->from, path);
+	TRY(hec_train_carry(s->from, path));
+	return say_language(d, path);
 }
 
 /* Under another name until it is whole: a run that is killed here begins again from --from. */
@@ -314,5 +330,7 @@ hec_status train_from_model(const train_settings *s, const train_data *d, hec_ct
 	train_from_home(s, home);
 	TRY(load(s, d, ctx, home, out));
 	TRY(train_set_rates(s, *out));
+	if (d->language >= 0 && d->starts)
+		TRY(hec_model_set_start(*out, d->language));
 	return has_begun(s) ? HEC_OK : save_start(s, d, ctx, *out);
 }

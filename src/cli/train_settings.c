@@ -40,6 +40,10 @@ static const setting table[] = {
          AT(truncate), 0, 0, true},
 	{OPTION_TEXT, "--source-prefix", "TEXT", "before every source: \"summarize: \"", NULL,
          AT(source_prefix), 0, 0, true},
+	{OPTION_TEXT, "--from-lang", "L", "mBART: the language of sources: de_DE, …",
+         "the tokenizer's", AT(from_lang), 0, 0, true},
+	{OPTION_TEXT, "--to-lang", "L", "mBART: the language of targets", NULL, AT(to_lang), 0, 0,
+         true},
 	{OPTION_WHOLE, "--stride", "N", "answer: tokens that windows share", "max-length / 3",
          AT(stride), 0, 32768, true},
 	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 1, 1 << 16, true},
@@ -452,6 +456,10 @@ static bool check_words(const train_settings *s, int task, char *error, size_t r
 		         s->best);
 	else if (find(s->dtype, dtypes, 3) < 0)
 		snprintf(error, room, "--dtype wants f32, bf16 or f16, not '%.40s'", s->dtype);
+	else if ((s->from_lang || s->to_lang) &&
+	         (!s->from || (task != HEC_TASK_TRANSLATE && task != HEC_TASK_SEQ2SEQ)))
+		snprintf(error, room,
+		         "--from-lang and --to-lang are of --from, with translate or seq2seq");
 	return !error[0];
 }
 

@@ -11,7 +11,7 @@
 typedef struct train_settings {
 	const char *task;
 	option_list train, valid;
-	const char *out, *from, *config, *tokenizer, *source_prefix;
+	const char *out, *from, *config, *tokenizer, *source_prefix, *from_lang, *to_lang;
 	bool resume, dump_config, json, quiet, truncate;
 	/* data */
 	int64_t vocab, max_length, stride;

@@ -298,6 +298,19 @@ static void copy_tables(const model_stack *from, model_stack *to)
 	copy_table(&from->rotary.sine, &to->rotary.sine);
 }
 
+hec_status hec_model_set_start(hec_model *model, int32_t start_id)
+{
+	HEC_TRY(CHECK_GIVEN("model", model));
+	if (!model_has_encoder(model) || !model_has_decoder(model))
+		return fail(HEC_ERR_ARGUMENT,
+		            "model: it has no decoder behind an encoder to start");
+	if (start_id < 0 || start_id >= model->config.vocab)
+		return fail(HEC_ERR_ARGUMENT, "model: start_id %d is not 0 … %lld", (int)start_id,
+		            (long long)model->config.vocab - 1);
+	model->config.start_id = start_id;
+	return HEC_OK;
+}
+
 /* ---- making and unmaking ---- */
 
 void hec_model_destroy(hec_model *m)

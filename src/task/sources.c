@@ -8,61 +8,21 @@
 #include "base/quote.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "text/language.h"
 
 #define OVERLAP_PART 8  /* of a window is in the one before, too */
 #define WINDOW_SPARE 8  /* tokens: a piece may be cut otherwise than it was within its text */
 #define WINDOW_LEAST 16 /* tokens of the text itself */
 
-/* ---- languages ---- */
-
-static size_t letters(const char *text, char first, char last)
-{
-	size_t n = 0;
-	while (text[n] >= first && text[n] <= last)
-		n++;
-	return n;
-}
-
-bool is_language(const char *token)
-{
-	if (strncmp(token, "__", 2) == 0) {
-		size_t n = letters(token + 2, 'a', 'z');
-		return n >= 2 && n <= 3 && strcmp(token + 2 + n, "__") == 0;
-	}
-	size_t n = letters(token, 'a', 'z');
-	if (n < 2 || n > 3 || token[n] != '_')
-		return false;
-	const char *script = token + n + 1;
-	size_t upper = letters(script, 'A', 'Z'), lower = letters(script + upper, 'a', 'z');
-	return script[upper + lower] == '\0' &&
-	       ((upper == 2 && lower == 0) || (upper == 1 && lower == 3));
-}
-
-hec_status language_id(const hec_tokenizer *tokenizer, const char *name, int32_t *out)
-{
-	char marked[64], shown[QUOTE_TEXT];
-	*out = hec_tokenizer_id(tokenizer, name);
-	if (*out >= 0 && is_language(name))
-		return HEC_OK;
-	int n = snprintf(marked, sizeof marked, "__%s__", name);
-	*out = n > 0 && n < (int)sizeof marked ? hec_tokenizer_id(tokenizer, marked) : -1;
-	return *out >= 0 ? HEC_OK
-	                 : fail(HEC_ERR_ARGUMENT, "translate: the tokenizer has no language '%s'",
-	                        quote(name, shown));
-}
-
 /* The one that was added stands before the text or behind it. */
 static hec_status set_language(const hec_tokenizer *tokenizer, int32_t language, hec_encoding *e)
 {
-	for (size_t i = 0; i < e->n; i++) {
-		const char *token = hec_tokenizer_token(tokenizer, e->ids[i]);
-		if (e->sequence[i] < 0 && token && is_language(token)) {
-			e->ids[i] = language;
-			return HEC_OK;
-		}
-	}
-	return fail(HEC_ERR_UNSUPPORTED,
-	            "translate: this tokenizer marks no text with its language");
+	const size_t at = language_at(tokenizer, e);
+	if (at == e->n)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "translate: this tokenizer marks no text with its language");
+	e->ids[at] = language;
+	return HEC_OK;
 }
 
 /* ---- one source ---- */

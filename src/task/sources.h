@@ -28,9 +28,4 @@ hec_status sources_add(sources *s, const source_rules *rules, int64_t which, con
                        size_t bytes);
 void sources_free(sources *s); /* takes a zeroed one */
 
-/* Whether a token names a language, as multilingual models write them: "de_DE", "deu_Latn", "__de__". */
-bool is_language(const char *token);
-/* Its id, by the token itself or "de" for "__de__"; an error where the tokenizer has none. */
-hec_status language_id(const hec_tokenizer *tokenizer, const char *name, int32_t *out);
-
 #endif

@@ -84,6 +84,10 @@ static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 	/* What an older program did not know does not change what it made. */
 	if (o->source_prefix)
 		h = mix_text(h, o->source_prefix);
+	if (o->source_language)
+		h = mix_text(mix_text(h, "from"), o->source_language);
+	if (o->target_language)
+		h = mix_text(mix_text(h, "to"), o->target_language);
 	if (o->truncate)
 		h = mix_text(h, "truncate");
 	if (o->task == HEC_TASK_ANSWER)

@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "base/size.h"
+#include "text/language.h"
 
 hec_status builder_put(builder *b, const int32_t *source, size_t n, const int32_t *target, size_t m)
 {
@@ -106,6 +107,21 @@ static hec_status put_before(builder *b, line *source)
 	return HEC_OK;
 }
 
+/* A target in the language of the sources would teach to write that one. */
+static hec_status set_language(const builder *b, const hec_tokenizer *t, int side, hec_encoding *e)
+{
+	const char *name = side ? b->o->target_language : b->o->source_language;
+	if (name)
+		return hec_encoding_set_language(t, name, e, NULL);
+	const size_t at = side ? language_at(t, e) : e->n;
+	if (at == e->n)
+		return HEC_OK;
+	return fail(HEC_ERR_ARGUMENT,
+	            "corpus: the tokenizer marks every text with its language (%s): say which one "
+	            "the targets are in",
+	            hec_tokenizer_token(t, e->ids[at]));
+}
+
 static hec_status put_pair(builder *b, const example *e)
 {
 	const int64_t most[2] = {b->o->max_source, b->o->max_target};
@@ -116,8 +132,9 @@ static hec_status put_pair(builder *b, const example *e)
 	HEC_TRY(put_before(b, &text[0]));
 	for (int i = 0; i < 2; i++) {
 		hec_encoding *side = &b->side[i];
-		HEC_TRY(encode_whole(b, tokenizer[i] ? tokenizer[i] : tokenizer[0], &text[i],
-		                     most[i], true, side, &n[i]));
+		const hec_tokenizer *t = tokenizer[i] ? tokenizer[i] : tokenizer[0];
+		HEC_TRY(encode_whole(b, t, &text[i], most[i], true, side, &n[i]));
+		HEC_TRY(set_language(b, t, i, side));
 		if ((int64_t)n[i] > most[i] || n[i] == 0) {
 			builder_leave_out(b, n[i]);
 			return HEC_OK;
