@@ -173,6 +173,18 @@ static void more_epochs_of_fine_tuning_are_more_steps(void **state)
 	done(&r);
 }
 
+static void a_run_killed_in_its_first_file_begins(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		shell("mkdir '%1$s/early' && printf '{' >'%1$s/early/.train.json.new'", folder), 0);
+	expect(PAIRS SMALL "--resume --out %1$s/early --steps 2", 0, "");
+	assert_int_equal(shell("test -e '%s/early/model.safetensors'", folder), 0);
+	/* What is not ours is no run that was killed. */
+	assert_int_equal(shell("mkdir '%1$s/others' && touch '%1$s/others/.hidden'", folder), 0);
+	expect(PAIRS SMALL "--resume --out %1$s/others --steps 2", 1, "holds no run to resume");
+}
+
 /* ---- what a pretrained directory says besides ---- */
 
 static void what_is_not_ours_goes_along(void **state)
@@ -291,6 +303,7 @@ int main(void)
 		cmocka_unit_test(batches_are_added_and_a_full_disk_is_told),
 		cmocka_unit_test(settings_beside_a_config_hold_or_are_refused),
 		cmocka_unit_test(more_epochs_of_fine_tuning_are_more_steps),
+		cmocka_unit_test(a_run_killed_in_its_first_file_begins),
 		cmocka_unit_test(what_is_not_ours_goes_along),
 		cmocka_unit_test(the_dropout_of_a_head_stays),
 		cmocka_unit_test(too_little_memory_is_told),

@@ -79,12 +79,14 @@ hec_status train_data_progress(void *user, const char *phase, int64_t done, int6
 
 /* ---- DIR and train.json ---- */
 
+/* A run that was killed while it wrote its first file has not begun. */
 static bool is_empty(const char *path)
 {
 	DIR *dir = opendir(path);
 	bool empty = true;
 	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    strcmp(e->d_name, ".train.json.new") != 0)
 			empty = false;
 	if (dir)
 		closedir(dir);
