@@ -24,6 +24,9 @@ from tokenizers import pre_tokenizers as P
 from tokenizers import processors as X
 from tokenizers import trainers as T
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "models", "real"))
+from protocol_buffer import fields  # noqa: E402
+
 RANGES = {
     "latin": (0x61, 0x7A), "latin1": (0xC0, 0xFF), "extended": (0x100, 0x24F),
     "greek": (0x391, 0x3C9), "cyrillic": (0x410, 0x44F), "hebrew": (0x5D0, 0x5EA),
@@ -204,29 +207,6 @@ def with_bytes(t):
             vocab.setdefault(name, len(vocab))
     spec["model"]["byte_fallback"] = True
     return Tokenizer.from_str(json.dumps(spec))
-
-
-def fields(message):
-    """The parts of a protocol buffer: (number, bytes or whole number)."""
-    def whole():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    at = 0
-    while at < len(message):
-        key = whole()
-        if key & 7 == 0:
-            yield key >> 3, whole()
-            continue
-        size = {1: 8, 5: 4}.get(key & 7) or whole()
-        at += size
-        yield key >> 3, message[at - size:at]
 
 
 def charsmap(name):

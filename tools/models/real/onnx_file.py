@@ -1,45 +1,10 @@
 """The little of an ONNX file that the weights of a quantised model need: initialisers as arrays, and nodes as
-(kind, name, inputs). Protocol buffers are read directly."""
+(kind, name, inputs)."""
 import numpy as np
 
+from protocol_buffer import fields, packed
+
 KINDS = {1: np.float32, 2: np.uint8, 3: np.int8, 6: np.int32, 7: np.int64}  # TensorProto.DataType
-
-
-def fields(data):
-    """(number, value) of each field of a message; messages and strings as bytes."""
-    at = 0
-
-    def whole():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < len(data):
-        key = whole()
-        if key & 7 == 0:
-            yield key >> 3, whole()
-            continue
-        size = {1: 8, 5: 4}.get(key & 7)
-        if size is None:
-            size = whole()
-        at += size
-        yield key >> 3, data[at - size:at]
-
-
-def packed(data):
-    """Whole numbers, one after the other."""
-    value = shift = 0
-    for byte in data:
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            yield value
-            value = shift = 0
 
 
 def tensor(message):
