@@ -13,17 +13,6 @@
 
 #define SIZED "--vocab 280 --batch-tokens 128 --max-length 40 --warmup 10 --threads 1 --quiet "
 
-static void expect(const char *format, int code, const char *word)
-{
-	result r = train(format);
-	if (r.code != code || !strstr(r.err, word)) {
-		print_message("hecate train %s\ngave %d, not %d and '%s': %s\n", format, r.code,
-		              code, word, r.err);
-		assert_true(false);
-	}
-	done(&r);
-}
-
 static int make_config(void **state)
 {
 	if (make_texts(state) != 0)
