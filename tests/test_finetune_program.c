@@ -223,6 +223,10 @@ static void every_task_goes_on_from_a_model_and_saves_its_kind(void **state)
 		{"f", "gpt2", "lm", "text", "", "gpt2", "GPT2LMHeadModel"},
 		{"g", "llama", "lm", "text", "", "llama", "LlamaForCausalLM"},
 		{"h", "long", "lm", "text", "", "llama", "LlamaForCausalLM"},
+		/* Tokenizers without types: the second text begins nowhere. */
+		{"i", "t5", "answer", "squad.json", "--stride 4 ", "t5", "T5ForQuestionAnswering"},
+		{"j", "gpt2", "answer", "squad.json", "--stride 4 ", "gpt2",
+	         "GPT2ForQuestionAnswering"},
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char line[1024], name[64];

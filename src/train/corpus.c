@@ -184,13 +184,17 @@ static hec_status read_lengths(hec_corpus *c, bool *fit)
 /* Every id of an example in its range. */
 static bool ids_fit(const hec_corpus *c, const int32_t *ids, int64_t source, int64_t target)
 {
-	/* An answer's targets are places in its source. */
-	int64_t most = c->task == HEC_TASK_ANSWER ? source : c->target_vocab;
 	bool fit = true;
 	for (int64_t i = 0; i < source; i++)
 		fit = fit && ids[i] >= 0 && ids[i] < c->vocab;
-	for (int64_t i = source; i < source + target; i++)
-		fit = fit && ids[i] >= 0 && ids[i] < most;
+	for (int64_t i = 0; i < target; i++) {
+		/* An answer's targets are places in its source; the last one lies behind it where all
+		 * tokens are of one type. */
+		int64_t most = c->task != HEC_TASK_ANSWER ? c->target_vocab
+		               : i == ANSWER_TARGETS - 1  ? source + 1
+		                                          : source;
+		fit = fit && ids[source + i] >= 0 && ids[source + i] < most;
+	}
 	return fit;
 }
 
