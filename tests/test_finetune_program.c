@@ -643,6 +643,9 @@ static void what_is_wrong_is_told(void **state)
 		{"--from %1$s/nothing --task lm --train %1$s/text --out %1$s/no", "nothing", 1},
 		{"--from %1$s/bert --task lm --train %1$s/text --out %1$s/no",
 	         "wants a decoder alone", 1},
+		{"--from " TESTS_DIR
+	         "/golden/models/whisper --task seq2seq --train %1$s/pairs --out %1$s/no",
+	         "reads sound (7 mel bands)", 1},
 		{"--from %1$s/gpt2 --task mlm --train %1$s/text --out %1$s/no",
 	         "wants an encoder alone", 1},
 		{"--from %1$s/bert --task seq2seq --train %1$s/pairs --out %1$s/no",

@@ -131,6 +131,12 @@ bool train_from_read(train_settings *s, char *error, size_t room)
 		snprintf(error, room, "%s", hec_error_message());
 		return false;
 	}
+	if (c.front.features > 0) {
+		snprintf(error, room,
+		         "%.100s: reads sound (%lld mel bands); what is learned from here is text",
+		         home, (long long)c.front.features);
+		return false;
+	}
 	const char *wanted = stacks_wanted(s->task_id, &c);
 	if (wanted) {
 		snprintf(error, room, "%.100s: %lld encoder and %lld decoder layers; %s wants %s",
