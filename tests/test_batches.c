@@ -62,6 +62,19 @@ static results results_of(const kit *k)
 	return r;
 }
 
+/* The first n texts. */
+static batch_work work_of(const task_model *m, batch_want want, const texts *t, int64_t n,
+                          int64_t tokens, batch_fn *give, void *user)
+{
+	return (batch_work){.model = m,
+	                    .want = want,
+	                    .inputs = t->in,
+	                    .n = n,
+	                    .tokens = tokens,
+	                    .give = give,
+	                    .user = user};
+}
+
 static const struct {
 	const char *name;
 	batch_want want;
@@ -83,13 +96,7 @@ static void each_input_has_the_same_bits_alone_or_among_others(void **state)
 		task_model m = load(&k, cases[c].name);
 		batches b = {0};
 		results together = results_of(&k), alone = results_of(&k);
-		batch_work w = {.model = &m,
-		                .want = cases[c].want,
-		                .inputs = t.in,
-		                .n = INPUTS,
-		                .tokens = 70,
-		                .give = take,
-		                .user = &together};
+		batch_work w = work_of(&m, cases[c].want, &t, INPUTS, 70, take, &together);
 		OK(&k, batches_run(&b, &w));
 		w.n = 1;
 		for (int i = 0; i < INPUTS; i++) {
@@ -140,13 +147,7 @@ static void a_bad_input_is_named_and_work_can_be_stopped(void **state)
 	task_model m = load(&k, "bert_base");
 	batches b = {0};
 	int64_t given = 0, calls = 0;
-	batch_work w = {.model = &m,
-	                .want = BATCH_HIDDEN,
-	                .inputs = t.in,
-	                .n = INPUTS,
-	                .tokens = 30,
-	                .give = ignore_rows,
-	                .user = &given};
+	batch_work w = work_of(&m, BATCH_HIDDEN, &t, INPUTS, 30, ignore_rows, &given);
 	t.in[7].n = 0;
 	FAILS(&k, HEC_ERR_SHAPE, batches_run(&b, &w), "no tokens");
 	assert_int_equal(w.failed, 7);
@@ -177,13 +178,7 @@ static void refused_memory_is_an_error_and_a_second_call_needs_no_more(void **st
 	draw_texts(&k, &t);
 	task_model m = load(&k, "bert_base");
 	int64_t given = 0;
-	batch_work w = {.model = &m,
-	                .want = BATCH_HIDDEN,
-	                .inputs = t.in,
-	                .n = INPUTS,
-	                .tokens = 30,
-	                .give = ignore_rows,
-	                .user = &given};
+	batch_work w = work_of(&m, BATCH_HIDDEN, &t, INPUTS, 30, ignore_rows, &given);
 	batches first = {0};
 	OK(&k, batches_run(&first, &w)); /* scratch of the context is there from now on */
 	hec_arena *arena = first.arena;
@@ -223,13 +218,8 @@ static void a_batch_takes_no_more_memory_than_one_with_more_rows_or_longer_ones(
 			for (int i = 0; i < LENGTHS; i++) {
 				batches b = {0};
 				int64_t given = 0;
-				batch_work w = {.model = &m,
-				                .want = cases[c].want,
-				                .inputs = t.in,
-				                .n = B,
-				                .tokens = B * lengths[i],
-				                .give = ignore_rows,
-				                .user = &given};
+				batch_work w = work_of(&m, cases[c].want, &t, B, B * lengths[i],
+				                       ignore_rows, &given);
 				for (int64_t j = 0; j < B; j++)
 					t.in[j].n = lengths[i];
 				OK(&k, batches_run(&b, &w));
@@ -267,13 +257,7 @@ static void only_what_may_be_larger_is_measured_and_nothing_is_asked_for_after_i
 		task_model m = load(&k, cases[c].name);
 		batches warm = {0}, b = {0};
 		int64_t given = 0;
-		batch_work w = {.model = &m,
-		                .want = cases[c].want,
-		                .inputs = t.in,
-		                .n = INPUTS,
-		                .tokens = 30,
-		                .give = ignore_rows,
-		                .user = &given};
+		batch_work w = work_of(&m, cases[c].want, &t, INPUTS, 30, ignore_rows, &given);
 		OK(&k, batches_run(&warm, &w)); /* scratch of the context is there from now on */
 		batches_free(&warm);
 		given = 0;
@@ -319,13 +303,8 @@ static void longer_rows_more_rows_and_other_results_are_measured(void **state)
 	batches b = {0};
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		int64_t given = 0;
-		batch_work w = {.model = &m,
-		                .want = steps[i].want,
-		                .inputs = t.in,
-		                .n = steps[i].n,
-		                .tokens = steps[i].rows * steps[i].length,
-		                .give = ignore_rows,
-		                .user = &given};
+		batch_work w = work_of(&m, steps[i].want, &t, steps[i].n,
+		                       steps[i].rows * steps[i].length, ignore_rows, &given);
 		for (int j = 0; j < INPUTS; j++)
 			t.in[j].n = steps[i].length;
 		OK(&k, batches_run(&b, &w));

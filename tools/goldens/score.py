@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""BLEU and chrF of small corpora by sacrebleu, ROUGE-L by rouge-score, as tests/golden/score.txt for tests/test_score.c, and the
-odd and random corpora that tools/parity_score.py compares live.
+"""BLEU and chrF of small corpora by sacrebleu, ROUGE-L by rouge-score, as tests/golden/score.txt for
+tests/test_bleu_chrf.c, and the odd and random corpora that tools/parity_score.py compares live.
 
     build/peers/bin/python tools/goldens/score.py > tests/golden/score.txt
 
