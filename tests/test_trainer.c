@@ -1,6 +1,7 @@
 /* test_trainer.c — a step of learning: it learns, it can be cut into batches, it never applies what is
  * not finite, and it takes no memory but what was planned. */
 #include "support/models.h"
+#include "support/scratch.h"
 
 #include <math.h>
 #include <string.h>
@@ -365,6 +366,47 @@ static void answers_are_planned_and_learned(void **state)
 	kit_close(&k);
 }
 
+/* Sounds and what is said in them: what was planned is enough for the largest batch, and it learns. */
+static void frames_are_planned_and_learned(void **state)
+{
+	(void)state;
+	kit k = kit_open(7421);
+	char path[SCRATCH_PATH];
+	hec_model *m = NULL;
+	hec_trainer *t = NULL;
+	OK(&k, hec_model_load(k.ctx, golden_model("whisper", path), &m));
+	const hec_model_config *c = hec_model_config_of(m);
+	const int64_t S = c->encoder.position.max, B = 3;
+	hec_trainer_options o = toy_options();
+	o.max_tokens = B * S;
+	o.max_source = 2;
+	o.max_target = 5;
+	o.warmup = 1;
+	OK(&k, hec_trainer_create(k.ctx, m, &o, &t));
+	hec_batch batch = {.size = sizeof batch, .input = {.size = sizeof batch.input}};
+	batch.input.features = make(&k, HEC_F32, SHAPE(B, c->front.features, 2 * S));
+	batch.input.decoder_ids = make(&k, HEC_I32, SHAPE(B, 5));
+	batch.targets = make(&k, HEC_I32, SHAPE(B, 5));
+	for (int64_t i = 0; i < hec_tensor_count(&batch.input.features); i++)
+		put(&batch.input.features, i, (double)draw_in(&k, -100, 100) / 100);
+	for (int64_t i = 0; i < B * 5; i++) {
+		put(&batch.input.decoder_ids, i, (double)draw_in(&k, 3, 100));
+		put(&batch.targets, i, (double)draw_in(&k, 3, 100));
+	}
+	double first = 0, last = 0;
+	for (int i = 0; i < 40; i++) {
+		hec_step_report r = {.size = sizeof r};
+		OK(&k, hec_trainer_step(t, &batch, 1, &r));
+		CHECK(&k, !r.skipped, "step %d was skipped", i);
+		last = r.loss;
+		first = i == 0 ? r.loss : first;
+	}
+	CHECK(&k, last < first / 2, "the loss went from %g to %g", first, last);
+	hec_trainer_destroy(t);
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
 static void memory_that_is_refused_is_an_error_and_leaves_nothing_behind(void **state)
 {
 	(void)state;
@@ -456,6 +498,7 @@ int main(void)
 		cmocka_unit_test(a_gradient_whose_square_does_not_fit_is_not_applied),
 		cmocka_unit_test(wrong_options_are_named),
 		cmocka_unit_test(answers_are_planned_and_learned),
+		cmocka_unit_test(frames_are_planned_and_learned),
 		cmocka_unit_test(memory_that_is_refused_is_an_error_and_leaves_nothing_behind),
 		cmocka_unit_test(a_step_allocates_nothing),
 		cmocka_unit_test(schedules_rise_and_fall),

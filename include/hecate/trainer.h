@@ -28,7 +28,8 @@ typedef struct hec_trainer_options {
 	double clip;      /* gradients longer than this are cut to it; 0: never */
 	double smoothing; /* of the labels; ANSWER has none */
 	uint64_t seed;    /* of dropout */
-	/* The largest batch: rows · longest sequence ≤ max_tokens on each side. */
+	/* The largest batch: rows · longest sequence ≤ max_tokens on each side. Features count as the
+	 * positions of the encoder, whatever max_source is; one row of them may always be. */
 	int64_t max_rows, max_tokens, max_source, max_target;
 } hec_trainer_options;
 

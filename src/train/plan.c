@@ -29,7 +29,10 @@ static hec_status try_shape(planner *p, int64_t rows, int64_t S, int64_t T)
 		p->lengths[0][i] = (int32_t)S;
 		p->lengths[1][i] = (int32_t)T;
 	}
-	if (c->encoder.layers > 0) {
+	if (c->front.features > 0) { /* of which no number is looked at */
+		batch.input.features =
+			hec_tensor_3d(p->zeros, HEC_F32, rows, c->front.features, 2 * S);
+	} else if (c->encoder.layers > 0) {
 		batch.input.ids = hec_tensor_2d(p->zeros, HEC_I32, rows, S);
 		batch.input.length = p->lengths[0];
 		batch.targets = batch.input.ids;
@@ -72,12 +75,17 @@ static int64_t rows_at(const hec_trainer_options *o, int64_t length)
 static hec_status try_all(planner *p)
 {
 	const hec_model_config *c = hec_model_config_of(p->model);
-	int64_t S = c->encoder.layers > 0 ? p->o->max_source : 1;
+	/* Frames fill their window, however short the sound is. */
+	const bool frames = c->front.features > 0;
+	int64_t S = frames ? c->encoder.position.max : c->encoder.layers > 0 ? p->o->max_source : 1;
 	int64_t T = c->decoder.layers > 0 ? p->o->max_target : 1;
 	int64_t longest = min_i64(max_i64(S, T), p->o->max_tokens);
-	for (int64_t length = 1; length <= longest;) {
+	if (frames)
+		longest = max_i64(longest, S);
+	for (int64_t length = frames ? S : 1; length <= longest;) {
 		int64_t rows = rows_at(p->o, length);
 		int64_t last = min_i64(p->o->max_tokens / rows, longest); /* with as many rows */
+		last = max_i64(last, length);
 		HEC_TRY(try_shape(p, rows, min_i64(last, S), min_i64(last, T)));
 		length = last + 1;
 	}
