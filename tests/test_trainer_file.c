@@ -306,6 +306,33 @@ static void a_mean_is_that_of_the_numbers(void **state)
 	check_mean(8240, &gpt2);
 }
 
+/* As text, the newest would be the first. */
+static void the_newest_are_those_of_the_highest_steps(void **state)
+{
+	(void)state;
+	lab l = lab_open(8250);
+	kit *k = &l.k;
+	static const char *const names[3] = {"step-99999980", "step-99999990", "step-100000000"};
+	hec_model_config c = config_of();
+	hec_model *models[3] = {NULL}, *mean = NULL;
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(mkdir(lab_path(&l, names[i]), 0777), 0);
+		OK(k, hec_model_create(k->ctx, &c, HEC_F32, 60 + i, &models[i]));
+		OK(k, hec_model_save(k->ctx, models[i], HEC_F32, lab_path(&l, names[i])));
+	}
+	OK(k, hec_model_create(k->ctx, &c, HEC_F32, 99, &mean));
+	const checkpoints all = {.dir = l.dir, .every = 10};
+	int64_t count = 0;
+	OK(k, checkpoint_average(&all, k->ctx, 1, 100000000, mean, &count));
+	CHECK(k, same_block(mean, models[2]), "not the one of step 100000000");
+	OK(k, checkpoint_average(&all, k->ctx, 1, 99999999, mean, &count));
+	CHECK(k, same_block(mean, models[1]), "not the one of step 99999990");
+	hec_model_destroy(mean);
+	for (size_t i = 0; i < 3; i++)
+		hec_model_destroy(models[i]);
+	lab_close(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +340,7 @@ int main(void)
 		cmocka_unit_test(other_dropouts_and_a_longer_table_go_on),
 		cmocka_unit_test(damaged_numbers_leave_the_trainer_as_it_was),
 		cmocka_unit_test(a_mean_is_that_of_the_numbers),
+		cmocka_unit_test(the_newest_are_those_of_the_highest_steps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

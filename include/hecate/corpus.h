@@ -72,6 +72,9 @@ typedef struct hec_corpus_options {
 	/* translate, seq2seq with a tokenizer that marks texts with their language: of sources (NULL: the one
 	 * that it puts there) and of targets, without which it is an error. */
 	const char *source_language, *target_language;
+	/* The checksum that ids made anew must have: others are refused, and what lies at `cache` stays.
+	 * NULL: any. */
+	const uint32_t *wanted;
 } hec_corpus_options;
 
 /* Takes the ids that lie at `cache` where they were made from these files (by size and time), this

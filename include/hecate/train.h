@@ -136,6 +136,9 @@ HEC_API HEC_MUST_USE hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_co
 
 /* Whether DIR/checkpoint names a checkpoint; says nothing about its health. */
 HEC_API bool hec_train_can_resume(const char *dir);
+/* hec_corpus_checksum of what the run in dir learned from, and validated on (0: nothing), by its last
+ * checkpoint: only with these it can be resumed. False: there is none that can be read. */
+HEC_API bool hec_train_checksums(const char *dir, uint32_t *train, uint32_t *valid);
 
 /* Gives a saved model what the directory that it was learned from says besides: keys of config.json that
  * the saved one lacks and that still hold, generation_config.json of a model that writes, and the files that

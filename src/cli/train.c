@@ -86,7 +86,8 @@ static bool is_empty(const char *path)
 	bool empty = true;
 	for (struct dirent *e; dir && (e = readdir(dir));)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-		    strcmp(e->d_name, ".train.json.new") != 0)
+		    strcmp(e->d_name, ".train.json.new") != 0 &&
+		    strncmp(e->d_name, ".hecate-", 8) != 0) /* of a writer that was killed */
 			empty = false;
 	if (dir)
 		closedir(dir);
@@ -380,6 +381,22 @@ static int check_from(const job *j)
 	return PARSED;
 }
 
+/* Before the model is made; which of the lines were left out, and why. */
+static int check_examples(const job *j, const char *name, const option_list *files,
+                          const hec_corpus *corpus)
+{
+	const hec_corpus_counts *c = corpus ? hec_corpus_counts_of(corpus) : NULL;
+	if (!c || c->examples > 0)
+		return PARSED;
+	return command_failed(j->self,
+	                      "%s %s%s%s%s: no example is left (%lld line%s: %lld empty, %lld not "
+	                      "UTF-8, %lld too long, %lld without a tab)",
+	                      name, files->items[0], files->count > 1 ? " " : "",
+	                      files->count > 1 ? files->items[1] : "", files->count > 2 ? " …" : "",
+	                      (long long)c->lines, c->lines == 1 ? "" : "s", (long long)c->empty,
+	                      (long long)c->bad_utf8, (long long)c->too_long, (long long)c->no_tab);
+}
+
 static int open_data(job *j)
 {
 	train_settings *s = &j->s;
@@ -399,6 +416,9 @@ static int open_data(job *j)
 		return EXIT_FAILED;
 	if (train_data_tokenizer(s, &j->data) != HEC_OK || train_data_open(s, &j->data) != HEC_OK)
 		return failed(j);
+	if (check_examples(j, "--train", &s->train, j->data.train) != PARSED ||
+	    check_examples(j, "--valid", &s->valid, j->data.valid) != PARSED)
+		return EXIT_FAILED;
 	return s->from ? check_from(j) : PARSED;
 }
 

@@ -211,7 +211,7 @@ hec_status train_data_tokenizer(const train_settings *s, train_data *d)
 /* ---- ids ---- */
 
 static hec_status open_corpus(const train_settings *s, train_data *d, const option_list *files,
-                              const char *name, hec_corpus **out)
+                              const char *name, const uint32_t *wanted, hec_corpus **out)
 {
 	char cache[4096];
 	snprintf(cache, sizeof cache, "%s/cache/%s", s->out, name);
@@ -234,6 +234,7 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 		.target_tokenizer = d->target,
 		.source_language = s->from_lang,
 		.target_language = s->to_lang,
+		.wanted = wanted,
 	};
 	return hec_corpus_open(&o, out);
 }
@@ -243,8 +244,13 @@ hec_status train_data_open(const train_settings *s, train_data *d)
 	char cache[4096];
 	snprintf(cache, sizeof cache, "%s/cache", s->out);
 	(void)mkdir(cache, 0777); /* where it fails, opening a file in it says why */
-	TRY(open_corpus(s, d, &s->train, "train", &d->train));
-	return s->valid.count ? open_corpus(s, d, &s->valid, "valid", &d->valid) : HEC_OK;
+	/* A run that is resumed with other text is refused, and keeps its ids. */
+	uint32_t sums[2];
+	bool known = s->resume && hec_train_checksums(s->out, &sums[0], &sums[1]);
+	TRY(open_corpus(s, d, &s->train, "train", known ? &sums[0] : NULL, &d->train));
+	return s->valid.count
+	               ? open_corpus(s, d, &s->valid, "valid", known ? &sums[1] : NULL, &d->valid)
+	               : HEC_OK;
 }
 
 void train_data_close(train_data *d)

@@ -201,13 +201,15 @@ static hec_status check_sizes(const batcher *b)
 			c->name, (long long)c->counts.lines, (long long)c->counts.empty,
 			(long long)c->counts.bad_utf8, (long long)c->counts.too_long,
 			(long long)c->counts.no_tab);
+	int64_t longest = 0;
 	for (int64_t i = 0; i < b->count; i++)
-		if (longest_side(b, (uint32_t)i) > b->o.max_tokens)
-			return fail(HEC_ERR_ARGUMENT,
-			            "batches: an example of %lld tokens does not fit into a batch "
-			            "of %lld",
-			            (long long)longest_side(b, (uint32_t)i),
-			            (long long)b->o.max_tokens);
+		longest = max_i64(longest, longest_side(b, (uint32_t)i));
+	if (longest > b->o.max_tokens)
+		return fail(HEC_ERR_ARGUMENT,
+		            "batches: the longest example, of %lld tokens, does not fit into a "
+		            "batch of "
+		            "%lld",
+		            (long long)longest, (long long)b->o.max_tokens);
 	return HEC_OK;
 }
 

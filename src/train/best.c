@@ -104,7 +104,7 @@ static hec_status put_away(const char *dir, const char *best, const char *to)
 {
 	char *half;
 	HEC_TRY(folder_make(best));
-	HEC_TRY(path_make(&half, "%s/.new", best));
+	HEC_TRY(path_make(&half, "%s/" HALF_FOLDER, best));
 	hec_status status = remove_model(half);
 	if (status == HEC_OK)
 		status = folder_make(half);

@@ -49,6 +49,24 @@ static bool step_of(const char *name, int64_t *step)
 	return true;
 }
 
+/* By their steps, those without one first: as text, step-100000000 stands before step-99999999. */
+static int by_step(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+	int64_t left = -1, right = -1;
+	(void)step_of(x, &left);
+	(void)step_of(y, &right);
+	return left != right ? (left > right) - (left < right) : strcmp(x, y);
+}
+
+static hec_status names_by_step(const char *dir, char ***names, size_t *count)
+{
+	HEC_TRY(folder_names(dir, "", names, count));
+	if (*count > 0)
+		qsort(*names, *count, sizeof **names, by_step);
+	return HEC_OK;
+}
+
 /* name "" where there is no checkpoint. */
 static hec_status read_latest(const char *dir, char name[NAME_MOST])
 {
@@ -82,6 +100,23 @@ bool hec_train_can_resume(const char *dir)
 	bool can = read_latest(path, name) == HEC_OK && name[0];
 	free(path);
 	return can;
+}
+
+bool hec_train_checksums(const char *dir, uint32_t *train, uint32_t *valid)
+{
+	char *path = NULL, *file = NULL, name[NAME_MOST];
+	run_state s;
+	bool good = dir && train && valid && path_make(&path, "%s/checkpoint", dir) == HEC_OK &&
+	            read_latest(path, name) == HEC_OK && name[0] &&
+	            path_make(&file, "%s/%s/state.json", path, name) == HEC_OK &&
+	            state_read(file, &s) == HEC_OK;
+	free(path);
+	free(file);
+	if (good) {
+		*train = s.identity.data;
+		*valid = s.identity.valid;
+	}
+	return good;
 }
 
 /* ---- saving ---- */
@@ -139,7 +174,7 @@ static void tidy(const checkpoints *c, const char *latest)
 	size_t count;
 	int64_t newest = 0, step, kept = 0;
 	(void)step_of(latest, &newest);
-	if (folder_names(c->dir, "", &names, &count) != HEC_OK)
+	if (names_by_step(c->dir, &names, &count) != HEC_OK)
 		return;
 	for (size_t i = count; i-- > 0;) {
 		bool half = strncmp(names[i], HALF_DONE, strlen(HALF_DONE)) == 0;
@@ -237,7 +272,7 @@ hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int
 	char **names, **folders;
 	size_t listed;
 	*count = 0;
-	HEC_TRY(folder_names(c->dir, PREFIX, &names, &listed));
+	HEC_TRY(names_by_step(c->dir, &names, &listed));
 	folders = calloc(listed + 1, sizeof *folders);
 	hec_status status = folders ? HEC_OK : fail(HEC_ERR_MEMORY, "average: no memory for names");
 	for (size_t i = listed; i-- > 0 && status == HEC_OK && *count < n;) {

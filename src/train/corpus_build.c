@@ -322,6 +322,13 @@ static bool flush_and_close(FILE **f)
 
 static hec_status finish_files(builder *b)
 {
+	const uint32_t sum = b->header.checksum, *wanted = b->o->wanted;
+	if (wanted && sum != *wanted)
+		return fail(
+			HEC_ERR_FORMAT,
+			"%s: gives other ids than the run had: their checksum was %u and is now "
+			"%u; it cannot go on as if it had not been stopped",
+			b->o->files[0], (unsigned)*wanted, (unsigned)sum);
 	errno = 0;
 	bool good = fseek(b->index, 0, SEEK_SET) == 0 &&
 	            fwrite(&b->header, sizeof b->header, 1, b->index) == 1;

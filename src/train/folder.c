@@ -168,6 +168,8 @@ void folder_sweep(const char *path, int deep)
 			break;
 		if (is_left(names[i]))
 			unlink(inside);
+		else if (strcmp(names[i], HALF_FOLDER) == 0)
+			(void)folder_remove(inside);
 		else if (deep > 0 && lstat(inside, &info) == 0 && S_ISDIR(info.st_mode))
 			folder_sweep(inside, deep - 1);
 		free(inside);
