@@ -73,6 +73,19 @@ static void every_command_that_takes_a_model_finds_it(void **state)
 	expect("$T/tree/build/hecate tokenize --json 'Please try'", 0, "\"offsets\"", "");
 }
 
+/* A translator answers no questions. */
+static void other_commands_want_to_be_told(void **state)
+{
+	(void)state;
+	static const char *const commands[] = {"answer", "classify",  "embed",
+	                                       "fill",   "summarize", "transcribe"};
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		char line[256];
+		snprintf(line, sizeof line, "HECATE_MODEL= $T/tree/build/hecate %s x", commands[i]);
+		expect(line, 2, "", "give the model: -m DIR");
+	}
+}
+
 static void where_there_is_none_the_places_are_named(void **state)
 {
 	(void)state;
@@ -98,6 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_model_is_found_from_where_the_program_lies),
 		cmocka_unit_test(every_command_that_takes_a_model_finds_it),
+		cmocka_unit_test(other_commands_want_to_be_told),
 		cmocka_unit_test(where_there_is_none_the_places_are_named),
 	};
 	return cmocka_run_group_tests(tests, make_trees, remove_folder);

@@ -230,8 +230,6 @@ static int run(const command *self, int argc, char **argv)
 	int operands, code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (!w.m.named && !getenv("HECATE_MODEL"))
-		return command_usage(self, "give the model: -m DIR");
 	return model_run(self, &w.m, &classifying_work, &w, operands, argv);
 }
 

@@ -228,8 +228,6 @@ static int run(const command *self, int argc, char **argv)
 	int operands, code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (!e.m.named && !getenv("HECATE_MODEL"))
-		return command_usage(self, "give the model: -m DIR");
 	if (e.top > 0 && !e.query)
 		return command_usage(self, "--top goes with --similar QUERY");
 	code = set_pooling(&e);

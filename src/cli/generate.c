@@ -326,7 +326,7 @@ static int run(const command *self, int argc, char **argv)
 	              .min_p = -1,
 	              .repetition = -1,
 	              .length_penalty = UNSET};
-	generating g = {.self = self, .s = &s};
+	generating g = {.self = self, .s = &s, .m = {.any_writer = true}};
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "the model", &g.m.named, 0, 0},
 		{OPTION_TEXT, "--ids", "I,I,…", "the prompt as ids, in place of text", &s.ids, 0,

@@ -4,6 +4,7 @@
 static int run(const command *self, int argc, char **argv)
 {
 	text_to_text s = TEXT_TO_TEXT_INIT;
+	s.m.any_writer = true;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "the model (default: the one that comes with hecate)",
 	         &s.m.named, 0, 0},
