@@ -390,11 +390,12 @@ static int check_examples(const job *j, const char *name, const option_list *fil
 		return PARSED;
 	return command_failed(j->self,
 	                      "%s %s%s%s%s: no example is left (%lld line%s: %lld empty, %lld not "
-	                      "UTF-8, %lld too long, %lld without a tab)",
+	                      "UTF-8, %lld too long, %lld without a tab, %lld of unknown label)",
 	                      name, files->items[0], files->count > 1 ? " " : "",
 	                      files->count > 1 ? files->items[1] : "", files->count > 2 ? " …" : "",
 	                      (long long)c->lines, c->lines == 1 ? "" : "s", (long long)c->empty,
-	                      (long long)c->bad_utf8, (long long)c->too_long, (long long)c->no_tab);
+	                      (long long)c->bad_utf8, (long long)c->too_long, (long long)c->no_tab,
+	                      (long long)c->unknown_label);
 }
 
 static int open_data(job *j)
@@ -416,10 +417,11 @@ static int open_data(job *j)
 		return EXIT_FAILED;
 	if (train_data_tokenizer(s, &j->data) != HEC_OK || train_data_open(s, &j->data) != HEC_OK)
 		return failed(j);
-	if (check_examples(j, "--train", &s->train, j->data.train) != PARSED ||
+	if ((s->from && check_from(j) != PARSED) ||
+	    check_examples(j, "--train", &s->train, j->data.train) != PARSED ||
 	    check_examples(j, "--valid", &s->valid, j->data.valid) != PARSED)
 		return EXIT_FAILED;
-	return s->from ? check_from(j) : PARSED;
+	return PARSED;
 }
 
 /* Whoever reads the model's config.json learns what its labels are called. */
