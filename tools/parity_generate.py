@@ -40,7 +40,11 @@ def draw(chance, folder):
     """A prompt, and how many tokens may follow."""
     config = AutoConfig.from_pretrained(folder)
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", 64)
-    n = chance.randint(1, max(1, min(12, positions // 3)))
+    rotary, least = getattr(config, "rope_parameters", None) or {}, 1
+    if rotary.get("rope_type") == "longrope":  # the list that hecate was told to take, Transformers takes by the length
+        original = rotary["original_max_position_embeddings"]
+        positions, least = (positions, original + 1) if getattr(config, "rope_long", False) else (original, 1)
+    n = chance.randint(least, max(least, min(12, positions // 3)))
     return ([chance.randrange(3, config.vocab_size - 1) for _ in range(n)],
             chance.randint(2, max(2, min(16, positions - n - 1))))
 
