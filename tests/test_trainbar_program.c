@@ -58,7 +58,7 @@ static int width_of(const char *text, const char *end)
 static void the_bar_fits_on_its_line(void **state)
 {
 	(void)state;
-	static const unsigned short columns[] = {60, 80, 101, 160};
+	static const unsigned short columns[] = {12, 40, 80, 101, 160};
 	static const char clear[] = "\r\033[K";
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
 		char dir[16];
@@ -83,10 +83,10 @@ static void the_bar_fits_on_its_line(void **state)
 		if (bars < 2)
 			print_message("%u columns: %s\n", columns[i], text);
 		assert_true(bars >= 2);
-		assert_non_null(strstr(text, "tokens/s"));
+		assert_true(columns[i] < 60 || strstr(text, "tokens/s"));
 		assert_null(strstr(text, "nan"));
 		assert_null(strstr(text, "? left"));
-		assert_non_null(strstr(text, "░"));
+		assert_true(columns[i] < 60 || strstr(text, "░"));
 		free(text);
 	}
 }

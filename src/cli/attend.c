@@ -50,7 +50,7 @@ static void name_token(const request *r, const attended *a, char name[ATTEND_TIT
 
 static int show(const request *r, const attended *a)
 {
-	terminal term = terminal_open(stdout);
+	terminal term = terminal_open(stdout, 1);
 	char title[ATTEND_TITLE], token[ATTEND_TITLE];
 	const bool heads = a->choice.kind == HEC_VIEW_HEADS;
 	if (heads)

@@ -32,7 +32,7 @@ static int show(const attend_flag *f, const command *self, const attended *a, co
 		return attend_save(self, a, HEC_VIEW_SVG, &o, where);
 	if (where && ends_with(where, ".html"))
 		return attend_save(self, a, HEC_VIEW_HTML, &o, where);
-	terminal term = terminal_open(where ? stdout : stderr);
+	terminal term = terminal_open(where ? stdout : stderr, 1);
 	o.colour = colours[term.colour];
 	o.columns = term.columns;
 	return attend_draw(self, a, HEC_VIEW_TEXT, &o, term.out);

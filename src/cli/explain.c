@@ -19,6 +19,7 @@
 #define SEED_DEFAULT 2017
 #define ERROR_SIZE 1024
 #define PATH_COLUMNS 60
+#define COLUMNS_LEAST 60 /* narrower, the formulas and legends would not fit */
 
 typedef struct request {
 	const command *self;
@@ -31,7 +32,7 @@ typedef struct request {
 
 static void list_examples(void)
 {
-	terminal term = terminal_open(stdout);
+	terminal term = terminal_open(stdout, COLUMNS_LEAST);
 	text t = {0};
 	for (size_t i = 0; example_at(i); i++) {
 		text_ink(&t, &term, INK_FORMULA);
@@ -67,7 +68,7 @@ static int show_problem(const request *r, hec_ctx *ctx, const char *label, const
                         explain_problem *p)
 {
 	char error[ERROR_SIZE] = "";
-	terminal term = terminal_open(stdout);
+	terminal term = terminal_open(stdout, COLUMNS_LEAST);
 	/* They describe the example as it is, not what options have made of it. */
 	bool changed = !e || r->heads > 0 || r->causal;
 	const char *note = changed ? "" : e->note;
@@ -135,7 +136,7 @@ static int explain_named(const request *r, hec_ctx *ctx)
 	const example *e = example_find(r->name);
 	if (e)
 		return explain_example(r, ctx, e);
-	terminal term = terminal_open(stdout);
+	terminal term = terminal_open(stdout, COLUMNS_LEAST);
 	if (explain_positions(ctx, &term, r->json) != HEC_OK)
 		return command_failed(r->self, "%s: %s", r->name, hec_error_message());
 	return EXIT_DONE;

@@ -339,7 +339,7 @@ const command command_forward = {
 	"One pass of a model over ids or features, with all its numbers in a file",
 	"forward -m DIR --ids I,I,… [--type-ids I,I,…] [--mask 1,0,…] [--decoder-ids I,I,…] "
 	"[--dtype f64] [--override KEY=VALUE]… --out FILE\n"
-	"       hecate forward -m DIR --features F.npy --decoder-ids I,I,… --out FILE",
+	"forward -m DIR --features F.npy --decoder-ids I,I,… --out FILE",
 	"The file is in the safetensors format. Its tensors are named and shaped as in "
 	"Transformers, "
 	"with\n"

@@ -11,7 +11,6 @@
 #include <hecate/width.h>
 
 #define COLUMNS_DEFAULT 80
-#define COLUMNS_LEAST 60 /* narrower, the formulas and legends would not fit */
 #define COLUMNS_MOST 1000
 
 static bool is_set(const char *name)
@@ -31,7 +30,7 @@ static colour_mode choose_colour(FILE *out)
 	return COLOUR_256;
 }
 
-static int choose_columns(FILE *out)
+static int choose_columns(FILE *out, int least)
 {
 	struct winsize size;
 	long columns = 0;
@@ -41,14 +40,12 @@ static int choose_columns(FILE *out)
 		columns = strtol(getenv("COLUMNS"), NULL, 10);
 	if (columns <= 0)
 		return COLUMNS_DEFAULT;
-	return columns < COLUMNS_LEAST  ? COLUMNS_LEAST
-	       : columns > COLUMNS_MOST ? COLUMNS_MOST
-	                                : (int)columns;
+	return columns < least ? least : columns > COLUMNS_MOST ? COLUMNS_MOST : (int)columns;
 }
 
-terminal terminal_open(FILE *out)
+terminal terminal_open(FILE *out, int least)
 {
-	return (terminal){out, choose_colour(out), choose_columns(out)};
+	return (terminal){out, choose_colour(out), choose_columns(out, least)};
 }
 
 static void reserve(text *t, size_t more)

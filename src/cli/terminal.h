@@ -15,7 +15,8 @@ typedef struct terminal {
 	int columns;    /* of the window; else $COLUMNS, else 80 */
 } terminal;
 
-terminal terminal_open(FILE *out);
+/* least: columns that what is drawn needs, however narrow the window is. */
+terminal terminal_open(FILE *out, int least);
 
 /* A text that grows; where memory runs out the program says so and ends. */
 typedef struct text {

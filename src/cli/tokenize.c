@@ -246,7 +246,7 @@ static int run_with(settings *s, int count, char **texts)
 	int code = model_path(s->self, s->model, path);
 	if (code != EXIT_DONE)
 		return code;
-	s->term = terminal_open(stdout);
+	s->term = terminal_open(stdout, 1);
 	s->lines = (line_work){.self = s->self, .work = tokenize_some, .user = s};
 	if (hec_tokenizer_load(path, &s->tokenizer) != HEC_OK)
 		return command_failed(s->self, "%s", hec_error_message());

@@ -60,7 +60,7 @@ static double now(void)
 
 void train_progress_open(train_progress *p, bool quiet)
 {
-	terminal t = terminal_open(stderr);
+	terminal t = terminal_open(stderr, 1);
 	*p = (train_progress){
 		.quiet = quiet, .bar = !quiet && isatty(STDERR_FILENO), .columns = t.columns};
 }

@@ -98,8 +98,9 @@ static const setting table[] = {
 	{OPTION_WHOLE, "--save-every", "N", "steps between checkpoints; 0: as --valid-every", "0",
          AT(save_every), 0, BIG, true},
 	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", AT(keep), 1, 1000, true},
+	/* So many files are open at once, and a process may have 1,024. */
 	{OPTION_WHOLE, "--average", "N", "at the end, try the mean of N checkpoints", "0",
-         AT(average), 0, 1000, true},
+         AT(average), 0, 256, true},
 	{OPTION_WHOLE, "--patience", "N",
          "stop after N validations without a better model; 0: never", "10", AT(patience), 0, BIG,
          true},
