@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	const size_t n = strlen(parts_folder);
-	if (strncmp(s.model, parts_folder, n) != 0 || strstr(s.model + n, "..") ||
+	if (strncmp(s.model, parts_folder, n) != 0 || strcmp(s.model + n, "/..") == 0 ||
 	    (s.model[n] && strchr(s.model + n + 1, '/')))
 		stop("the model lies elsewhere");
 	const int all = HEC_POOL_FIRST | HEC_POOL_MAX | HEC_POOL_MEAN | HEC_POOL_MEAN_SQRT |
