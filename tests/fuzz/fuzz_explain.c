@@ -53,7 +53,7 @@ static void show(const explain_problem *p, const explain_steps *steps)
 	FILE *out = open_memstream(&text, &length);
 	if (!out)
 		abort();
-	terminal term = terminal_open(out);
+	terminal term = terminal_open(out, 60);
 	explain_show_given(&term, p);
 	explain_show_steps(&term, p, steps);
 	fclose(out);
