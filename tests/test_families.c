@@ -15,20 +15,12 @@
 #define PATH 512
 #define CLOSE 1e-5 /* of the largest */
 
+/* Of nothing, there is none. */
 static hec_tensor stored(kit *k, const safetensors *s, const char *name)
 {
 	const safetensors_entry *e = safetensors_find(s, name);
 	hec_tensor none = HEC_TENSOR_NONE;
-	hec_dtype dtype;
-	if (!e || e->count == 0)
-		return none;
-	CHECK(k, safetensors_dtype_known(e->dtype, &dtype), "%s has an odd type", name);
-	int64_t shape[SAFETENSORS_RANK + 1];
-	memcpy(shape, e->shape, sizeof e->shape);
-	shape[e->rank] = -1;
-	hec_tensor t = make(k, dtype, shape);
-	OK(k, safetensors_read(s, e, 0, e->count, t.data));
-	return t;
+	return e && e->count > 0 ? stored_tensor(k, s, name) : none;
 }
 
 static int32_t best(const hec_tensor *logits)

@@ -16,16 +16,11 @@
 	"--width 16 --encoder-layers 1 --decoder-layers 1 --hidden 32 --vocab 280 --threads 1 "    \
 	"--batch-tokens 128 --quiet "
 #define LM "--task lm --width 16 --decoder-layers 1 --hidden 32 --vocab 280 --threads 1 --quiet "
-#define PAIRS "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
 
 static int make_texts(void **state)
 {
-	if (make_folder(state) != 0)
+	if (make_counting(state) != 0)
 		return -1;
-	write_counting("a", 0, 200);
-	write_counting("b", 1, 200);
-	write_counting("va", 0, 20);
-	write_counting("vb", 1, 20);
 	write_counting("labels", 2, 200);
 	write_counting("few", 2, 20);
 	write_file("empty", "");
@@ -38,24 +33,25 @@ static void what_cannot_be_is_refused_at_once(void **state)
 {
 	(void)state;
 	expect("--resume", 2, "--out is missing");
-	expect(PAIRS SIZES "--out %1$s/no --eps 0", 2, "--eps");
-	expect(PAIRS SIZES "--out %1$s/no --eps 1e-50", 2, "--eps");
+	expect(COUNTING SIZES "--out %1$s/no --eps 0", 2, "--eps");
+	expect(COUNTING SIZES "--out %1$s/no --eps 1e-50", 2, "--eps");
 	/* What the defaults are called inside is nothing to ask for. */
-	expect(PAIRS SIZES "--out %1$s/no --encoder-layers 0", 2, "from 1 to 1000");
-	expect(PAIRS SIZES "--out %1$s/no --heads 0", 2, "from 1 to 65536");
-	expect(PAIRS SIZES "--out %1$s/no --label-smoothing -0.5", 2, "from 0 to 1");
-	expect(PAIRS SIZES "--out %1$s/no --lr -1", 2, "from 0 to 1000");
-	expect(PAIRS SIZES "--out %1$s/no --warmup -1", 2, "--warmup");
+	expect(COUNTING SIZES "--out %1$s/no --encoder-layers 0", 2, "from 1 to 1000");
+	expect(COUNTING SIZES "--out %1$s/no --heads 0", 2, "from 1 to 65536");
+	expect(COUNTING SIZES "--out %1$s/no --label-smoothing -0.5", 2, "from 0 to 1");
+	expect(COUNTING SIZES "--out %1$s/no --lr -1", 2, "from 0 to 1000");
+	expect(COUNTING SIZES "--out %1$s/no --warmup -1", 2, "--warmup");
 	expect("--task mlm --train %1$s/a --out %1$s/no --mask-rate 0", 2, "--mask-rate is 0");
-	expect(PAIRS SIZES "--out %1$s/no --best f1", 2, "translate measures loss, bleu");
+	expect(COUNTING SIZES "--out %1$s/no --best f1", 2, "translate measures loss, bleu");
 	expect("--task classify --train %1$s/labels --valid %1$s/few --out %1$s/no --best bleu", 2,
 	       "classify measures loss, accuracy");
 	expect("--task translate --train %1$s/a %1$s/b --out %1$s/no --best bleu", 2, "--valid");
-	expect(PAIRS SIZES "--out %1$s/no --best bleu --valid-sentences 0", 2, "--valid-sentences");
-	expect(PAIRS SIZES "--out %1$s/no --valid-sentences 1000000000000", 2, "1000000");
+	expect(COUNTING SIZES "--out %1$s/no --best bleu --valid-sentences 0", 2,
+	       "--valid-sentences");
+	expect(COUNTING SIZES "--out %1$s/no --valid-sentences 1000000000000", 2, "1000000");
 	expect("--task lm --train %1$s/a --out %1$s/no --encoder-layers 2", 2, "--encoder-layers");
 	expect("--task mlm --train %1$s/a --out %1$s/no --decoder-layers 2", 2, "--decoder-layers");
-	expect(PAIRS SIZES "--out %1$s/no --max-length 1", 2, "--max-length");
+	expect(COUNTING SIZES "--out %1$s/no --max-length 1", 2, "--max-length");
 	expect("--task lm --train $(printf '%1$s/\\377') --out %1$s/no", 2, "UTF-8");
 	assert_int_not_equal(shell("test -e '%s/no'", folder), 0);
 }
@@ -85,8 +81,8 @@ static void a_mistake_is_not_in_the_way_of_the_command_without_it(void **state)
 static void a_length_of_all_positions_can_be_validated(void **state)
 {
 	(void)state;
-	expect(PAIRS SIZES "--out %1$s/long --max-length 600 --batch-tokens 600 --steps 2 "
-	                   "--valid-sentences 2",
+	expect(COUNTING SIZES "--out %1$s/long --max-length 600 --batch-tokens 600 --steps 2 "
+	                      "--valid-sentences 2",
 	       0, "");
 	assert_int_equal(shell("grep -q bleu '%s/long/log.jsonl'", folder), 0);
 }
@@ -94,9 +90,9 @@ static void a_length_of_all_positions_can_be_validated(void **state)
 static void a_model_that_cannot_be_judged_does_not_end_the_run(void **state)
 {
 	(void)state;
-	expect(PAIRS SIZES "--out %1$s/wild --lr 1000 --clip 0 --warmup 1 --schedule constant "
-	                   "--valid-every 20 --steps 60 --patience 0 --valid-sentences 4 "
-	                   "--best bleu --average 2",
+	expect(COUNTING SIZES "--out %1$s/wild --lr 1000 --clip 0 --warmup 1 --schedule constant "
+	                      "--valid-every 20 --steps 60 --patience 0 --valid-sentences 4 "
+	                      "--best bleu --average 2",
 	       0, "not measured");
 	assert_int_equal(shell("test -s '%s/wild/checkpoint/latest'", folder), 0);
 	assert_int_equal(shell("grep -q '\"step\":60' '%s/wild/log.jsonl'", folder), 0);

@@ -17,18 +17,6 @@
 #define SMALL                                                                                      \
 	"--width 16 --encoder-layers 1 --decoder-layers 1 --heads 2 --hidden 32 --vocab 280 "      \
 	"--batch-tokens 128 --max-length 40 --threads 1 --quiet "
-#define PAIRS "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
-
-static int make_texts(void **state)
-{
-	if (make_folder(state) != 0)
-		return -1;
-	write_counting("a", 0, 200);
-	write_counting("b", 1, 200);
-	write_counting("va", 0, 20);
-	write_counting("vb", 1, 20);
-	return 0;
-}
 
 static int differ(const char *one, const char *two)
 {
@@ -40,7 +28,7 @@ static int differ(const char *one, const char *two)
 static void the_best_by_another_metric_changes_its_place(void **state)
 {
 	(void)state;
-	expect(PAIRS SMALL "--out %1$s/run --steps 60 --valid-every 20 --lr 0.01 --warmup 5", 0,
+	expect(COUNTING SMALL "--out %1$s/run --steps 60 --valid-every 20 --lr 0.01 --warmup 5", 0,
 	       "");
 	assert_int_equal(
 		shell("cp -r '%1$s/run' '%1$s/was' && cp -r '%1$s/run' '%1$s/half'", folder), 0);
@@ -83,7 +71,7 @@ static void a_change_that_was_killed_is_done_again(void **state)
 static void a_change_that_was_killed_is_taken_back(void **state)
 {
 	(void)state;
-	expect(PAIRS SMALL "--out %1$s/back --steps 8 --valid-every 4", 0, "");
+	expect(COUNTING SMALL "--out %1$s/back --steps 8 --valid-every 4", 0, "");
 	assert_int_equal(
 		shell("cd '%s/back' && cp model.safetensors ../right && mkdir best/loss && "
 	              "cp *.json model.safetensors best/loss && rm best/loss/train.json && "
@@ -116,7 +104,7 @@ static void what_a_killed_writer_left_is_swept(void **state)
 static void batches_are_added_and_a_full_disk_is_told(void **state)
 {
 	(void)state;
-	expect(PAIRS SMALL "--out %1$s/dump --steps 3 --dump-batches %1$s/batches", 0, "");
+	expect(COUNTING SMALL "--out %1$s/dump --steps 3 --dump-batches %1$s/batches", 0, "");
 	expect("--resume --out %1$s/dump --steps 5 --dump-batches %1$s/batches --quiet", 0, "");
 	assert_int_equal(shell("test $(grep -c '\"step\":' '%s/batches') = 5", folder), 0);
 	expect("--resume --out %1$s/dump --steps 7 --dump-batches /dev/full --quiet", 1,
@@ -134,7 +122,7 @@ static void settings_beside_a_config_hold_or_are_refused(void **state)
 	snprintf(path, sizeof path, "%s/config.json", folder);
 	assert_int_equal(json_dump_file(config, path, 0), 0);
 	json_decref(config);
-#define GIVEN PAIRS "--config %1$s/config.json --vocab 280 --steps 2 --threads 1 --quiet --out "
+#define GIVEN COUNTING "--config %1$s/config.json --vocab 280 --steps 2 --threads 1 --quiet --out "
 	expect(GIVEN "%1$s/given --width 99", 1, "--width is 99");
 	expect(GIVEN "%1$s/given --heads 4", 1, "--heads is 4");
 	expect(GIVEN "%1$s/given --max-length 25", 1, "--max-length is 25");
@@ -178,11 +166,11 @@ static void a_run_killed_in_its_first_file_begins(void **state)
 	(void)state;
 	assert_int_equal(
 		shell("mkdir '%1$s/early' && printf '{' >'%1$s/early/.train.json.new'", folder), 0);
-	expect(PAIRS SMALL "--resume --out %1$s/early --steps 2", 0, "");
+	expect(COUNTING SMALL "--resume --out %1$s/early --steps 2", 0, "");
 	assert_int_equal(shell("test -e '%s/early/model.safetensors'", folder), 0);
 	/* What is not ours is no run that was killed. */
 	assert_int_equal(shell("mkdir '%1$s/others' && touch '%1$s/others/.hidden'", folder), 0);
-	expect(PAIRS SMALL "--resume --out %1$s/others --steps 2", 1, "holds no run to resume");
+	expect(COUNTING SMALL "--resume --out %1$s/others --steps 2", 1, "holds no run to resume");
 }
 
 /* ---- what a pretrained directory says besides ---- */
@@ -267,8 +255,8 @@ static void the_dropout_of_a_head_stays(void **state)
 static void too_little_memory_is_told(void **state)
 {
 	(void)state;
-	expect(PAIRS "--width 128 --encoder-layers 1 --decoder-layers 1 --vocab 280 --threads 1 "
-	             "--out %1$s/memory --memory 1 --steps 1 --quiet",
+	expect(COUNTING "--width 128 --encoder-layers 1 --decoder-layers 1 --vocab 280 --threads 1 "
+	                "--out %1$s/memory --memory 1 --steps 1 --quiet",
 	       0, "--memory 1 MB is not enough");
 }
 
@@ -279,7 +267,7 @@ static void data_that_vanishes_costs_no_step(void **state)
 	(void)state;
 	char arguments[1024];
 	snprintf(arguments, sizeof arguments,
-	         PAIRS SMALL "--out %1$s/gone --report-every 5 --valid-every 1000000", folder);
+	         COUNTING SMALL "--out %1$s/gone --report-every 5 --valid-every 1000000", folder);
 	int code = shell("'%1$s' train %2$s 2>'%3$s/err' & run=$!; "
 	                 "until grep -qs '\"step\":10' '%3$s/gone/log.jsonl'; do "
 	                 "kill -0 $run || exit 9; sleep 0.02; done; "
@@ -308,5 +296,5 @@ int main(void)
 		cmocka_unit_test(the_dropout_of_a_head_stays),
 		cmocka_unit_test(too_little_memory_is_told),
 	};
-	return cmocka_run_group_tests(tests, make_texts, remove_folder);
+	return cmocka_run_group_tests(tests, make_counting, remove_folder);
 }

@@ -25,16 +25,8 @@ typedef struct speech {
 
 static hec_tensor stored(kit *k, const safetensors *s, const char *name)
 {
-	const safetensors_entry *e = safetensors_find(s, name);
-	hec_dtype dtype;
-	CHECK(k, e, "%s is not there", name);
-	CHECK(k, safetensors_dtype_known(e->dtype, &dtype), "%s has an odd type", name);
-	int64_t shape[SAFETENSORS_RANK + 1];
-	memcpy(shape, e->shape, sizeof e->shape);
-	shape[e->rank] = -1;
-	hec_tensor t = make(k, dtype, shape);
-	OK(k, safetensors_read(s, e, 0, e->count, t.data));
-	return t;
+	CHECK(k, safetensors_find(s, name), "%s is not there", name);
+	return stored_tensor(k, s, name);
 }
 
 static void speech_open(kit *k, speech *s)

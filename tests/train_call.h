@@ -54,4 +54,17 @@ static inline void write_counting(const char *name, int kind, int n)
 	assert_int_equal(fclose(f), 0);
 }
 
+/* A folder with sources and targets, and some to validate on. */
+#define COUNTING "--task translate --train %1$s/a %1$s/b --valid %1$s/va %1$s/vb "
+static inline int make_counting(void **state)
+{
+	if (make_folder(state) != 0)
+		return -1;
+	write_counting("a", 0, 200);
+	write_counting("b", 1, 200);
+	write_counting("va", 0, 20);
+	write_counting("vb", 1, 20);
+	return 0;
+}
+
 #endif

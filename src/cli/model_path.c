@@ -52,11 +52,15 @@ static bool is_model(const char *folder)
 	return access(file, R_OK) == 0;
 }
 
-int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST])
+const char *model_named(const char *named)
 {
 	const char *variable = getenv("HECATE_MODEL");
-	if (!named && variable && *variable)
-		named = variable;
+	return named ? named : variable && *variable ? variable : NULL;
+}
+
+int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST])
+{
+	named = model_named(named);
 	if (named) {
 		int n = snprintf(path, MODEL_PATH_MOST, "%s", named);
 		return n < MODEL_PATH_MOST

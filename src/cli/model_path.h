@@ -6,6 +6,9 @@
 
 #define MODEL_PATH_MOST 4096
 
+/* `named` where it is not NULL (-m), else $HECATE_MODEL; NULL: neither says one. */
+const char *model_named(const char *named);
+
 /* The folder to load: `named` where it is not NULL (-m), else $HECATE_MODEL, else the model that comes
  * with hecate. Returns EXIT_DONE, or the exit code to end with: standard error then says where it was
  * looked for. */

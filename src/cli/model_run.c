@@ -1,8 +1,6 @@
 /* model_run.c — context, folder, model, work; and back again. */
 #include "model_run.h"
 
-#include <stdlib.h>
-
 static int load_and_work(const command *self, const model_args *m, const model_work *w, void *job,
                          int operands, char **argv)
 {
@@ -21,8 +19,7 @@ static int load_and_work(const command *self, const model_args *m, const model_w
 int model_run(const command *self, model_args *m, const model_work *w, void *job, int operands,
               char **argv)
 {
-	const char *variable = getenv("HECATE_MODEL");
-	if (!m->any_writer && !m->named && !(variable && *variable))
+	if (!m->any_writer && !model_named(m->named))
 		return command_usage(self, "give the model: -m DIR");
 	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
 	wanted.threads = (int)m->threads;
