@@ -263,6 +263,37 @@ static void applications_show_what_they_ran(void **state)
 	done(&t);
 }
 
+/* What stands behind --attend is a place to draw to, nothing, or a text: never a text by mistake. */
+static void a_file_of_another_kind_is_no_text(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"plot.png", "plot.SVG", "/dev/full", "out/plot",
+	                                    "x.tsv"};
+	char line[256];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		for (int before = 0; before < 2; before++) {
+			snprintf(line, sizeof line, "%s --attend %s </dev/null",
+			         before ? "'the cat'" : "", names[i]);
+			result r = run_on("embed", FORM_ENCODER, line);
+			assert_int_equal(r.code, 2);
+			assert_string_equal(r.out, "");
+			assert_non_null(strstr(r.err, ".svg or .html"));
+			assert_non_null(strstr(r.err, names[i]));
+			done(&r);
+		}
+	static const char *const texts[] = {"--attend 'the cat.'",  "--attend cat",
+	                                    "--attend 3.14",        "--attend 'see plot.png'",
+	                                    "--attend -- plot.png", "plot.png --attend",
+	                                    "--attend cat."};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		result r = run_on("embed", FORM_ENCODER, texts[i]);
+		assert_int_equal(r.code, 0);
+		assert_int_equal(lines_of(r.out), 1);
+		assert_non_null(strstr(r.err, "Self-attention: "));
+		done(&r);
+	}
+}
+
 /* A second of a rising tone, as a WAV of 16 bits. */
 static void write_sound(const char *name)
 {
@@ -303,6 +334,14 @@ static void keys_of_what_is_heard_are_times(void **state)
 		assert_non_null(strstr(svg, ">0.9<"));
 		assert_null(strstr(svg, ">1.0<"));
 		free(svg);
+		done(&r);
+		/* Here operands are files. */
+		snprintf(line, sizeof line,
+		         "transcribe -m %s/golden/transcribe_%s --no-speech 2 --attend %s/tone.wav",
+		         TESTS_DIR, models[i], folder);
+		r = run(line);
+		assert_int_equal(r.code, 0);
+		assert_non_null(strstr(r.err, "Cross-attention: "));
 		done(&r);
 	}
 }
@@ -375,6 +414,7 @@ int main(void)
 		cmocka_unit_test(the_weights_are_those_of_the_model),
 		cmocka_unit_test(a_token_is_seen_in_every_head),
 		cmocka_unit_test(applications_show_what_they_ran),
+		cmocka_unit_test(a_file_of_another_kind_is_no_text),
 		cmocka_unit_test(keys_of_what_is_heard_are_times),
 		cmocka_unit_test(files_are_written_and_nothing_is_printed),
 		cmocka_unit_test(hostile_texts_are_safe),

@@ -215,6 +215,66 @@ static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
 	kit_close(&k);
 }
 
+static void weights_that_are_no_numbers_give_no_label(void **state)
+{
+	(void)state;
+	kit k = kit_open(6);
+	static const char *const models[] = {"bert_classify", "bert_tokens"};
+	const char *texts[] = {"good", "not bad"};
+	for (int tokens = 0; tokens < 2; tokens++) {
+		char path[SCRATCH_PATH];
+		task_spoil(&k, task_folder(&k, models[tokens], path));
+		hec_classifier *c = load(&k, path);
+		hec_classes out = {0};
+		hec_token_classes each = {0};
+		FAILS(&k, HEC_ERR_FORMAT,
+		      tokens ? hec_classify_tokens(c, 2, texts, NULL, NULL, &each)
+		             : hec_classify(c, 2, texts, NULL, NULL, &out),
+		      "classify: the model's logit of label 0 is", "nan");
+		assert_null(out.scores);
+		assert_null(each.items);
+		hec_classifier_destroy(c);
+	}
+	kit_close(&k);
+}
+
+static void labels_of_one_name_are_told_apart(void **state)
+{
+	(void)state;
+	kit k = kit_open(7);
+	static const char *const given[][3] = {
+		{"same", "same", "same"}, {"a", "b", "a"}, {"a", "a", "a (0)"}, {"", "x", ""}};
+	static const char *const wanted[][3] = {{"same (0)", "same (1)", "same (2)"},
+	                                        {"a (0)", "b", "a (2)"},
+	                                        {"a (0) (0)", "a (1)", "a (0) (2)"},
+	                                        {" (0)", "x", " (2)"}};
+	for (int i = 0; i < 4; i++) {
+		char path[SCRATCH_PATH];
+		const char *const *n = given[i];
+		task_folder(&k, "bert_classify", path);
+		task_config(path, "id2label",
+		            json_pack("{s:s, s:s, s:s}", "0", n[0], "1", n[1], "2", n[2]));
+		hec_classifier *c = load(&k, path);
+		for (int j = 0; j < 3; j++)
+			assert_string_equal(hec_classifier_label(c, j), wanted[i][j]);
+		hec_classifier_destroy(c);
+		long live = refuse_live();
+		bool fired = true;
+		for (long at = 1; fired; at++) {
+			c = NULL;
+			refuse_request(at, false);
+			hec_status status = hec_classifier_load(k.ctx, path, &c);
+			fired = refuse_fired();
+			refuse_request(0, false);
+			assert_true(fired ? status != HEC_OK || c : status == HEC_OK);
+			hec_classifier_destroy(c);
+			assert_int_equal(refuse_live(), live);
+			assert_true(at < 20000);
+		}
+	}
+	kit_close(&k);
+}
+
 static void refused_memory_is_an_error_and_nothing_leaks(void **state)
 {
 	(void)state;
@@ -258,6 +318,8 @@ int main(void)
 		cmocka_unit_test(tokens_have_the_labels_that_transformers_gives_them),
 		cmocka_unit_test(a_text_has_the_same_bits_alone_or_among_others),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said_with_its_number),
+		cmocka_unit_test(weights_that_are_no_numbers_give_no_label),
+		cmocka_unit_test(labels_of_one_name_are_told_apart),
 		cmocka_unit_test(refused_memory_is_an_error_and_nothing_leaks),
 	};
 	return cmocka_run_group_tests_name("classify", tests, scratch_group_make,

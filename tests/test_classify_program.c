@@ -90,6 +90,27 @@ static void labels_come_out_in_the_order_of_the_lines(void **state)
 	done(&r);
 }
 
+static void every_label_has_its_score(void **state)
+{
+	(void)state;
+	kit k = kit_open(3);
+	char *kept = strdup(models[TEXTS_MODEL]);
+	task_folder(&k, "bert_classify", models[TEXTS_MODEL]);
+	task_config(models[TEXTS_MODEL], "id2label",
+	            json_pack("{s:s, s:s, s:s}", "0", "same", "1", "same", "2", "same"));
+	kit_close(&k);
+	result r = feed("a\n", TEXTS_MODEL, "classify", "--json");
+	json_t *line = json_loads(r.out, 0, NULL), *all = json_object_get(line, "all");
+	assert_int_equal(json_object_size(all), 3);
+	assert_true(
+		json_equal(json_object_get(all, json_string_value(json_object_get(line, "label"))),
+	                   json_object_get(line, "score")));
+	json_decref(line);
+	done(&r);
+	strcpy(models[TEXTS_MODEL], kept);
+	free(kept);
+}
+
 static void pairs_are_two_texts_with_a_tab_between(void **state)
 {
 	(void)state;
@@ -196,6 +217,24 @@ static void lines_are_ranked_by_their_likeness(void **state)
 	done(&top);
 }
 
+/* Whatever bytes a line has, it comes out whole. */
+static void a_line_that_is_like_another_comes_out_as_it_was_read(void **state)
+{
+	(void)state;
+	static const char in[] = "a\\0b\\nx\\377y\\342\\202z\\n";
+	for (int json = 0; json < 2; json++) {
+		(void)shell("printf '%s' | '%s' embed -m '%s' --similar a --lossy %s | "
+		            "tr '\\000' '@' >%s/out",
+		            in, program(), models[BASE_MODEL], json ? "--json" : "", folder);
+		char *out = read_all("out");
+		assert_int_equal(lines_of(out), 2);
+		assert_non_null(strstr(out, json ? "\"text\":\"a\\u0000b\"" : "\ta@b\n"));
+		assert_non_null(strstr(out, json ? "\"text\":\"x\xef\xbf\xbdy\xef\xbf\xbdz\""
+		                                 : "\tx\xef\xbf\xbdy\xef\xbf\xbdz\n"));
+		free(out);
+	}
+}
+
 #ifdef EXAMPLE_SIMILAR
 static void the_example_finds_the_text_that_is_most_like_another(void **state)
 {
@@ -275,18 +314,48 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 	done(&r);
 }
 
+static void weights_that_are_no_numbers_are_refused(void **state)
+{
+	(void)state;
+	kit k = kit_open(2);
+	for (int i = TEXTS_MODEL; i <= BASE_MODEL; i++)
+		task_spoil(&k, models[i]);
+	kit_close(&k);
+	static const struct {
+		int model;
+		const char *command, *arguments, *word;
+	} runs[] = {{TEXTS_MODEL, "classify", "", "logit of label 0"},
+	            {TEXTS_MODEL, "classify", "--json", "logit of label 0"},
+	            {TOKENS_MODEL, "classify", "--tokens", "logit of label 0"},
+	            {TOKENS_MODEL, "classify", "--tokens --json", "logit of label 0"},
+	            {BASE_MODEL, "embed", "", "hidden states"},
+	            {BASE_MODEL, "embed", "--json", "hidden states"},
+	            {BASE_MODEL, "embed", "--similar x", "--similar: embed: number 0"}};
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		result r = feed("a\nb\n", runs[i].model, runs[i].command, runs[i].arguments);
+		assert_int_equal(r.code, 1);
+		assert_string_equal(r.out, "");
+		assert_non_null(strstr(r.err, runs[i].word));
+		assert_non_null(strstr(r.err, "nan"));
+		done(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels_come_out_in_the_order_of_the_lines),
+		cmocka_unit_test(every_label_has_its_score),
 		cmocka_unit_test(pairs_are_two_texts_with_a_tab_between),
 		cmocka_unit_test(tokens_have_labels_and_places),
 		cmocka_unit_test(vectors_come_out_as_numbers_or_json),
 		cmocka_unit_test(lines_are_ranked_by_their_likeness),
+		cmocka_unit_test(a_line_that_is_like_another_comes_out_as_it_was_read),
 #ifdef EXAMPLE_SIMILAR
 		cmocka_unit_test(the_example_finds_the_text_that_is_most_like_another),
 #endif
 		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
+		cmocka_unit_test(weights_that_are_no_numbers_are_refused), /* spoils the models */
 	};
 	return cmocka_run_group_tests_name("classify_program", tests, make_folders, remove_folders);
 }

@@ -235,6 +235,65 @@ static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
 	kit_close(&k);
 }
 
+/* T5 measures distances: it could read any length, in any time and memory. */
+static void a_model_without_a_last_position_has_a_limit(void **state)
+{
+	(void)state;
+	kit k = kit_open(8);
+	enum { MANY = 40000, MADE_FOR = 20 };
+	char path[SCRATCH_PATH], *many = malloc(2 * MANY + 1);
+	assert_non_null(many);
+	for (int i = 0; i < MANY; i++)
+		memcpy(many + 2 * i, "a ", 3);
+	task_folder(&k, "t5", path);
+	task_config(path, "n_positions", json_integer(MADE_FOR));
+	hec_embedder *e = load(&k, path);
+	assert_int_equal(hec_embedder_longest(e), 32768);
+	const char *texts[] = {"a", many};
+	hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
+	hec_embeddings out, same;
+	FAILS(&k, HEC_ERR_SHAPE, hec_embed(e, 2, texts, NULL, NULL, &out),
+	      "the text has 40002 tokens; the model takes 32768");
+	assert_int_equal(out.failed, 1);
+	/* More than it was made for is read where it is not to be cut. */
+	const size_t bytes[] = {2 * (MADE_FOR - 2), 2 * 2 * MADE_FOR};
+	const char *both[] = {many, many};
+	OK(&k, hec_embed(e, 2, both, bytes, NULL, &out));
+	assert_memory_not_equal(out.rows, out.rows + out.width, (size_t)out.width * sizeof(float));
+	hec_embeddings_free(&out);
+	o.truncate = true;
+	OK(&k, hec_embed(e, 2, both, bytes, &o, &out));
+	OK(&k, hec_embed(e, 2, texts, NULL, &o, &same));
+	assert_memory_equal(out.rows, out.rows + out.width, (size_t)out.width * sizeof(float));
+	assert_memory_equal(out.rows, same.rows + out.width, (size_t)out.width * sizeof(float));
+	hec_embeddings_free(&out);
+	hec_embeddings_free(&same);
+	hec_embedder_destroy(e);
+	free(many);
+	kit_close(&k);
+}
+
+static void weights_that_are_no_numbers_give_no_vector(void **state)
+{
+	(void)state;
+	kit k = kit_open(6);
+	char path[SCRATCH_PATH];
+	task_spoil(&k, task_folder(&k, "bert_base", path));
+	hec_embedder *e = load(&k, path);
+	const char *texts[] = {"good", "not bad"};
+	for (int way = 0; way < 4; way++) {
+		hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
+		hec_embeddings out;
+		o.pooling = way & 1 ? HEC_POOL_MAX : HEC_POOL_MEAN;
+		o.normalize = way & 2;
+		FAILS(&k, HEC_ERR_FORMAT, hec_embed(e, 2, texts, NULL, &o, &out),
+		      "embed: number 0 of the model's hidden states is", "nan");
+		assert_null(out.rows);
+	}
+	hec_embedder_destroy(e);
+	kit_close(&k);
+}
+
 static void refused_memory_is_an_error_and_nothing_leaks(void **state)
 {
 	(void)state;
@@ -285,6 +344,8 @@ int main(void)
 		cmocka_unit_test(the_files_of_sentence_transformers_are_followed),
 		cmocka_unit_test(files_that_are_wrong_or_unknown_are_named),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said_with_its_number),
+		cmocka_unit_test(a_model_without_a_last_position_has_a_limit),
+		cmocka_unit_test(weights_that_are_no_numbers_give_no_vector),
 		cmocka_unit_test(refused_memory_is_an_error_and_nothing_leaks),
 	};
 	return cmocka_run_group_tests_name("embed", tests, scratch_group_make,

@@ -14,6 +14,8 @@
 #include <hecate/hecate.h>
 #include <jansson.h>
 
+#include "train_killed.h"
+
 static const char *const words[] = {"red",  "green", "blue", "bird",
                                     "fish", "stone", "sees", "takes"};
 #define WORD_COUNT (int)(sizeof words / sizeof *words)
@@ -466,6 +468,59 @@ static void settings_are_those_of_fine_tuning(void **state)
 	json_decref(root);
 }
 
+/* ---- other sizes ---- */
+
+static int64_t whole_of(const char *name, const char *key)
+{
+	json_t *root = read_json(name);
+	int64_t n = json_integer_value(json_object_get(root, key));
+	json_decref(root);
+	return n;
+}
+
+#define OTHER "--from %1$s/bert --task classify --train %1$s/labels --save-every 2 --max-length 30 "
+
+static void a_model_of_other_sizes_is_learned(void **state)
+{
+	(void)state;
+	result r = train_well(OTHER "--out %1$s/other --steps 6 --override num_hidden_layers=3 "
+	                            "--override max_position_embeddings=40");
+	assert_non_null(strstr(r.err, "extended: bert.embeddings.position_embeddings.weight: 40"));
+	assert_non_null(strstr(r.err, "fresh: bert.encoder.layer.*"));
+	assert_non_null(strstr(r.err, "3 + 0 layers"));
+	done(&r);
+	static const char *const places[] = {"other/config.json", "other/start/config.json"};
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(whole_of(places[i], "num_hidden_layers"), 3);
+		assert_int_equal(whole_of(places[i], "max_position_embeddings"), 40);
+	}
+	/* The run knows it from then on. */
+	r = train_well(OTHER "--out %1$s/again --steps 6 --time 0.001 --quiet "
+	                     "--override num_hidden_layers=3 "
+	                     "--override max_position_embeddings=40");
+	done(&r);
+	r = train_well("--resume --out %1$s/again --quiet");
+	done(&r);
+	check_same("other/model.safetensors", "again/model.safetensors");
+	r = train("--resume --out %1$s/again --override num_hidden_layers=2");
+	assert_int_equal(r.code, 2);
+	assert_non_null(strstr(r.err, "--override cannot be changed"));
+	done(&r);
+	/* What is gone from the model does not come back from its old config.json. */
+	copy_model("llama_longer", "longer");
+	assert_int_equal(shell("cp '%s/long/'token* '%s/longer'", folder, folder), 0);
+	r = train_well("--from %1$s/longer --task lm --train %1$s/text --out %1$s/short --steps 1 "
+	               "--max-length 6 --quiet --override rope_long=false");
+	done(&r);
+	static const char *const kinds[] = {"longer/config.json", "short/start/config.json",
+	                                    "short/config.json"};
+	for (int i = 0; i < 3; i++) {
+		json_t *root = read_json(kinds[i]);
+		assert_int_equal(json_is_true(json_object_get(root, "rope_long")), i == 0);
+		json_decref(root);
+	}
+}
+
 /* ---- languages ---- */
 
 /* mBART: behind the text; mBART-50: before it. */
@@ -598,30 +653,7 @@ static void a_killed_run_ends_with_the_same_bits_and_without_the_directory(void 
 	make_bert("bert_base", "gone");
 	result r = train_well(RUN "--out %1$s/whole");
 	done(&r);
-	bool begun = false;
-	for (int i = 1; i < 200; i++) {
-		char line[2048], path[256];
-		snprintf(line, sizeof line, "train --threads 1 " RUN "--resume --out %1$s/killed",
-		         folder);
-		snprintf(path, sizeof path, "timeout -s KILL 0.%03d", 40 + 20 * (i % 40));
-		r = run_with(path, line);
-		int code = r.code;
-		/* timeout kills itself as well, and the run may live a moment longer. */
-		if (code == 1 && strstr(r.err, "another run is at work"))
-			code = 137;
-		if (code != 0 && code != 137)
-			print_message("%s\n", r.err);
-		done(&r);
-		snprintf(path, sizeof path, "%s/killed/start/config.json", folder);
-		if (!begun && access(path, F_OK) == 0) {
-			begun = true;
-			assert_int_equal(shell("rm -r '%s/gone'", folder), 0);
-		}
-		if (code == 0)
-			break;
-		assert_int_equal(code, 137);
-	}
-	assert_true(begun);
+	kill_until_done("%1$s/killed --threads 1 " RUN);
 	assert_int_equal(shell("cmp '%s/whole/model.safetensors' '%s/killed/model.safetensors'",
 	                       folder, folder),
 	                 0);
@@ -643,9 +675,6 @@ static void what_is_wrong_is_told(void **state)
 		{"--from %1$s/nothing --task lm --train %1$s/text --out %1$s/no", "nothing", 1},
 		{"--from %1$s/bert --task lm --train %1$s/text --out %1$s/no",
 	         "wants a decoder alone", 1},
-		{"--from " TESTS_DIR
-	         "/golden/models/whisper --task seq2seq --train %1$s/pairs --out %1$s/no",
-	         "reads sound (7 mel bands)", 1},
 		{"--from %1$s/gpt2 --task mlm --train %1$s/text --out %1$s/no",
 	         "wants an encoder alone", 1},
 		{"--from %1$s/bert --task seq2seq --train %1$s/pairs --out %1$s/no",
@@ -668,6 +697,10 @@ static void what_is_wrong_is_told(void **state)
 		{"--from %1$s/empty --task mlm --train %1$s/text --out %1$s/no6", "safetensors", 1},
 		{"--from %1$s/large --task mlm --train %1$s/text --out %1$s/no7",
 	         "do not belong together", 1},
+		{"--from %1$s/bert --task mlm --train %1$s/text --out %1$s/no7 --override layers=2",
+	         "layers", 1},
+		{"--task mlm --train %1$s/text --out %1$s/no7 --override num_hidden_layers=2",
+	         "--override is of --from", 2},
 	};
 	make_bert("bert_base", "empty");
 	make_bert("bert_base", "large");
@@ -694,6 +727,7 @@ int main(void)
 		cmocka_unit_test(vectors_of_texts_are_made_as_before),
 		cmocka_unit_test(a_model_that_writes_ends_as_before),
 		cmocka_unit_test(settings_are_those_of_fine_tuning),
+		cmocka_unit_test(a_model_of_other_sizes_is_learned),
 		cmocka_unit_test(languages_are_those_that_are_said),
 		cmocka_unit_test(a_killed_run_ends_with_the_same_bits_and_without_the_directory),
 		cmocka_unit_test(what_is_wrong_is_told),

@@ -198,7 +198,9 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"bert", "--ids 1,2 --type-ids 0,0,0 --out OUT", 2, "--type-ids has 3"},
 		{"bert", "--ids 1,2 --decoder-ids 3 --out OUT", 2, "an encoder alone"},
 		{"gpt2", "--ids 1,2 --type-ids 0,0 --out OUT", 2, "no token types"},
-		{"marian", "--ids 1,2 --out OUT", 2, "give --decoder-ids"},
+		{"marian", "--ids 1,2 --out OUT", 2, "give --decoder-ids, which may be its first"},
+		{"bart_classify", "--ids 5,9,2 --out OUT", 2,
+	         "give --decoder-ids, as many as --ids (Transformers: 2, then --ids without"},
 		{"bert", "--ids 1,2 --dtype i8 --out OUT", 2, "--dtype i8"},
 		{"bert", "--ids 1,2 3 --out OUT", 2, "'3' is no option"},
 		{"bert", "--ids 1,101 --out OUT", 1, "101"},
@@ -263,10 +265,45 @@ static void what_is_overridden_is_told(void **state)
 	kit_close(&k);
 }
 
+/* Only weights of layers: not tables that are computed, masks, and heads that nobody asked for. */
+static void weights_of_layers_that_are_not_used_are_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *with[8], *err;
+	} cases[] = {
+		{{"cls.predictions.bias", "extra.thing", "h.0.attn.bias", "h.1.attn.masked_bias",
+	          "layers.0.self_attn.rotary_emb.inv_freq",
+	          "block.0.layer.1.EncDecAttention.relative_attention_bias.weight"},
+	         ""},
+		{{"extra.thing", "encoder.layer.2.output.dense.bias"},
+	         "hecate forward: 1 tensor of layers is not used, "
+	         "encoder.layer.2.output.dense.bias: `hecate info` lists it\n"},
+		{{"encoder.layer.10.x", "encoder.layer.11.x"},
+	         "hecate forward: 2 tensors of layers are not used, encoder.layer.10.x the first: "
+	         "`hecate info` lists them\n"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		kit k = kit_open(7430);
+		char dir[128], line[512];
+		static const char *const none[] = {NULL};
+		snprintf(dir, sizeof dir, "%s/more%zu", folder, i);
+		golden_edited(&k, "bert_base", none, cases[i].with, dir);
+		snprintf(line, sizeof line, "forward -m %s --ids 1,2 --out %s/out", dir, folder);
+		result r = run(line);
+		assert_int_equal(r.code, 0);
+		assert_string_equal(r.out, "");
+		assert_string_equal(r.err, cases[i].err);
+		done(&r);
+		kit_close(&k);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_overridden_is_told),
+		cmocka_unit_test(weights_of_layers_that_are_not_used_are_told),
 		cmocka_unit_test(every_number_is_what_transformers_gives),
 		cmocka_unit_test(in_f64_they_are_equal_to_the_last_digits),
 		cmocka_unit_test(an_invocation_ends_as_it_should),

@@ -134,16 +134,25 @@ static void no_value_in_config_json_is_worse_than_a_message(void **state)
 	}
 }
 
+#define CONFIG_PATH (SCRATCH_PATH + 32)
+
+/* A directory whose only tensor is a byte; where its config.json is to be. */
+static void make_one_byte(kit *k, char dir[SCRATCH_PATH], char path[CONFIG_PATH])
+{
+	const safetensors_item item = {"x", ST_U8, 1, {1}, "x"};
+	OK(k, mkdir(scratch_fresh(dir), 0777) == 0 ? HEC_OK : HEC_ERR_IO);
+	snprintf(path, CONFIG_PATH, "%s/model.safetensors", dir);
+	OK(k, safetensors_write(path, &item, 1, NULL, NULL, NULL));
+	snprintf(path, CONFIG_PATH, "%s/config.json", dir);
+}
+
 static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 {
 	(void)state;
 	kit k = kit_open(7160);
-	char dir[SCRATCH_PATH], path[SCRATCH_PATH + 32];
+	char dir[SCRATCH_PATH], path[CONFIG_PATH];
 	hec_model *m = NULL;
-	OK(&k, mkdir(scratch_fresh(dir), 0777) == 0 ? HEC_OK : HEC_ERR_IO);
-	const safetensors_item item = {"x", ST_U8, 1, {1}, "x"};
-	snprintf(path, sizeof path, "%s/model.safetensors", dir);
-	OK(&k, safetensors_write(path, &item, 1, NULL, NULL, NULL));
+	make_one_byte(&k, dir, path);
 	static const char *const configs[] = {
 		"{\"model_type\":\"gpt2\",\"n_embd\":1048576,\"n_head\":1}",
 		"{\"model_type\":\"gpt2\",\"n_embd\":8,\"n_head\":1,\"vocab_size\":1,\"bos_token_"
@@ -163,7 +172,6 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 		"\"feed_forward\":{\"hidden\":1},\"residual_linear\":true}}",
 	};
 	for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
-		snprintf(path, sizeof path, "%s/config.json", dir);
 		OK(&k, file_replace(path, configs[i], strlen(configs[i])));
 		FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), dir,
 		      "config.json asks for");
@@ -192,6 +200,39 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, &m),
 	      "a table of 2147483647 positions");
 	assert_null(m);
+	kit_close(&k);
+}
+
+/* By far too few, too: the first of them, and how many more. */
+static void files_that_hold_next_to_nothing_say_what_is_missing(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *config, *says[4];
+	} cases[] = {
+		{"{\"model_type\":\"bert\",\"hidden_size\":12,\"num_attention_heads\":2}",
+	         {"asks for 12 and 0 layers; the files hold 1 tensors: tensor "
+	          "'bert.embeddings.word_embeddings.weight' is missing",
+	          "; and 1", " more"}},
+		/* a table of its own, and positions that no file holds */
+		{"{\"model_type\":\"marian\",\"vocab_size\":9,\"pad_token_id\":8,\"decoder_start_"
+	         "token_id\":8,\"max_position_embeddings\":2000000000}",
+	         {"12 and 12 layers", "tensor 'model.shared.weight' is missing", " more"}},
+		{"{\"model_type\":\"llama\",\"max_position_embeddings\":131072}",
+	         {"0 and 32 layers", "'model.embed_tokens.weight' is missing", " more"}},
+		/* few layers, many numbers */
+		{"{\"model_type\":\"gpt2\",\"n_layer\":1}",
+	         {"numbers; the files hold 1: tensor 'transformer.wte.weight' is missing"}},
+	};
+	kit k = kit_open(7165);
+	char dir[SCRATCH_PATH], path[CONFIG_PATH];
+	hec_model *m = NULL;
+	make_one_byte(&k, dir, path);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		OK(&k, file_replace(path, cases[i].config, strlen(cases[i].config)));
+		for (size_t j = 0; j < 4 && cases[i].says[j]; j++)
+			FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), cases[i].says[j]);
+	}
 	kit_close(&k);
 }
 
@@ -225,6 +266,7 @@ int main(void)
 		cmocka_unit_test(an_encoder_that_would_be_a_decoder_is_refused),
 		cmocka_unit_test(no_value_in_config_json_is_worse_than_a_message),
 		cmocka_unit_test(a_few_bytes_cannot_ask_for_terabytes),
+		cmocka_unit_test(files_that_hold_next_to_nothing_say_what_is_missing),
 		cmocka_unit_test(a_tensor_of_an_odd_type_is_refused),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);

@@ -136,12 +136,62 @@ static void every_model_that_loads_can_be_told_about(void **state)
 	}
 }
 
+static void what_a_model_has_no_use_for_is_listed(void **state)
+{
+	(void)state;
+	kit k = kit_open(5);
+	char dir[128], line[256];
+	static const char *const none[] = {NULL};
+	static const char *const with[] = {"extra.thing",
+	                                   "encoder.layer.2.x",
+	                                   "encoder.layer.3.x",
+	                                   "steer\033[2Jme",
+	                                   "z1",
+	                                   "z2",
+	                                   "z3",
+	                                   "z4",
+	                                   "z5",
+	                                   "z6",
+	                                   NULL};
+	snprintf(dir, sizeof dir, "%s/with_more", folder);
+	golden_edited(&k, "bert_base", none, with, dir);
+	snprintf(line, sizeof line, "info %s --length 16", dir);
+	result r = run(line);
+	assert_int_equal(r.code, 0);
+	assert_string_equal(r.err, "");
+	assert_non_null(strstr(r.out, "10 tensors in the files that this model has no use for\n"));
+	assert_non_null(strstr(r.out, "\n    extra.thing\n"));
+	assert_non_null(strstr(r.out, "\n    encoder.layer.*.x (2 … 3)\n"));
+	assert_non_null(strstr(r.out, "\n    … (--json lists them all)\n"));
+	assert_null(strchr(r.out, '\033'));
+	assert_null(strstr(r.out, "z6"));
+	done(&r);
+	snprintf(line, sizeof line, "info %s --length 16 --json", dir);
+	r = run(line);
+	json_t *root = json_of(&r), *names = json_object_get(root, "ignored");
+	assert_int_equal(json_array_size(names), 10);
+	for (size_t i = 0; with[i]; i++) {
+		size_t at = 0;
+		while (at < 10 &&
+		       strcmp(json_string_value(json_array_get(names, at)), with[i]) != 0)
+			at++;
+		CHECK(&k, at < 10, "%s is not listed", with[i]);
+	}
+	json_decref(root);
+	done(&r);
+	r = run("info " TESTS_DIR "/golden/models/gpt2 --length 16");
+	assert_null(strstr(r.out, "ignored"));
+	done(&r);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 		cmocka_unit_test(parameters_of_the_parts_add_up),
 		cmocka_unit_test(every_model_that_loads_can_be_told_about),
+		cmocka_unit_test(what_a_model_has_no_use_for_is_listed),
 		cmocka_unit_test(the_memory_of_training_is_what_a_trainer_takes),
 	};
 	return cmocka_run_group_tests(tests, make_models, remove_folder);

@@ -240,6 +240,33 @@ static void what_a_model_has_no_use_for_is_listed(void **state)
 	kit_close(&k);
 }
 
+/* Either half misses the other, by the name that these files have for it. */
+static void half_a_pooler_is_an_error(void **state)
+{
+	(void)state;
+	static const char *const models[] = {"bert_base", "roberta_base"};
+	static const char *const halves[] = {"pooler.dense.weight", "pooler.dense.bias"};
+	for (size_t i = 0; i < 2; i++) {
+		for (size_t half = 0; half < 3; half++) {
+			kit k = kit_open(7107);
+			hec_model *m = NULL;
+			char dir[SCRATCH_PATH], says[64];
+			const char *const without[] = {halves[half % 2],
+			                               half == 2 ? halves[1] : NULL, NULL};
+			static const char *const with[] = {NULL};
+			golden_edited(&k, models[i], without, with, scratch_fresh(dir));
+			hec_status status = hec_model_load(k.ctx, dir, &m);
+			snprintf(says, sizeof says, "tensor '%s' is missing", halves[half % 2]);
+			if (half < 2)
+				FAILS(&k, HEC_ERR_FORMAT, status, dir, says);
+			else
+				OK(&k, status); /* neither: there is none */
+			hec_model_destroy(m);
+			kit_close(&k);
+		}
+	}
+}
+
 static void labels_keep_their_names(void **state)
 {
 	(void)state;
@@ -586,6 +613,7 @@ int main(void)
 		cmocka_unit_test(every_family_gives_what_transformers_gives),
 		cmocka_unit_test(what_was_loaded_is_saved_as_the_same_family_and_the_same_bits),
 		cmocka_unit_test(what_a_model_has_no_use_for_is_listed),
+		cmocka_unit_test(half_a_pooler_is_an_error),
 		cmocka_unit_test(labels_keep_their_names),
 		cmocka_unit_test(an_architecture_is_read_without_its_weights),
 		cmocka_unit_test(what_is_loaded_runs_with_the_bits_of_what_was_saved),

@@ -35,6 +35,22 @@ static const char *const expressions[] = {
 	"é+|(?i:É)",
 	"(a+) \\1",
 	"a{3,}?b",
+	"a(?=.*é)",
+	"(?=.*\\n\\n)a",
+	"(?<!b)a(?=[^é]*é)",
+	"a+é",
+	"[ab]*\\n",
+	"[^é]+é ",
+	".+?👩",
+	"\\w+(?<=a)[.é]",
+	"\\p{L}*\\r",
+	".*é",
+	"^.*é",
+	"(.*)\\r",
+	"(?m:.*)👩",
+	"(?m:.*)x",
+	"\\A[ab]+",
+	"(?:a|ab|aab|aaab){2,}é",
 };
 
 static size_t write_text(kit *k, char *text, size_t most)
@@ -135,11 +151,27 @@ static void a_pattern_that_would_take_quadratic_time_is_told(void **state)
 		FAILS(&k, HEC_ERR_FORMAT, walk("a*b|a", text, n), "byte", "quadratic time");
 		FAILS(&k, HEC_ERR_FORMAT, walk("a(?=a*b)|a", text, n), "byte", "quadratic time");
 		FAILS(&k, HEC_ERR_FORMAT, walk("(?:a|a)*b|a", text, n), "a pattern");
-		/* In one go, or with nothing found, it is linear. */
+		/* Nothing is found, and much looked at from every start. */
+		FAILS(&k, HEC_ERR_FORMAT, walk("a(?=.*b)", text, n), "byte", "quadratic time");
+		FAILS(&k, HEC_ERR_FORMAT, walk("(?=.*b)a", text, n), "byte", "quadratic time");
+		FAILS(&k, HEC_ERR_FORMAT, walk("(?<!x)a(?=[^b]*b)", text, n), "byte",
+		      "quadratic time");
+		FAILS(&k, HEC_ERR_FORMAT, walk("[ab](?:[ab]*c)", text, n), "byte",
+		      "quadratic time");
+		/* In one go, with nothing to look at, or where one start answers for others. */
 		OK(&k, walk("a*b|a+", text, n));
 		OK(&k, walk("[^a]", text, n));
 		OK(&k, walk("a", text, n));
+		OK(&k, walk("a*b", text, n));
+		OK(&k, walk("\\w+[.!?]", text, n));
+		OK(&k, walk("\\p{L}+é", text, n));
+		OK(&k, walk("[^b\\n]*\\n", text, n));
+		OK(&k, walk(".*b", text, n));
+		OK(&k, walk("(?m:.*)b", text, n));
+		OK(&k, walk("^a*b", text, n));
 	}
+	/* Many steps from every start, and nothing found. */
+	FAILS(&k, HEC_ERR_FORMAT, walk("(a|aa)+c", text, most >> 7), "byte", "quadratic time");
 	/* Runs of some hundred characters are gone over again and again. */
 	for (size_t i = 0; i < most; i += 300)
 		text[i] = ' ';
@@ -195,7 +227,7 @@ static void sets_have_the_characters_that_oniguruma_gives_them(void **state)
 	kit_close(&k);
 }
 
-static void classes_that_are_wrong_are_refused(void **state)
+static void what_cannot_be_rewritten_is_refused(void **state)
 {
 	(void)state;
 	kit k = kit_open(8830);
@@ -212,6 +244,7 @@ static void classes_that_are_wrong_are_refused(void **state)
 	free(out);
 	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[a[b]", &out), "without its ]");
 	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[\\P{L}", &out), "without its ]");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("\\Ga|b", &out), "\\G is not known");
 	kit_close(&k);
 }
 
@@ -221,7 +254,7 @@ int main(void)
 		cmocka_unit_test(windows_give_what_the_whole_text_gives),
 		cmocka_unit_test(a_pattern_that_would_take_quadratic_time_is_told),
 		cmocka_unit_test(sets_have_the_characters_that_oniguruma_gives_them),
-		cmocka_unit_test(classes_that_are_wrong_are_refused),
+		cmocka_unit_test(what_cannot_be_rewritten_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

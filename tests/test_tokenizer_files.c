@@ -152,6 +152,22 @@ static void patterns_know_the_newest_letters(void **state)
 	expect_tokens(FINDS("\\\\p{^L}+"), "a\u1c89-", "0:4-5");
 }
 
+/* ---- normal forms ---- */
+
+/* U+1939 goes before U+0334; U+1AC5 is a mark since Unicode 14, which `tokenizers` does not order by. */
+static void only_marks_that_were_known_change_places(void **state)
+{
+	(void)state;
+#define AS_LETTERS                                                                                 \
+	"\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFD\"},"               \
+	"{\"type\":\"Replace\",\"pattern\":{\"String\":\"\u0334\"},\"content\":\"b\"},"            \
+	"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[\u1939\u1ac5]\"},\"content\":\"c\"}]}"    \
+	"," SPLIT("{\"Regex\":\".\"}", "Isolated")
+	expect_tokens(AS_LETTERS, "a\u1939\u0334", "3:0-1 4:1-4 5:4-6");
+	expect_tokens(AS_LETTERS, "a\u1ac5\u0334", "3:0-1 5:1-4 4:4-6");
+#undef AS_LETTERS
+}
+
 /* ---- offsets ---- */
 
 static void spaces_in_what_is_unknown_are_trimmed(void **state)
@@ -278,6 +294,61 @@ static void long_pieces_do_not_slow_words_down(void **state)
 	hec_tokenizer_destroy(t);
 }
 
+/* Each byte of a text is looked at once, however long the tokens are that nearly stand there. */
+static void added_tokens_that_nearly_match_do_not_slow_a_text_down(void **state)
+{
+	(void)state;
+	enum { LONG = 1000, TEXT = 1 << 20 };
+	static char text[TEXT], token[LONG + 1], json[LONG + 256];
+	for (int i = 0; i < 4; i++) {
+		/* aaa…ab, baa…a; abab…aa, aaba…b */
+		for (int k = 0; k < LONG; k++)
+			token[k] = i < 2 || k % 2 == 0 ? 'a' : 'b';
+		for (int k = 0; k < TEXT; k++)
+			text[k] = i < 2 || k % 2 == 0 ? 'a' : 'b';
+		token[i % 2 ? 0 : LONG - 1] = i < 2 ? 'b' : 'a';
+		if (i == 3)
+			token[1] = 'a';
+		snprintf(json, sizeof json,
+		         "\"added_tokens\":[{\"id\":20,\"content\":\"%s\",\"special\":true}]",
+		         token);
+		hec_tokenizer *t = made_of(json);
+		hec_encoding e = HEC_ENCODING_INIT;
+		clock_t began = clock();
+		assert_int_equal(hec_tokenizer_encode(t, text, TEXT, NULL, &e), HEC_OK);
+		assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 0.5);
+		assert_int_equal(e.n, 1);
+		assert_int_equal(e.ids[0], 0);
+		memcpy(text + TEXT / 2, token, LONG);
+		assert_int_equal(hec_tokenizer_encode(t, text, TEXT, NULL, &e), HEC_OK);
+		assert_int_equal(e.n, 3);
+		assert_int_equal(e.ids[1], 10);
+		assert_int_equal(e.offsets[1].end, TEXT / 2 + LONG);
+		hec_encoding_free(&e);
+		hec_tokenizer_destroy(t);
+	}
+}
+
+/* White space that takes the white space behind it in does so from every place in it: not without end. */
+static void white_space_is_not_taken_in_without_end(void **state)
+{
+	(void)state;
+	static char text[1 << 14];
+	memset(text, ' ', sizeof text);
+	hec_tokenizer *t =
+		made_of("\"added_tokens\":[{\"id\":20,\"content\":\" \",\"special\":true,"
+	                "\"rstrip\":true}]");
+	hec_encoding e = HEC_ENCODING_INIT;
+	assert_int_equal(hec_tokenizer_encode(t, text, 500, NULL, &e), HEC_OK);
+	assert_int_equal(e.n, 500);
+	assert_int_equal(e.offsets[7].begin, 7);
+	assert_int_equal(e.offsets[7].end, 500);
+	assert_int_equal(hec_tokenizer_encode(t, text, sizeof text, NULL, &e), HEC_ERR_FORMAT);
+	assert_non_null(strstr(hec_error_message(), "rstrip"));
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
 static void the_file_that_is_too_large_is_named(void **state)
 {
 	(void)state;
@@ -296,11 +367,14 @@ int main(void)
 		cmocka_unit_test(a_pattern_goes_through_a_long_word),
 		cmocka_unit_test(patterns_mean_what_they_mean_in_oniguruma),
 		cmocka_unit_test(patterns_know_the_newest_letters),
+		cmocka_unit_test(only_marks_that_were_known_change_places),
 		cmocka_unit_test(spaces_in_what_is_unknown_are_trimmed),
 		cmocka_unit_test(a_text_does_not_grow_without_end),
 		cmocka_unit_test(many_parts_and_long_templates_are_refused),
 		cmocka_unit_test(the_file_that_is_too_large_is_named),
 		cmocka_unit_test(long_pieces_do_not_slow_words_down),
+		cmocka_unit_test(added_tokens_that_nearly_match_do_not_slow_a_text_down),
+		cmocka_unit_test(white_space_is_not_taken_in_without_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

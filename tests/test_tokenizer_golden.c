@@ -21,7 +21,8 @@ static int64_t at(const json_t *list, size_t i)
 	return json_integer_value(json_array_get(list, i));
 }
 
-static void compare(const char *name, const hec_encoding *e, const json_t *want)
+static void compare(const char *name, const hec_tokenizer *t, const hec_encoding *e,
+                    const json_t *want)
 {
 	const json_t *ids = json_object_get(want, "ids"), *types = json_object_get(want, "types");
 	const json_t *offsets = json_object_get(want, "offsets");
@@ -38,6 +39,11 @@ static void compare(const char *name, const hec_encoding *e, const json_t *want)
 			         name, text, i, e->ids[i], e->type_ids[i], e->offsets[i].begin,
 			         e->offsets[i].end, (long long)at(ids, i), (long long)at(types, i),
 			         (long long)at(span, 0), (long long)at(span, 1));
+		const char *token =
+			json_string_value(json_array_get(json_object_get(want, "tokens"), i));
+		if (strcmp(hec_tokenizer_token(t, e->ids[i]), token) != 0)
+			fail_msg("%s: token %d is called \"%s\", not \"%s\"", name, e->ids[i],
+			         hec_tokenizer_token(t, e->ids[i]), token);
 	}
 }
 
@@ -72,7 +78,7 @@ static size_t compare_all(const json_t *golden)
 		o.pair_bytes = o.pair ? strlen(o.pair) : 0;
 		if (hec_tokenizer_encode(t, text, strlen(text), &o, &e) != HEC_OK)
 			fail_msg("%s: \"%s\": %s", name, text, hec_error_message());
-		compare(name, &e, one);
+		compare(name, t, &e, one);
 		decode(name, t, &e, one, false);
 		decode(name, t, &e, one, true);
 	}
@@ -91,7 +97,7 @@ static void every_part_does_what_tokenizers_does(void **state)
 	json_array_foreach(json_object_get(root, "tokenizers"), i, golden) cases +=
 		compare_all(golden);
 	print_message("             %zu tokenizers, %zu texts\n", i, cases);
-	assert_true(i >= 28 && cases >= 490);
+	assert_true(i >= 51 && cases >= 699);
 	json_decref(root);
 }
 
@@ -147,6 +153,12 @@ static void what_is_wrong_or_unknown_is_named(void **state)
 	         "\"sep\": [\"y\", 0]}}",
 	         "99", HEC_ERR_FORMAT},
 		{"{" MODEL ", \"added_tokens\": [{\"id\": 5}]}", "added_tokens[0]", HEC_ERR_FORMAT},
+		{"{" MODEL ", \"version\": \"2.0\"}", "2.0", HEC_ERR_UNSUPPORTED},
+		{"{" MODEL ", \"pre_tokenizer\": {\"type\": \"Digits\"}}", "individual_digits",
+	         HEC_ERR_FORMAT},
+		{"{" MODEL ", \"pre_tokenizer\": {\"type\": \"Split\", \"behavior\": \"Isolated\", "
+	         "\"pattern\": {\"String\": \"a\"}}}",
+	         "invert", HEC_ERR_FORMAT},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		hec_tokenizer *t = NULL;
@@ -165,7 +177,7 @@ static void a_pattern_runs_under_limits(void **state)
 	(void)state;
 	static const char json[] =
 		"{" MODEL ", \"pre_tokenizer\": {\"type\": \"Split\", \"behavior\": "
-		"\"Isolated\", \"pattern\": {\"Regex\": \"(a+)+$x|(a|a)*b\"}}}";
+		"\"Isolated\", \"invert\": false, \"pattern\": {\"Regex\": \"(a+)+$x|(a|a)*b\"}}}";
 	hec_tokenizer *t = NULL;
 	hec_encoding e = HEC_ENCODING_INIT;
 	char text[200];
@@ -180,12 +192,40 @@ static void a_pattern_runs_under_limits(void **state)
 	hec_tokenizer_destroy(t);
 }
 
+#define TEMPLATE                                                                                   \
+	"{\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": {\"id\": \"a\"}}, "    \
+	"{\"Sequence\": {\"id\": \"A\"}}, {\"SpecialToken\": {\"id\": \"a\"}}], \"pair\": "        \
+	"[{\"Sequence\": "                                                                         \
+	"{\"id\": \"A\"}}], \"special_tokens\": {\"a\": {\"id\": \"a\", \"ids\": [0]}}}"
+
+/* A template is for one part or for two. What leaves more before another one has no meaning, but does no harm
+ * where nothing is put around. */
+static void a_template_takes_one_part_or_two(void **state)
+{
+	(void)state;
+	static const char json[] = "{" MODEL ", \"post_processor\": {\"type\": \"Sequence\", "
+				   "\"processors\": [" TEMPLATE ", " TEMPLATE "]}}";
+	hec_tokenizer *t = NULL;
+	hec_encoding e = HEC_ENCODING_INIT;
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	assert_int_equal(hec_tokenizer_parse(json, strlen(json), NULL, 0, &t), HEC_OK);
+	assert_int_equal(hec_tokenizer_encode(t, "ab", 2, &o, &e), HEC_ERR_UNSUPPORTED);
+	assert_non_null(strstr(hec_error_message(), "TemplateProcessing"));
+	assert_int_equal(e.n, 0);
+	o.no_special = true;
+	assert_int_equal(hec_tokenizer_encode(t, "ab", 2, &o, &e), HEC_OK);
+	assert_int_equal(e.n, 1);
+	hec_encoding_free(&e);
+	hec_tokenizer_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_part_does_what_tokenizers_does),
 		cmocka_unit_test(what_is_wrong_or_unknown_is_named),
 		cmocka_unit_test(a_pattern_runs_under_limits),
+		cmocka_unit_test(a_template_takes_one_part_or_two),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

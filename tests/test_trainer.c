@@ -465,7 +465,7 @@ static void schedules_rise_and_fall(void **state)
 	o.lr = 2;
 	o.lr_end = 0.5;
 	o.warmup = 10;
-	o.steps = 110;
+	o.steps = 109; /* linear and cosine arrive at the step after */
 	const struct {
 		hec_schedule kind;
 		double at[5]; /* steps 1, 10, 40, 60, 110 */
@@ -487,6 +487,29 @@ static void schedules_rise_and_fall(void **state)
 	}
 }
 
+/* The rates of Transformers' linear schedule, without warm-up: 1, 2/3, 1/3. */
+static void the_last_step_learns_as_well(void **state)
+{
+	(void)state;
+	double schedule_rate(const hec_trainer_options *o, int64_t width, int64_t step);
+	hec_trainer_options o = HEC_TRAINER_OPTIONS_INIT;
+	o.lr = 3;
+	for (o.warmup = 0; o.warmup < 2; o.warmup++) {
+		o.schedule = HEC_SCHEDULE_LINEAR;
+		o.steps = 1;
+		assert_true(schedule_rate(&o, 16, 1) == 3);
+		o.steps = 3;
+		for (int64_t step = 1; step <= 4; step++)
+			assert_true(fabs(schedule_rate(&o, 16, step) - (double)(4 - step)) < 1e-12);
+		o.schedule = HEC_SCHEDULE_COSINE;
+		for (int64_t step = 1; step <= 3; step++)
+			assert_true(schedule_rate(&o, 16, step) > 0.4);
+		assert_true(fabs(schedule_rate(&o, 16, 4)) < 1e-12);
+	}
+	o.warmup = o.steps = 3; /* a warm-up as long as the run ends at the top */
+	assert_true(schedule_rate(&o, 16, 3) == 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,6 +525,7 @@ int main(void)
 		cmocka_unit_test(memory_that_is_refused_is_an_error_and_leaves_nothing_behind),
 		cmocka_unit_test(a_step_allocates_nothing),
 		cmocka_unit_test(schedules_rise_and_fall),
+		cmocka_unit_test(the_last_step_learns_as_well),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,23 @@ static void wrong_usage_and_bad_files_are_told(void **state)
 		done(&r);
 	}
 	/* What comes before is still written. */
+	char hears[512];
+	snprintf(hears, sizeof hears, "embed -m %s/golden/transcribe_english hi", TESTS_DIR);
+	result embed = run(hears);
+	assert_int_equal(embed.code, 1);
+	assert_non_null(strstr(embed.err, "this model hears"));
+	done(&embed);
+	/* What is there of a file that was cut is written down, with a word about it. */
+	assert_int_equal(shell("head -c 3000 '%s/a.wav' >'%s/cut.wav'", folder, folder), 0);
+	result whole = transcribe(in_folder("@/a.wav")),
+	       part = transcribe(in_folder("@/cut.wav @/a.wav"));
+	assert_int_equal(part.code, 0);
+	assert_int_equal(lines_of(part.out), 2);
+	assert_non_null(strstr(part.err, "cut.wav: the file ends before its sound does\n"));
+	assert_null(strstr(part.err, "a.wav: "));
+	assert_string_equal(whole.err, "");
+	done(&whole);
+	done(&part);
 	result r = transcribe(in_folder("@/a.wav @/bad.wav"));
 	assert_int_equal(r.code, 1);
 	assert_int_equal(lines_of(r.out), 1);

@@ -133,7 +133,8 @@ static void what_is_wrong_with_a_text_is_said(void **state)
 	hec_translations_free(&out);
 	o.batch = -1;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 2, texts, NULL, &o, &out), "batch is -1");
-	FAILS(&k, HEC_ERR_IO, hec_translator_load(k.ctx, "/nowhere", &t), "/nowhere");
+	hec_translator *none;
+	FAILS(&k, HEC_ERR_IO, hec_translator_load(k.ctx, "/nowhere", &none), "/nowhere");
 	hec_translator_destroy(t);
 	kit_close(&k);
 }

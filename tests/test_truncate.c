@@ -173,6 +173,21 @@ static void what_tokenizer_json_says_can_be_asked_for(void **state)
 	            o.truncate_left);
 	assert_true(hec_tokenizer_padding(t, &p));
 	assert_true(p.length == 9 && p.multiple == 4 && p.left && p.id == 1 && p.type_id == 2);
+	assert_true(o.size == sizeof o && p.size == sizeof p);
+	/* Of shorter structs nothing behind their end is touched. */
+	memset(&o, 0x5a, sizeof o);
+	memset(&p, 0x5a, sizeof p);
+	o.size = offsetof(hec_encode_options, stride);
+	p.size = offsetof(hec_pad_options, multiple);
+	assert_true(hec_tokenizer_truncation(t, &o) && hec_tokenizer_padding(t, &p));
+	assert_true(o.max_length == 7 && p.length == 9);
+	assert_true(o.size == offsetof(hec_encode_options, stride) &&
+	            p.size == offsetof(hec_pad_options, multiple));
+	for (size_t i = o.size; i < sizeof o; i++)
+		assert_int_equal(((unsigned char *)&o)[i], 0x5a);
+	for (size_t i = p.size; i < sizeof p; i++)
+		assert_int_equal(((unsigned char *)&p)[i], 0x5a);
+	p = (hec_pad_options)HEC_PAD_OPTIONS_INIT;
 	hec_tokenizer_destroy(t);
 	assert_int_equal(parse("\"padding\":{\"strategy\":\"BatchLongest\",\"pad_id\":1}", &t),
 	                 HEC_OK);
@@ -189,6 +204,26 @@ static void what_tokenizer_json_says_can_be_asked_for(void **state)
 		"\"padding\":{\"strategy\":\"Most\"}"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		assert_int_not_equal(parse(wrong[i], &t), HEC_OK);
+}
+
+static void wrong_options_are_wrong_for_any_text(void **state)
+{
+	(void)state;
+	hec_encoding e = HEC_ENCODING_INIT;
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	o.truncate = (hec_truncate)77;
+	assert_int_equal(hec_tokenizer_encode(tokenizer, "the", 3, &o, &e), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "truncate is 77"));
+	o = (hec_encode_options)HEC_ENCODE_OPTIONS_INIT;
+	o.pair_bytes = 5;
+	assert_int_equal(hec_tokenizer_encode(tokenizer, "the", 3, &o, &e), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "pair is NULL"));
+	/* One that marks no language says so, whatever is asked for. */
+	assert_int_equal(hec_tokenizer_encode(tokenizer, "the", 3, NULL, &e), HEC_OK);
+	assert_int_equal(hec_encoding_set_language(tokenizer, "de_DE", &e, NULL),
+	                 HEC_ERR_UNSUPPORTED);
+	assert_non_null(strstr(hec_error_message(), "marks no text"));
+	hec_encoding_free(&e);
 }
 
 static void what_cannot_be_kept_is_said(void **state)
@@ -284,6 +319,7 @@ int main(void)
 		cmocka_unit_test(texts_are_cut_as_tokenizers_cuts_them),
 		cmocka_unit_test(batches_are_filled_up_as_tokenizers_fills_them),
 		cmocka_unit_test(what_tokenizer_json_says_can_be_asked_for),
+		cmocka_unit_test(wrong_options_are_wrong_for_any_text),
 		cmocka_unit_test(what_cannot_be_kept_is_said),
 		cmocka_unit_test(a_pair_may_have_less_around_it_than_one_text),
 		cmocka_unit_test(every_refused_allocation_is_an_error_and_nothing_leaks),

@@ -289,6 +289,90 @@ def written(lines):
         yield "WordLevel " + name, made(M.WordLevel(unk_token="<unk>"), some, **parts)
 
 
+def drawn_template(r, parts):
+    """A template for so many parts, and how many it makes."""
+    names = ["[CLS]", "[SEP]", "</s>", "two"]
+
+    def items(words):
+        return [{"Sequence" if x in "AB" else "SpecialToken": {"id": x, "type_id": r.randint(0, 2)}} for x in words]
+    one = r.choice([["A"], [r.choice(names), "A"], ["A", r.choice(names)], [r.choice(names), "A", r.choice(names)], ["A", "A"]])
+    two = r.choice([["A", "B"], ["B", r.choice(names), "A"], ["B"], ["A", "B", "B"]])
+    return len(one if parts == 1 else two), {
+        "type": "TemplateProcessing", "single": items(one), "pair": items(two),
+        "special_tokens": {x: {"id": x, "ids": i, "tokens": [x] * len(i)} for x, i in
+                           (("[CLS]", [2]), ("[SEP]", [3]), ("</s>", [6]), ("two", [2, 3]))}}
+
+
+def drawn_post(r):
+    """Some post-processors, one behind the other. A template behind more than two parts has no meaning."""
+    members, parts, wrapped = [], 1, False
+    for _ in range(r.randint(1, 4)):
+        kind = r.choice(["TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel"])
+        trim = {"trim_offsets": r.random() < 0.7, "add_prefix_space": not wrapped and r.random() < 0.5}
+        around = {"cls": ["[CLS]", 2], "sep": ["[SEP]", 3]}
+        if kind == "TemplateProcessing" and parts <= 2:
+            parts, member = drawn_template(r, parts)
+            members.append(member)
+        elif kind == "BertProcessing":
+            members.append({"type": kind, **around})
+        elif kind == "RobertaProcessing":
+            members.append({"type": kind, **around, **trim})
+        else:
+            members.append({"type": "ByteLevel", "use_regex": True, **trim})
+        wrapped = wrapped or kind in ("BertProcessing", "RobertaProcessing")
+    if r.random() < 0.3:
+        members = [{"type": "Sequence", "processors": members[:1]}] + members[1:]
+    return {"type": "Sequence", "processors": members}
+
+
+def drawn_tokens(r, vocab):
+    """Words and white space, some of which take the white space beside them in; words also in normalized text.
+    (`tokenizers` panics at white space that takes in what is left of it, and calls special tokens in normalized text special
+    no longer.)"""
+    for name in r.sample(["<pad>", "[MASK]", "fooBar", "FOO_BAR_2", "Straße", "naïve", "ＡＢＣ", "ﬁ", "the", "the of", "x+=1;", "aaa",
+                          " ", "  ", "   ", "\t", "\u00a0", "\u3000", " a"], 9):
+        word = not name[0].isspace()
+        special = r.random() < 0.3
+        yield {"id": vocab.get(name, len(vocab)), "content": name, "single_word": r.random() < 0.2, "lstrip": word and r.random() < 0.4,
+               "rstrip": r.random() < 0.5, "normalized": word and not special and r.random() < 0.6, "special": special}
+
+
+def drawn(lines, seed, count):
+    """Files with random added tokens, normalizers and chains of post-processors."""
+    r = random.Random(seed)
+    some = lines[:1000]
+    models = [
+        made(M.BPE(unk_token="<unk>"), some, pre_tokenizer=P.ByteLevel(add_prefix_space=True), decoder=D.ByteLevel()),
+        made(M.BPE(unk_token="<unk>", fuse_unk=True), some, pre_tokenizer=P.WhitespaceSplit()),
+        made(M.WordPiece(unk_token="[UNK]"), some, pre_tokenizer=P.BertPreTokenizer(), decoder=D.WordPiece()),
+        made(M.Unigram(), some, pre_tokenizer=P.Metaspace(split=False), decoder=D.Metaspace()),
+        made(M.WordLevel(unk_token="<unk>"), some)]
+    for i in range(count):
+        t = r.choice(models)
+        spec = json.loads(t.to_str())
+        spec["normalizer"] = r.choice([None, {"type": "Lowercase"}, {"type": "NFKC"}, {"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}])
+        spec["post_processor"] = drawn_post(r)
+        spec["added_tokens"] += drawn_tokens(r, t.get_vocab())
+        yield "drawn %d" % i, Tokenizer.from_str(json.dumps(spec))
+
+
+def every_character():
+    """Each between marks of the highest and of a low class, so that the place it takes among marks shows, too."""
+    points = [c for c in range(0xA0, 0x32400) if not 0xD800 <= c <= 0xDFFF and c not in (0x2028, 0x2029)]
+    return ["".join("a\u0345" + chr(c) + "\u0334" for c in points[i:i + 64]) for i in range(0, len(points), 64)]
+
+
+def forms():
+    """Normal forms, and the letters of bytes that show them as they are."""
+    letters = {c: i for i, c in enumerate(sorted(P.ByteLevel.alphabet()))}
+    for form in (N.NFC(), N.NFD(), N.NFKC(), N.NFKD(), N.Lowercase(), N.StripAccents(), N.BertNormalizer()):
+        t = Tokenizer(M.BPE(vocab=letters, merges=[]))
+        t.normalizer, t.decoder = form, D.ByteLevel()
+        t.pre_tokenizer = P.ByteLevel(add_prefix_space=False, use_regex=False)
+        yield "every character, " + type(form).__name__, t
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("program")
@@ -302,12 +386,13 @@ def main():
     cases = [(m, m) for m in a.model]
     if not a.model:
         cases = list(learned(a.program, a.folder, lines))
-        for name, t in written(lines):
+        for name, t in [*written(lines), *drawn(lines, a.seed, 40)]:
             path = os.path.join(a.folder, name.replace(" ", "-").replace(",", "") + ".json")
             t.save(path)
             cases.append((name, path))
     # The many kinds share a part of the lines; vocabularies of ours take them all.
-    wrong = sum(compare(a.program, name, path, lines if name.startswith("learned") or a.model else lines[:2500])
+    few = {"drawn": 300, "learned": len(lines)}
+    wrong = sum(compare(a.program, name, path, lines if a.model else lines[:few.get(name.split()[0], 2500)])
                 for name, path in cases)
     print("tokenizers %s, seed %d: %d differences" % (tokenizers.__version__, a.seed, wrong))
     return wrong != 0

@@ -34,11 +34,13 @@ typedef struct hec_audio {
 	float *samples; /* [count] the mean of the channels, at `rate` */
 	int64_t count, rate;
 	int64_t file_rate, channels, frames; /* as the file has them */
+	bool cut; /* the file ends before its sound does: it was not copied or received whole */
 } hec_audio;
 
 /* Reads WAV, FLAC, OGG (Vorbis, Opus) or MP3, by what the file holds, not by its name. Memory grows
- * with what is read, not with what a header promises. options may be NULL. out need not be set
- * before, is to be freed after, and is empty after a failure. */
+ * with what is read, not with what a header promises. A file that is cut is read as far as it goes, unless
+ * it is FLAC, of which a part is an error; an MP3 without a count of its bytes does not say. options may be
+ * NULL. out need not be set before, is to be freed after, and is empty after a failure. */
 HEC_API HEC_MUST_USE hec_status hec_audio_read(const char *path, const hec_audio_options *options,
                                                hec_audio *out);
 /* The same from memory; name is for messages. */

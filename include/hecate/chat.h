@@ -1,9 +1,10 @@
 /* chat.h — the text of a conversation as a model was trained to see it, by its chat template.
  *
  * Templates are written in Jinja, of which the part is known here that chat templates use: for, if, set,
- * the usual operators, filters and tests. Anything else is
- * HEC_ERR_UNSUPPORTED with its name and line when the template is read. A template is foreign: it runs
- * under limits of work, depth and output. It is immutable once made and may be shared by threads. */
+ * the usual operators, filters and tests. Anything else is HEC_ERR_UNSUPPORTED with its name and line: a tag,
+ * filter, test or sign when the template is read, a method, an argument or what Python does with a kind of
+ * value where it is met. A template is foreign: it runs under limits of work, depth and output. It is
+ * immutable once made and may be shared by threads. */
 #ifndef HECATE_CHAT_H
 #define HECATE_CHAT_H
 
@@ -40,7 +41,9 @@ typedef struct hec_chat_options {
 /* clang-format on */
 
 /* The text, for the caller to free(); a zero byte that is not counted in *bytes follows it. What the
- * template itself raises is HEC_ERR_ARGUMENT with its words. */
+ * template itself raises is HEC_ERR_ARGUMENT with its words; so are messages that it cannot take (a member
+ * that is not there, a text where a number has to be) and more work than it may take. What is not known here
+ * is HEC_ERR_UNSUPPORTED, as when it is read. */
 HEC_API HEC_MUST_USE hec_status hec_chat_apply(const hec_chat_template *chat,
                                                const hec_chat_message *messages, size_t n,
                                                const hec_chat_options *options, /* or NULL */

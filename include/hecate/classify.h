@@ -37,12 +37,13 @@ HEC_API HEC_MUST_USE hec_status hec_classifier_create(hec_ctx *ctx, const hec_mo
 HEC_API void hec_classifier_destroy(hec_classifier *classifier); /* takes NULL */
 HEC_API const hec_model *hec_classifier_model(const hec_classifier *classifier);
 HEC_API const hec_tokenizer *hec_classifier_tokenizer(const hec_classifier *classifier);
-/* The longest text that the model can take, in tokens; INT64_MAX: any. */
+/* The longest text that the model can take, in tokens; 32,768 where it has no last position (T5). */
 HEC_API int64_t hec_classifier_longest(const hec_classifier *classifier);
 /* What the model says: never HEC_SCORING_MODEL. */
 HEC_API hec_scoring hec_classifier_scoring(const hec_classifier *classifier);
 HEC_API int64_t hec_classifier_labels(const hec_classifier *classifier);
-/* The name of a label (id2label); "LABEL_2" where it has none. NULL past the last. */
+/* The name of a label (id2label), which no other has: "LABEL_2" where it has none, "NAME (2)" where several
+ * are called NAME. NULL past the last. */
 HEC_API const char *hec_classifier_label(const hec_classifier *classifier, int64_t i);
 
 typedef struct hec_classify_options {

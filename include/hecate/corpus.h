@@ -1,4 +1,5 @@
-/* corpus.h — text to learn from: files of lines, plain or gzip, as examples of token ids.
+/* corpus.h — text to learn from: files of lines, plain or gzip, as examples of token ids; also texts of
+ * sounds, whose files the lines name.
  *
  * The text is read once and its ids are kept in a file on disk, from which batches are read in
  * pieces: data may be larger than memory (8 bytes an example are held). Lines that are no UTF-8, empty
@@ -6,6 +7,7 @@
 #ifndef HECATE_CORPUS_H
 #define HECATE_CORPUS_H
 
+#include <hecate/speech.h>
 #include <hecate/tokenizer.h>
 
 HEC_BEGIN
@@ -30,6 +32,10 @@ typedef struct hec_corpus_counts {
 	int64_t source_tokens, target_tokens;
 	int64_t bad_utf8, empty, too_long, no_tab, unknown_label; /* lines left out, and why */
 	int64_t cut;                                              /* kept, but not to their end */
+	int64_t no_sound,
+		long_sound; /* lines left out: their sound cannot be read, or is longer than a
+	                                 window */
+	double seconds;     /* of the sounds that are kept */
 } hec_corpus_counts;
 
 /* ---- reading the texts of files, line by line ---- */
@@ -47,10 +53,17 @@ HEC_API hec_status hec_lines_next(void *lines, const char **line, size_t *bytes)
 HEC_API HEC_MUST_USE hec_status hec_lines_next_pair(hec_lines *lines, const char *text[2],
                                                     size_t bytes[2], bool *more);
 HEC_API const hec_corpus_counts *hec_lines_counts(const hec_lines *lines); /* so far */
+/* Where the sound lies that the last example names: as it stands where it begins with '/', else from the
+ * folder of the file that it was read from. */
+HEC_API HEC_MUST_USE hec_status hec_lines_sound(const hec_lines *lines, const char *name,
+                                                size_t bytes, char *path, size_t room);
 
 /* ---- a corpus ---- */
 
 typedef struct hec_corpus hec_corpus;
+
+/* Told of an example that is left out, with what is wrong with it. */
+typedef void hec_left_out_fn(void *user, const char *why);
 
 typedef struct hec_corpus_options {
 	size_t size; /* sizeof(hec_corpus_options) */
@@ -75,9 +88,14 @@ typedef struct hec_corpus_options {
 	/* The checksum that ids made anew must have: others are refused, and what lies at `cache` stays.
 	 * NULL: any. */
 	const uint32_t *wanted;
+	/* seq2seq: sources are names of sound files (hec_lines_sound), targets what is spoken there. Memory
+	 * holds one sound at a time. NULL: sources are texts. */
+	const hec_speech *speech;
+	/* Of sounds that cannot be read or are too long, each as ids are made anew; NULL: they are counted. */
+	hec_left_out_fn *left_out;
 } hec_corpus_options;
 
-/* Takes the ids that lie at `cache` where they were made from these files (by size and time), this
+/* Takes the ids that lie at `cache` where they were made from these files and sounds (by size and time), this
  * tokenizer and these options; else makes them anew. */
 HEC_API HEC_MUST_USE hec_status hec_corpus_open(const hec_corpus_options *options,
                                                 hec_corpus **out);
@@ -88,7 +106,7 @@ HEC_API const hec_corpus_counts *hec_corpus_counts_of(const hec_corpus *corpus);
 HEC_API HEC_MUST_USE hec_status hec_corpus_batches(const hec_corpus *corpus, int64_t max_tokens,
                                                    int64_t max_rows, uint64_t seed, int64_t epochs,
                                                    int64_t *batches);
-/* The same number for the same ids in the same order. */
+/* The same number for the same ids in the same order, and the same samples of sounds. */
 HEC_API uint32_t hec_corpus_checksum(const hec_corpus *corpus);
 
 HEC_END

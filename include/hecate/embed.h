@@ -41,8 +41,8 @@ HEC_API HEC_MUST_USE hec_status hec_embedder_create(hec_ctx *ctx, const hec_mode
 HEC_API void hec_embedder_destroy(hec_embedder *embedder); /* takes NULL */
 HEC_API const hec_model *hec_embedder_model(const hec_embedder *embedder);
 HEC_API const hec_tokenizer *hec_embedder_tokenizer(const hec_embedder *embedder);
-/* The longest text that it takes, in tokens: of the model, or less where the folder says so; INT64_MAX:
- * any. */
+/* The longest text that it takes, in tokens: of the model, or less where the folder says so; 32,768
+ * where it has no last position (T5). */
 HEC_API int64_t hec_embedder_longest(const hec_embedder *embedder);
 HEC_API int hec_embedder_pooling(const hec_embedder *embedder); /* a sum of hec_pooling */
 HEC_API bool hec_embedder_normalizes(const hec_embedder *embedder);

@@ -35,6 +35,7 @@
 #include <hecate/random.h>
 #include <hecate/score.h>
 #include <hecate/session.h>
+#include <hecate/speech.h>
 #include <hecate/squad.h>
 #include <hecate/status.h>
 #include <hecate/tensor.h>

@@ -51,6 +51,10 @@ HEC_API HEC_MUST_USE hec_status
 hec_model_load_with(hec_ctx *ctx, const char *dir,
                     const hec_model_load_options *options, /* NULL: as hec_model_load */
                     hec_model **out);
+/* The architecture that such a model would have, as hec_model_config_read. */
+HEC_API HEC_MUST_USE hec_status hec_model_config_read_with(
+	const char *path, const hec_model_load_options *options, /* NULL: as it is */
+	hec_model_config *out);
 /* What became of the tensors of the files when a model was loaded: lines for people, "loaded: …",
  * "cut: …", "extended: …", "fresh: …", "ignored: …". "" for one that was made. */
 HEC_API const char *hec_model_report(const hec_model *model);

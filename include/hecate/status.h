@@ -3,7 +3,9 @@
  * Every public function that can fail returns hec_status. The library never prints, exits or
  * aborts; the message of the last failure on this thread says what, where and with which numbers.
  * After a failure, what the call was to write or to add to is undefined: arguments are checked first,
- * but an arena can turn out too small in the middle of a layer. Inputs, and the arena, are as before. */
+ * but an arena can turn out too small in the middle of a layer. Inputs, and the arena, are as before. A
+ * handle that was to be made (the **out of a _create, _load, _open, …) is NULL after a failure, whatever it
+ * was before: giving it to its _destroy is always right. */
 #ifndef HECATE_STATUS_H
 #define HECATE_STATUS_H
 

@@ -35,7 +35,8 @@ HEC_API HEC_MUST_USE hec_status hec_tokenizer_save(const hec_tokenizer *tokenize
 
 /* The number of ids: one more than the largest. */
 HEC_API int64_t hec_tokenizer_vocab(const hec_tokenizer *tokenizer);
-/* The token as the vocabulary writes it, e.g. "Ġthe", a string; NULL where there is no such id. */
+/* The token as the vocabulary writes it, e.g. "Ġthe", a string; NULL where there is no such id. A token that is added in
+ * normalized text, and not special, as it stands there: "[user]" for "[USER]" in a model of small letters. */
 HEC_API const char *hec_tokenizer_token(const hec_tokenizer *tokenizer, int32_t id);
 /* The id of a token as the vocabulary writes it; −1 where there is none. */
 HEC_API int32_t hec_tokenizer_id(const hec_tokenizer *tokenizer, const char *token);
@@ -54,7 +55,8 @@ typedef struct hec_span {
 #define HEC_PADDING (-2)
 
 /* What a text became. Starts as HEC_ENCODING_INIT; belongs to one thread; used again and again it
- * allocates nothing once it is large enough. */
+ * allocates nothing once it is large enough, which for long texts makes it several times cheaper than a
+ * fresh one. */
 typedef struct hec_encoding {
 	size_t n;     /* tokens */
 	int32_t *ids; /* [n] */
@@ -132,8 +134,8 @@ typedef struct hec_pad_options {
 HEC_API HEC_MUST_USE hec_status hec_encoding_pad(hec_encoding *encodings, size_t n,
                                                  const hec_pad_options *options /* or NULL */);
 
-/* Sets what "truncation", or "padding", of tokenizer.json says; false: it says nothing, and the options
- * stay as they are. */
+/* Sets what "truncation", or "padding", of tokenizer.json says, in options of the size that they say;
+ * false: it says nothing, and the options stay as they are. */
 HEC_API bool hec_tokenizer_truncation(const hec_tokenizer *tokenizer, hec_encode_options *options);
 HEC_API bool hec_tokenizer_padding(const hec_tokenizer *tokenizer, hec_pad_options *options);
 

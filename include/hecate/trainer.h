@@ -10,20 +10,22 @@
 
 HEC_BEGIN
 
-/* How the learning rate goes, with s the step (from 1) and w the steps of warm-up. */
+/* How the learning rate goes, with s the step (1 … N) and w the steps of warm-up, at least 1. What falls to
+ * lr_end gets there one step after the last. */
 typedef enum hec_schedule {
 	HEC_SCHEDULE_INVERSE_SQRT = 0, /* lr · min(s/w, √(w/s)) */
 	HEC_SCHEDULE_NOAM, /* lr · C^−½ · min(s^−½, s · w^−3/2): the 2017 paper, lr 1 */
-	HEC_SCHEDULE_COSINE,  /* up to lr in w steps, then half a cosine down to lr_end */
-	HEC_SCHEDULE_LINEAR,  /* up to lr in w steps, then straight down to lr_end */
+	HEC_SCHEDULE_COSINE, /* up to lr in w steps, then lr_end + (lr − lr_end) · ½(1 + cos πx),
+	                       * x = (s − w) / (N + 1 − w) */
+	HEC_SCHEDULE_LINEAR,  /* up to lr in w steps, then lr_end + (lr − lr_end) · (1 − x) */
 	HEC_SCHEDULE_CONSTANT /* up to lr in w steps, then lr */
 } hec_schedule;
 
 typedef struct hec_trainer_options {
 	size_t size; /* sizeof(hec_trainer_options) */
 	hec_schedule schedule;
-	double lr, lr_end; /* lr_end: of cosine and linear, where they arrive at step `steps` */
-	int64_t warmup, steps;
+	double lr, lr_end; /* lr_end: of cosine and linear, where they would arrive at step N + 1 */
+	int64_t warmup, steps; /* w, N */
 	double beta1, beta2, eps, weight_decay;
 	double clip;      /* gradients longer than this are cut to it; 0: never */
 	double smoothing; /* of the labels; ANSWER has none */

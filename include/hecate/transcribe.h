@@ -26,6 +26,11 @@ HEC_API HEC_MUST_USE hec_status hec_transcriber_load_with(
 HEC_API HEC_MUST_USE hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
                                                        const hec_tokenizer *tokenizer,
                                                        hec_transcriber **out);
+/* The same by the rules of a directory: generation_config.json and preprocessor_config.json where they are. */
+HEC_API HEC_MUST_USE hec_status hec_transcriber_create_like(hec_ctx *ctx, const char *dir,
+                                                            const hec_model *model,
+                                                            const hec_tokenizer *tokenizer,
+                                                            hec_transcriber **out);
 HEC_API void hec_transcriber_destroy(hec_transcriber *transcriber); /* takes NULL */
 HEC_API const hec_model *hec_transcriber_model(const hec_transcriber *transcriber);
 HEC_API const hec_tokenizer *hec_transcriber_tokenizer(const hec_transcriber *transcriber);

@@ -40,7 +40,7 @@ HEC_API const hec_decode_options *hec_translator_defaults(const hec_translator *
 HEC_API bool hec_translator_knows_task(const hec_translator *translator);
 /* What the task puts before each text ("summarize: "); "": nothing. */
 HEC_API const char *hec_translator_prefix(const hec_translator *translator);
-/* The longest text that the model can take, in tokens; INT64_MAX: any (T5). */
+/* The longest text that the model can take, in tokens; 32,768 where it has no last position (T5). */
 HEC_API int64_t hec_translator_max_source(const hec_translator *translator);
 /* Bytes of the session that the last call needed. */
 HEC_API size_t hec_translator_session_bytes(const hec_translator *translator);

@@ -3,7 +3,7 @@
  * The file is given to libsndfile as callbacks on checked reads, after its first bytes have been looked
  * at: it knows dozens of formats, of which four are wanted. What it reports is checked before it is
  * used, and nothing is sized by it: samples are appended as they come. */
-#include <hecate/audio.h>
+#include "audio/read.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/cut.h"
 #include "audio/samples.h"
 #include "base/file.h"
 #include "base/options.h"
@@ -49,6 +50,7 @@ typedef struct reader {
 	samples out;
 	int64_t frames; /* read so far */
 	int64_t most;   /* of them that are let in */
+	bool too_long;  /* there are more */
 } reader;
 
 /* ---- what libsndfile reads from ---- */
@@ -93,6 +95,13 @@ static sf_count_t source_write(const void *from, sf_count_t count, void *user)
 {
 	(void)from, (void)count, (void)user;
 	return 0;
+}
+
+static size_t source_look(void *user, uint64_t at, unsigned char *to, size_t bytes)
+{
+	source *s = user;
+	s->at = (sf_count_t)at;
+	return (size_t)source_read(to, (sf_count_t)bytes, s);
 }
 
 /* ---- what kind of file ---- */
@@ -191,7 +200,10 @@ static hec_status open_all(reader *r)
 		return HEC_ERR_IO;
 	if (!r->file) {
 		char why[QUOTE_TEXT];
-		return fail(HEC_ERR_FORMAT, "%s: %s", r->name, quote(sf_strerror(NULL), why));
+		quote(sf_strerror(NULL), why);
+		/* What it says of a name that it could not open, and of an MP3 without a whole frame. */
+		return fail(HEC_ERR_FORMAT, "%s: %s", r->name,
+		            strstr(why, "does not exist") ? "no sound was found in it" : why);
 	}
 	HEC_TRY(check_info(r));
 	r->most = (int64_t)(r->options.max_seconds * r->info.samplerate);
@@ -273,7 +285,8 @@ static hec_status read_all(reader *r)
 			            (long long)got, (long long)want);
 		if (got == 0)
 			break;
-		if (got > r->most - r->frames)
+		r->too_long = got > r->most - r->frames;
+		if (r->too_long)
 			return fail(HEC_ERR_UNSUPPORTED,
 			            "%s: is longer than %g seconds, the most "
 			            "that is read",
@@ -296,11 +309,15 @@ static hec_status read_into(reader *r, hec_audio *out)
 {
 	HEC_TRY(open_all(r));
 	HEC_TRY(read_all(r));
+	const bool cut = sound_is_cut(source_look, &r->source, (uint64_t)r->source.size);
+	if (r->source.failed)
+		return HEC_ERR_IO;
 	out->size = sizeof *out;
 	out->rate = r->options.rate;
 	out->file_rate = r->info.samplerate;
 	out->channels = r->info.channels;
 	out->frames = r->frames;
+	out->cut = cut;
 	samples_give(&r->out, &out->samples, &out->count);
 	return HEC_OK;
 }
@@ -320,12 +337,13 @@ static hec_status take_options(const hec_audio_options *given, hec_audio_options
 	return HEC_OK;
 }
 
-static hec_status run(source s, const hec_audio_options *options, hec_audio *out)
+static hec_status run(source s, const hec_audio_options *options, hec_audio *out, bool *too_long)
 {
 	reader r = {.source = s};
 	HEC_TRY(take_options(options, &r.options));
 	quote(s.name, r.name);
 	hec_status status = read_into(&r, out);
+	*too_long = r.too_long;
 	if (r.file)
 		sf_close(r.file);
 	if (r.rate)
@@ -335,8 +353,10 @@ static hec_status run(source s, const hec_audio_options *options, hec_audio *out
 	return status;
 }
 
-hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio *out)
+hec_status audio_read(const char *path, const hec_audio_options *options, hec_audio *out,
+                      bool *too_long)
 {
+	*too_long = false;
 	HEC_TRY(CHECK_GIVEN("audio", path));
 	HEC_TRY(CHECK_GIVEN("audio", out));
 	*out = (hec_audio){.size = sizeof *out};
@@ -349,9 +369,15 @@ hec_status hec_audio_read(const char *path, const hec_audio_options *options, he
 		status = run((source){.name = path,
 		                      .file = file,
 		                      .size = (sf_count_t)file_in_size(file)},
-		             options, out);
+		             options, out, too_long);
 	file_in_close(file);
 	return status;
+}
+
+hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio *out)
+{
+	bool too_long;
+	return audio_read(path, options, out, &too_long);
 }
 
 hec_status hec_audio_read_memory(const char *name, const void *data, size_t bytes,
@@ -364,7 +390,9 @@ hec_status hec_audio_read_memory(const char *name, const void *data, size_t byte
 		HEC_TRY(CHECK_GIVEN("audio", data));
 	if (bytes > INT64_MAX)
 		return fail(HEC_ERR_ARGUMENT, "%s: is too large", name);
-	return run((source){.name = name, .data = data, .size = (sf_count_t)bytes}, options, out);
+	bool too_long;
+	return run((source){.name = name, .data = data, .size = (sf_count_t)bytes}, options, out,
+	           &too_long);
 }
 
 bool hec_audio_available(void)

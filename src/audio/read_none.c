@@ -1,5 +1,5 @@
 /* read_none.c — what stands for read.c where libsndfile or libsamplerate is missing. */
-#include <hecate/audio.h>
+#include "audio/read.h"
 
 #include "base/status.h"
 
@@ -10,6 +10,14 @@ static hec_status refuse(const char *name, hec_audio *out)
 	return fail(HEC_ERR_UNSUPPORTED,
 	            "%s: this build reads no sound: libsndfile and libsamplerate were missing",
 	            name ? name : "audio");
+}
+
+hec_status audio_read(const char *path, const hec_audio_options *options, hec_audio *out,
+                      bool *too_long)
+{
+	(void)options;
+	*too_long = false;
+	return refuse(path, out);
 }
 
 hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio *out)

@@ -77,6 +77,7 @@ hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 {
 	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
 	HEC_TRY(CHECK_GIVEN("context", out));
+	*out = NULL;
 	HEC_TRY(options_take("hec_ctx_options", &o, sizeof o, options));
 	int threads;
 	const cpu_level *level;
@@ -103,6 +104,7 @@ hec_status hec_ctx_create_dry(const hec_ctx_options *options, hec_ctx **out)
 {
 	hec_ctx *ctx;
 	HEC_TRY(CHECK_GIVEN("context", out));
+	*out = NULL;
 	HEC_TRY(hec_ctx_create(options, &ctx));
 	dry_fill(&ctx->table);
 	*out = ctx;

@@ -153,7 +153,7 @@ static int attend_opened(const request *r, const opened *o)
 		asked.model = hec_generator_model(o->generator);
 		asked.tokenizer = hec_generator_tokenizer(o->generator);
 	}
-	model_load_tell(&r->overrides, asked.model);
+	model_load_tell(r->self, &r->overrides, asked.model);
 	if (r->write > 0 && !o->generator)
 		return command_usage(r->self, "--write is for a decoder alone: this model has an "
 		                              "encoder");

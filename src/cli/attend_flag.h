@@ -15,9 +15,11 @@ typedef struct attend_flag {
 } attend_flag;
 
 /* clang-format off */
-#define ATTEND_OPTION(flag) \
+#define ATTEND_OPTION_BEFORE(flag, files) \
 	{OPTION_PICTURE, "--attend", "[FILE]", "what the heads looked at in the first input: to " \
-	 "FILE.svg, FILE.html, - (standard output) or else standard error", &(flag)->picture, 0, 0}
+	 "FILE.svg, FILE.html, - (standard output) or else standard error", &(flag)->picture, files, 0}
+#define ATTEND_OPTION(flag) ATTEND_OPTION_BEFORE(flag, 0)       /* operands are texts */
+#define ATTEND_OPTION_FILES(flag) ATTEND_OPTION_BEFORE(flag, 1) /* operands are files */
 /* clang-format on */
 
 /* Whether there is something to show now. */

@@ -7,11 +7,13 @@
 
 #include "line_work.h"
 #include "model_run.h"
+#include "valid_text.h"
 
 #define CHUNK 1024 /* lines that are sorted by length together */
 
 typedef struct similar {
-	char *text;
+	char *text; /* valid UTF-8, which may hold NUL bytes */
+	size_t bytes;
 	int64_t line;
 	double score;
 } similar;
@@ -81,12 +83,11 @@ static bool keep_line(embedding *e, const char *text, size_t bytes, double score
 		e->lines = lines;
 		e->room = room;
 	}
-	char *copy = malloc(bytes + 1);
+	size_t length;
+	char *copy = valid_text(text, bytes, &length);
 	if (!copy)
 		return false;
-	memcpy(copy, text, bytes);
-	copy[bytes] = 0;
-	e->lines[e->count] = (similar){copy, e->count + 1, score};
+	e->lines[e->count] = (similar){copy, length, e->count + 1, score};
 	e->count++;
 	return true;
 }
@@ -117,17 +118,14 @@ static int put_ranked(embedding *e)
 	for (int64_t i = 0; i < e->count && (e->top == 0 || i < e->top); i++) {
 		const similar *s = &e->lines[i];
 		if (e->json) {
-			/* A line that was taken with --lossy may be no UTF-8. */
-			json_t *text = json_string(s->text);
-			json_t *line =
-				json_pack("{s:o, s:f, s:I}", "text", text ? text : json_null(),
-			                  "score", s->score, "line", (json_int_t)s->line);
+			json_t *line = json_pack("{s:s%, s:f, s:I}", "text", s->text, s->bytes,
+			                         "score", s->score, "line", (json_int_t)s->line);
 			if (!put_json_line(line, stdout))
 				return command_failed(e->self, "no memory for JSON");
 			continue;
 		}
 		printf("%.6f\t", s->score);
-		put_line(s->text, stdout);
+		put_text_line(s->text, s->bytes, stdout);
 	}
 	return put_done();
 }

@@ -1,5 +1,6 @@
 /* explain_block.c — the ReLU block of ten-by-128, with weights and dropout from the seed. */
 #include "explain_block.h"
+#include "try.h"
 
 #include <math.h>
 
@@ -7,13 +8,6 @@
 #include <hecate/linear.h>
 #include <hecate/ops.h>
 #include <hecate/random.h>
-
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
 
 enum { STREAM_W_1 = 100, STREAM_W_2 = 101 }; /* of random numbers, after those of X and W_Q … */
 enum { SITE_OUTPUT = 0, SITE_HIDDEN = 1 };   /* of dropout */

@@ -2,6 +2,7 @@
  * [0, 1) as the tutorials do; wide ones have weights of variance 1/d_model, without which a softmax
  * over hundreds of products picks one key and nothing is left to see. */
 #include "explain_examples.h"
+#include "try.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,13 +10,6 @@
 
 #include <hecate/multi_head.h>
 #include <hecate/random.h>
-
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
 
 static hec_status make(explain_problem *p, given which, int64_t rows, int64_t columns)
 {

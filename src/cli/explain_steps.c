@@ -12,13 +12,7 @@
 #include <hecate/linear.h>
 
 #include "explain_block.h"
-
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
+#include "try.h"
 
 /* Sizes and tensors while computing. */
 typedef struct work {

@@ -179,6 +179,13 @@ static int check_inputs(const forward *f)
 	if (frames && (f->mask || f->types))
 		return command_usage(f->self, "%s: of features all frames count",
 		                     f->mask ? "--mask" : "--type-ids");
+	if (both && !f->decoder && c->head != HEC_HEAD_LM && c->head != HEC_HEAD_NONE)
+		return command_usage(
+			f->self,
+			"this model's decoder reads what its encoder reads: give "
+			"--decoder-ids, as many as --ids (Transformers: %d, then --ids "
+			"without the last)",
+			(int)c->start_id);
 	if (both && !f->decoder)
 		return command_usage(f->self,
 		                     "this model has a decoder behind its encoder: give "
@@ -251,7 +258,7 @@ static int load_and_compute(forward *f)
 	if (hec_ctx_create(NULL, &f->ctx) != HEC_OK ||
 	    hec_model_load_with(f->ctx, f->dir, &options, &f->model) != HEC_OK)
 		return failed(f);
-	model_load_tell(&f->overrides, f->model);
+	model_load_tell(f->self, &f->overrides, f->model);
 	f->config = hec_model_config_of(f->model);
 	int code = check_inputs(f);
 	if (code == EXIT_DONE && f->features)

@@ -315,6 +315,43 @@ static void end(void *job)
 
 static const model_work generating_work = {load, work, end};
 
+/* ---- what can be asked for ---- */
+
+/* clang-format off */
+/* Rows of the table of options: how it is written, */
+#define SEARCH_ROWS(s) \
+	{OPTION_WHOLE, "--max-tokens", "N", \
+	 "the most that are written (default: as the model says, else 256)", &(s).max_tokens, 1, 1 << 30}, \
+	{OPTION_WHOLE, "--min-tokens", "N", "no end before that many", &(s).min_tokens, 0, 1 << 30}, \
+	OPTION_BEAM((s).beam), \
+	OPTION_LENGTH_PENALTY((s).length_penalty), \
+	{OPTION_REAL, "--repetition-penalty", "X", "of what was written already; 1: none", \
+	 &(s).repetition, 0, 1000}, \
+	{OPTION_WHOLE, "--no-repeat-ngram", "N", "no N tokens in a row appear twice", \
+	 &(s).no_repeat, 0, 1 << 20}
+/* and how tokens are drawn. */
+#define SAMPLE_ROWS(s) \
+	{OPTION_FLAG, "--sample", NULL, \
+	 "draw each token, with the numbers that the model says unless they are given", &(s).sample, 0, 0}, \
+	{OPTION_REAL, "--temperature", "X", "sharper below 1, flatter above; 0: greedy", \
+	 &(s).temperature, 0, 1000000}, \
+	{OPTION_WHOLE, "--top-k", "N", "draw from the N likeliest; 0: all", &(s).top_k, 0, INT32_MAX}, \
+	{OPTION_REAL, "--top-p", "X", "draw from the likeliest that make up X", &(s).top_p, 0, 1}, \
+	{OPTION_REAL, "--min-p", "X", "draw from what has X of the likeliest's probability", \
+	 &(s).min_p, 0, 1}, \
+	{OPTION_SEED, "--seed", "N", "the same draws each time", &(s).seed, 0, 0}
+/* clang-format on */
+
+static int check(const command *self, const settings *s, int operands)
+{
+	if (s->ids && (operands > 0 || s->chat))
+		return command_usage(self, "--ids is the prompt: give none beside it%s",
+		                     s->chat ? ", and no --chat" : "");
+	if (s->system && !s->chat)
+		return command_usage(self, "--system is for --chat");
+	return EXIT_DONE;
+}
+
 static int run(const command *self, int argc, char **argv)
 {
 	settings s = {.batch = BATCH,
@@ -331,29 +368,8 @@ static int run(const command *self, int argc, char **argv)
 		{OPTION_TEXT, "-m", "DIR", "the model", &g.m.named, 0, 0},
 		{OPTION_TEXT, "--ids", "I,I,…", "the prompt as ids, in place of text", &s.ids, 0,
 	         0},
-		{OPTION_WHOLE, "--max-tokens", "N",
-	         "the most that are written (default: as the model says, else 256)", &s.max_tokens,
-	         1, 1 << 30},
-		{OPTION_WHOLE, "--min-tokens", "N", "no end before that many", &s.min_tokens, 0,
-	         1 << 30},
-		OPTION_BEAM(s.beam),
-		OPTION_LENGTH_PENALTY(s.length_penalty),
-		{OPTION_REAL, "--repetition-penalty", "X", "of what was written already; 1: none",
-	         &s.repetition, 0, 1000},
-		{OPTION_WHOLE, "--no-repeat-ngram", "N", "no N tokens in a row appear twice",
-	         &s.no_repeat, 0, 1 << 20},
-		{OPTION_FLAG, "--sample", NULL,
-	         "draw each token, with the numbers that the model says unless they are given",
-	         &s.sample, 0, 0},
-		{OPTION_REAL, "--temperature", "X", "sharper below 1, flatter above; 0: greedy",
-	         &s.temperature, 0, 1000000},
-		{OPTION_WHOLE, "--top-k", "N", "draw from the N likeliest; 0: all", &s.top_k, 0,
-	         INT32_MAX},
-		{OPTION_REAL, "--top-p", "X", "draw from the likeliest that make up X", &s.top_p, 0,
-	         1},
-		{OPTION_REAL, "--min-p", "X", "draw from what has X of the likeliest's probability",
-	         &s.min_p, 0, 1},
-		{OPTION_SEED, "--seed", "N", "the same draws each time", &s.seed, 0, 0},
+		SEARCH_ROWS(s),
+		SAMPLE_ROWS(s),
 		{OPTION_FLAG, "--chat", NULL,
 	         "prompts are what a user says, by the model's chat template; on a terminal "
 	         "without a prompt, a conversation",
@@ -379,11 +395,9 @@ static int run(const command *self, int argc, char **argv)
 	int code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (s.ids && (operands > 0 || s.chat))
-		return command_usage(self, "--ids is the prompt: give none beside it%s",
-		                     s.chat ? ", and no --chat" : "");
-	if (s.system && !s.chat)
-		return command_usage(self, "--system is for --chat");
+	code = check(self, &s, operands);
+	if (code != EXIT_DONE)
+		return code;
 	g.system = s.system;
 	return model_run(self, &g.m, &generating_work, &g, operands, argv);
 }

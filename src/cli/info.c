@@ -49,8 +49,8 @@ static hec_status load_both(const request *r, hec_ctx *ctx, hec_model **model, h
 	hec_model_load_options options = model_load_options(&r->overrides);
 	options.to_measure = true;
 	hec_status status = hec_model_load_with(ctx, r->dir, &options, model);
-	if (status == HEC_OK)
-		model_load_tell(&r->overrides, *model);
+	if (status == HEC_OK && r->overrides.count > 0)
+		model_load_tell(r->self, &r->overrides, *model);
 	options.unpacked = true;
 	return status == HEC_OK ? hec_model_load_with(ctx, r->dir, &options, unpacked) : status;
 }

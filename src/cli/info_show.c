@@ -6,10 +6,13 @@
 #include <jansson.h>
 
 #include "info_facts.h"
+#include "model_load.h"
 #include "plural.h"
 
 #define DIR_COLUMNS 76
 #define TOKEN_COLUMNS 24
+#define NAME_COLUMNS 72
+#define NAMES_SHOWN 8
 
 static const char *const part_names[PARTS] = {"embeddings", "encoder", "decoder", "head"};
 static const char *const roles[] = {"bos", "eos", "pad", "unk", "cls", "sep", "mask"};
@@ -146,6 +149,32 @@ static void show_memory(const info_memory *m, FILE *out)
 	        bytes_text(m->activations, d));
 }
 
+/* As hec_model_report has them: names that differ in the number of a layer alone share a line. */
+static void show_ignored(const hec_model *model, FILE *out)
+{
+	static const char begin[] = "ignored: ";
+	char label[NAME_COLUMNS * 4 + 8], line[1024];
+	const char *report = hec_model_report(model), *at;
+	const size_t count = ignored_count(hec_model_ignored(model));
+	size_t bytes;
+	if (count == 0)
+		return;
+	fprintf(out, "  %-13s %zu tensor%s in the files that this model has no use for\n",
+	        "ignored", count, plural((int64_t)count));
+	for (int shown = 0; ignored_next(&report, &at, &bytes);) {
+		if (bytes < sizeof begin || memcmp(at, begin, sizeof begin - 1) != 0)
+			continue;
+		if (shown++ == NAMES_SHOWN) {
+			fputs("    … (--json lists them all)\n", out);
+			return;
+		}
+		snprintf(line, sizeof line, "%.*s", (int)(bytes - (sizeof begin - 1)),
+		         at + sizeof begin - 1);
+		hec_text_clean(line, NAME_COLUMNS, label, sizeof label);
+		fprintf(out, "    %s\n", label);
+	}
+}
+
 void info_show_text(const info_facts *f, const char *dir, FILE *out)
 {
 	char path[DIR_COLUMNS * 4 + 8], number[32];
@@ -162,6 +191,7 @@ void info_show_text(const info_facts *f, const char *dir, FILE *out)
 	fprintf(out, "  %-13s %s, %s in %" PRId64 " file%s\n", "files", f->files.dtype,
 	        bytes_text((size_t)f->files.file_bytes, number), f->files.files,
 	        plural(f->files.files));
+	show_ignored(f->model, out);
 	show_tokenizer(f, out);
 	show_ids(f->config, out);
 	show_memory(&f->memory, out);
@@ -221,20 +251,30 @@ static json_t *memory_json(const info_memory *m)
 	                 "training", training);
 }
 
+static json_t *ignored_json(const hec_model *model)
+{
+	json_t *names = json_array();
+	const char *list = hec_model_ignored(model), *name;
+	size_t bytes;
+	while (ignored_next(&list, &name, &bytes))
+		json_array_append_new(names, json_stringn(name, bytes));
+	return names;
+}
+
 bool info_show_json(const info_facts *f, FILE *out)
 {
 	const hec_model_config *c = f->config;
-	json_t *root =
-		json_pack("{s:s, s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:o, s:{s:i, "
-	                  "s:i, s:i, s:i}, s:o}",
-	                  "family", f->files.family, "architecture", f->files.architecture, "width",
-	                  (json_int_t)c->width, "vocab", (json_int_t)c->vocab, "head",
-	                  head_name(c->head), "encoder", stack_json(&c->encoder), "decoder",
-	                  stack_json(&c->decoder), "parameters", parameters_json(f), "dtype",
-	                  f->files.dtype, "files", (json_int_t)f->files.files, "file_bytes",
-	                  (json_int_t)f->files.file_bytes, "tokenizer", tokenizer_json(f), "ids",
-	                  "start", (int)c->start_id, "bos", (int)c->bos_id, "eos", (int)c->eos_id,
-	                  "pad", (int)c->pad_id, "memory", memory_json(&f->memory));
+	json_t *root = json_pack(
+		"{s:s, s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:o, s:o, "
+		"s:{s:i, s:i, s:i, s:i}, s:o}",
+		"family", f->files.family, "architecture", f->files.architecture, "width",
+		(json_int_t)c->width, "vocab", (json_int_t)c->vocab, "head", head_name(c->head),
+		"encoder", stack_json(&c->encoder), "decoder", stack_json(&c->decoder),
+		"parameters", parameters_json(f), "dtype", f->files.dtype, "files",
+		(json_int_t)f->files.files, "file_bytes", (json_int_t)f->files.file_bytes,
+		"ignored", ignored_json(f->model), "tokenizer", tokenizer_json(f), "ids", "start",
+		(int)c->start_id, "bos", (int)c->bos_id, "eos", (int)c->eos_id, "pad",
+		(int)c->pad_id, "memory", memory_json(&f->memory));
 	bool written = root && json_dumpf(root, out, JSON_INDENT(1)) == 0;
 	fputc('\n', out);
 	json_decref(root);

@@ -46,14 +46,14 @@ static bool ends_line(char c)
 	return c == '\n' || c == '\r';
 }
 
-/* What a model writes shall not steer the terminal. */
+/* What a model writes shall not steer the terminal. A NUL is as good as any control character. */
 static void put_clean(const char *text, size_t length, FILE *out)
 {
 	size_t room = 3 * length + 4;
 	char *part = malloc(length + 1), *clean = malloc(room);
 	if (part && clean) {
 		for (size_t i = 0; i < length; i++)
-			part[i] = (char)(ends_line(text[i]) ? ' ' : text[i]);
+			part[i] = (char)(ends_line(text[i]) ? ' ' : text[i] ? text[i] : '\1');
 		part[length] = '\0';
 		hec_text_clean(part, length < INT_MAX / 2 ? 2 * (int)length : INT_MAX, clean, room);
 		fputs(clean, out);
@@ -62,14 +62,19 @@ static void put_clean(const char *text, size_t length, FILE *out)
 	free(clean);
 }
 
-void put_line(const char *text, FILE *out)
+void put_text_line(const char *text, size_t bytes, FILE *out)
 {
 	if (isatty(fileno(out)))
-		put_clean(text, strlen(text), out);
+		put_clean(text, bytes, out);
 	else
-		for (; *text; text++)
-			fputc(ends_line(*text) ? ' ' : *text, out);
+		for (size_t i = 0; i < bytes; i++)
+			fputc(ends_line(text[i]) ? ' ' : text[i], out);
 	fputc('\n', out);
+}
+
+void put_line(const char *text, FILE *out)
+{
+	put_text_line(text, strlen(text), out);
 }
 
 void put_words(const char *text, FILE *out)

@@ -47,6 +47,7 @@ void line_work_catch_signals(void);
 /* Results. One line for a text: a line end within it is a space; on a terminal without what could steer
  * it. */
 void put_line(const char *text, FILE *out);
+void put_text_line(const char *text, size_t bytes, FILE *out); /* may hold NUL bytes */
 /* The text as it is, of any number of lines, with no line end behind it; on a terminal clean as well. */
 void put_words(const char *text, FILE *out);
 /* Takes the object; numbers with the nine digits that bring a float back exactly. False: no memory; a

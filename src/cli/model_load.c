@@ -1,5 +1,14 @@
-/* model_load.c — a model that is to be other than its config.json says, and what was done about it. */
+/* model_load.c — a model that is to be other than its config.json says, and what became of its tensors. */
 #include "model_load.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include <hecate/width.h>
+
+#include "plural.h"
+
+#define NAME_COLUMNS 60
 
 hec_model_load_options model_load_options(const option_list *overrides)
 {
@@ -8,17 +17,86 @@ hec_model_load_options model_load_options(const option_list *overrides)
 	                                .override_count = overrides->count};
 }
 
-void model_load_tell(const option_list *overrides, const hec_model *model)
+/* ---- what a model has no use for ---- */
+
+bool ignored_next(const char **list, const char **name, size_t *bytes)
 {
-	if (overrides->count > 0)
-		fputs(hec_model_report(model), stderr);
+	*name = *list;
+	*bytes = strcspn(*list, "\n");
+	*list += *bytes + ((*list)[*bytes] != '\0');
+	return *list != *name;
 }
 
-hec_status model_load(hec_ctx *ctx, const char *dir, const option_list *overrides, hec_model **out)
+size_t ignored_count(const char *list)
 {
-	const hec_model_load_options options = model_load_options(overrides);
-	hec_status status = hec_model_load_with(ctx, dir, &options, out);
-	if (status == HEC_OK)
-		model_load_tell(overrides, *out);
-	return status;
+	const char *name;
+	size_t bytes, count = 0;
+	while (ignored_next(&list, &name, &bytes))
+		count++;
+	return count;
+}
+
+static bool ends(const char *name, size_t bytes, const char *with)
+{
+	const size_t n = strlen(with);
+	return bytes >= n && memcmp(name + bytes - n, with, n) == 0;
+}
+
+/* "encoder.layer.6.…": part of a layer, by the number in its name. */
+static bool in_layer(const char *name, size_t bytes)
+{
+	for (size_t i = 0; i + 1 < bytes; i++) {
+		size_t end = i + 1;
+		while (end < bytes && isdigit((unsigned char)name[end]))
+			end++;
+		if (name[i] == '.' && end > i + 1 && end < bytes && name[end] == '.')
+			return true;
+	}
+	return false;
+}
+
+/* A weight of a layer: something of what was learned is left out. Heads, tables that are tied and those that
+ * are computed are no part of a layer; these are, and hold masks, angles, and a table that T5 never reads. */
+static bool is_lost(const char *name, size_t bytes)
+{
+	static const char *const no_weights[] = {".attn.bias", ".attn.masked_bias",
+	                                         ".rotary_emb.inv_freq",
+	                                         ".EncDecAttention.relative_attention_bias.weight"};
+	for (size_t i = 0; i < sizeof no_weights / sizeof *no_weights; i++)
+		if (ends(name, bytes, no_weights[i]))
+			return false;
+	return in_layer(name, bytes);
+}
+
+/* The first of them, and how many. */
+static size_t count_lost(const char *list, char first[NAME_COLUMNS * 4 + 8])
+{
+	const char *name;
+	size_t bytes, count = 0;
+	while (ignored_next(&list, &name, &bytes)) {
+		if (!is_lost(name, bytes))
+			continue;
+		if (count++ == 0) {
+			char whole[512];
+			snprintf(whole, sizeof whole, "%.*s", (int)bytes, name);
+			hec_text_clean(whole, NAME_COLUMNS, first, NAME_COLUMNS * 4 + 8);
+		}
+	}
+	return count;
+}
+
+void model_load_tell(const command *self, const option_list *overrides, const hec_model *model)
+{
+	char first[NAME_COLUMNS * 4 + 8];
+	if (overrides->count > 0) {
+		fputs(hec_model_report(model), stderr);
+		return;
+	}
+	const size_t lost = count_lost(hec_model_ignored(model), first);
+	if (lost > 0)
+		fprintf(stderr,
+		        "hecate %s: %zu tensor%s of layers %s not used, %s%s: `hecate info` lists "
+		        "%s\n",
+		        self->name, lost, plural((int64_t)lost), lost == 1 ? "is" : "are", first,
+		        lost == 1 ? "" : " the first", lost == 1 ? "it" : "them");
 }

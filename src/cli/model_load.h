@@ -1,10 +1,10 @@
-/* model_load.h — `--override KEY=VALUE` of the commands that load a model. */
+/* model_load.h — `--override KEY=VALUE` of the commands that load a model, and what they say of its tensors. */
 #ifndef CLI_MODEL_LOAD_H
 #define CLI_MODEL_LOAD_H
 
 #include <hecate/model.h>
 
-#include "options.h"
+#include "command.h"
 
 /* The row of a command's table; list is an option_list. */
 #define OPTION_OVERRIDE(list)                                                                      \
@@ -17,9 +17,12 @@
 
 /* What hec_model_load_with takes. */
 hec_model_load_options model_load_options(const option_list *overrides);
-/* Says on standard error what became of the tensors, where something was overridden. */
-void model_load_tell(const option_list *overrides, const hec_model *model);
-/* hec_model_load with what is overridden, told. */
-hec_status model_load(hec_ctx *ctx, const char *dir, const option_list *overrides, hec_model **out);
+/* Says on standard error what became of the tensors, where something was overridden; else, in one line,
+ * that weights of layers in the files were left unused, where that is so. */
+void model_load_tell(const command *self, const option_list *overrides, const hec_model *model);
+
+/* The next name of what hec_model_ignored gives, without its newline; *list goes behind it. */
+bool ignored_next(const char **list, const char **name, size_t *bytes);
+size_t ignored_count(const char *list);
 
 #endif

@@ -12,7 +12,7 @@ static int load_and_work(const command *self, const model_args *m, const model_w
 	const hec_model *model = w->load(job, m->attend.ctx, path, &options);
 	if (!model)
 		return command_failed(self, "%s", hec_error_message());
-	model_load_tell(&m->overrides, model);
+	model_load_tell(self, &m->overrides, model);
 	return w->work(job, operands, argv);
 }
 

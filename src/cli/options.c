@@ -1,6 +1,7 @@
 /* options.c — reading the command line by a table. */
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,6 +119,35 @@ static bool is_picture(const char *word)
 	       (dot && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".html") == 0));
 }
 
+/* One word with a '/' or with a short suffix: "plot.png", not "a cat." or "3.14". */
+static bool is_file_name(const char *word)
+{
+	const char *dot = strrchr(word, '.');
+	size_t letters = 0, n = dot ? strlen(dot + 1) : 0;
+	if (strpbrk(word, " \t\r\n"))
+		return false;
+	if (strchr(word, '/'))
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)dot[1 + i]))
+			return false;
+		letters += isalpha((unsigned char)dot[1 + i]) != 0;
+	}
+	return letters > 0 && n <= 5;
+}
+
+/* What follows an option that may stand alone. */
+static bool check_next(const option *o, const char *word, char error[OPTION_ERROR])
+{
+	if (o->low != 0 || is_picture(word) || is_option(word) || !is_file_name(word))
+		return true;
+	snprintf(error, OPTION_ERROR,
+	         "%s draws to - or a name that ends in .svg or .html, not to '%.40s'; a text goes "
+	         "before %s or after --",
+	         o->name, word, o->name);
+	return false;
+}
+
 bool options_parse(const option *table, int argc, char **argv, int *operands,
                    char error[OPTION_ERROR])
 {
@@ -150,6 +180,9 @@ bool options_parse(const option *table, int argc, char **argv, int *operands,
 			         o->name, text);
 			return false;
 		}
+		if (o->kind == OPTION_PICTURE && !text && i + 1 < argc &&
+		    !check_next(o, argv[i + 1], error))
+			return false;
 		const bool bare =
 			o->kind == OPTION_FLAG ||
 			(o->kind == OPTION_PICTURE && (i + 1 == argc || !is_picture(argv[i + 1])));

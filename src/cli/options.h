@@ -16,7 +16,9 @@ typedef enum option_kind {
 	OPTION_SEED,  /* option_seed: all of uint64_t */
 	OPTION_LIST,  /* option_list: every word up to the next option; given again, it adds */
 	OPTION_EACH,  /* option_list: one word each time it is given */
-	OPTION_PICTURE /* option_picture: the next word only where it is "-" or ends in .svg or .html */
+	/* option_picture: the next word only where it is "-" or ends in .svg or .html. Where operands are
+	 * texts (low is 0), a next word that looks like another file's name is refused: it would be one. */
+	OPTION_PICTURE
 } option_kind;
 
 typedef struct option_seed {

@@ -256,11 +256,53 @@ static int run_with(settings *s, int count, char **texts)
 	return code;
 }
 
+/* ---- what can be asked for ---- */
+
+/* clang-format off */
+/* Rows of the table of options: lengths, */
+#define LENGTH_ROWS(s) \
+	{OPTION_WHOLE, "--max-length", "N", "windows of at most so many tokens", \
+	 &(s).max_length, 1, INT32_MAX}, \
+	{OPTION_WHOLE, "--stride", "N", "tokens that a window shares with the one before", \
+	 &(s).stride, 0, INT32_MAX}, \
+	{OPTION_FLAG, "--from-end", NULL, "the first window is the end of the text", \
+	 &(s).truncate_left, 0, 0}, \
+	{OPTION_WHOLE, "--pad", "N", "fill up to so many tokens", &(s).pad, 1, 1 << 24}, \
+	{OPTION_FLAG, "--as-file", NULL, "lengths as tokenizer.json says", &(s).as_file, 0, 0}
+/* and learning. */
+#define TRAIN_ROWS(t) \
+	{OPTION_LIST, "--train", "FILE…", "learn a vocabulary from these files", &(t).files, 0, 0}, \
+	{OPTION_TEXT, "--out", "DIR", "where the learned one goes", &(t).out, 0, 0}, \
+	{OPTION_WHOLE, "--vocab", "N", "its size (8000)", &(t).vocab, 259, 1 << 24}, \
+	{OPTION_WHOLE, "--min-count", "N", "join pairs seen at least so often (2)", \
+	 &(t).min_frequency, 1, INT64_MAX}, \
+	{OPTION_FLAG, "--byte-level", NULL, "its alphabet is the bytes (the default)", \
+	 &(t).byte_level, 0, 0}, \
+	{OPTION_FLAG, "--unicode", NULL, "its alphabet is the characters of the text", \
+	 &(t).unicode, 0, 0}, \
+	{OPTION_WHOLE, "--threads", "N", "threads to learn with", &(t).threads, 1, THREADS_MOST}
+/* clang-format on */
+
+static int check(const settings *s, const tokenize_training *t, int operands)
+{
+	if (s->stride && !s->max_length)
+		return command_usage(s->self, "--stride goes with --max-length");
+	if (s->chat && operands)
+		return command_usage(s->self, "--chat takes its FILE, not also a text");
+	if (s->prompt && !s->chat)
+		return command_usage(s->self, "--prompt goes with --chat");
+	if (t->files.count > 0 && !t->out)
+		return command_usage(s->self, "--train wants --out DIR too");
+	if (t->files.count > 0 && (s->model || operands || (t->byte_level && t->unicode)))
+		return command_usage(s->self, "--train goes with neither -m nor a text, and "
+		                              "--byte-level not with --unicode");
+	return EXIT_DONE;
+}
+
 static int run(const command *self, int argc, char **argv)
 {
 	settings s = {.self = self, .encoding = HEC_ENCODING_INIT};
 	tokenize_training t = {.vocab = 8000, .min_frequency = 2};
-	bool bytes = false;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR",
 	         "a folder with a tokenizer, or its file (default: as `hecate translate`)",
@@ -270,53 +312,23 @@ static int run(const command *self, int argc, char **argv)
 	         0},
 		{OPTION_FLAG, "--no-special", NULL, "add no special tokens; decoding: skip them",
 	         &s.no_special, 0, 0},
-		{OPTION_WHOLE, "--max-length", "N", "windows of at most so many tokens",
-	         &s.max_length, 1, INT32_MAX},
-		{OPTION_WHOLE, "--stride", "N", "tokens that a window shares with the one before",
-	         &s.stride, 0, INT32_MAX},
-		{OPTION_FLAG, "--from-end", NULL, "the first window is the end of the text",
-	         &s.truncate_left, 0, 0},
-		{OPTION_WHOLE, "--pad", "N", "fill up to so many tokens", &s.pad, 1, 1 << 24},
-		{OPTION_FLAG, "--as-file", NULL, "lengths as tokenizer.json says", &s.as_file, 0,
-	         0},
+		LENGTH_ROWS(s),
 		{OPTION_TEXT, "--chat", "FILE", "messages (JSON) by the model's chat template",
 	         &s.chat, 0, 0},
 		{OPTION_FLAG, "--prompt", NULL, "--chat: with what comes before an answer",
 	         &s.prompt, 0, 0},
 		{OPTION_FLAG, "--decode", NULL, "ids in, text out", &s.decode, 0, 0},
-		{OPTION_LIST, "--train", "FILE…", "learn a vocabulary from these files", &t.files,
-	         0, 0},
-		{OPTION_TEXT, "--out", "DIR", "where the learned one goes", &t.out, 0, 0},
-		{OPTION_WHOLE, "--vocab", "N", "its size (8000)", &t.vocab, 259, 1 << 24},
-		{OPTION_WHOLE, "--min-count", "N", "join pairs seen at least so often (2)",
-	         &t.min_frequency, 1, INT64_MAX},
-		{OPTION_FLAG, "--byte-level", NULL, "its alphabet is the bytes (the default)",
-	         &bytes, 0, 0},
-		{OPTION_FLAG, "--unicode", NULL, "its alphabet is the characters of the text",
-	         &t.unicode, 0, 0},
-		{OPTION_WHOLE, "--threads", "N", "threads to learn with", &t.threads, 1,
-	         THREADS_MOST},
+		TRAIN_ROWS(t),
 		{0},
 	};
 	int operands;
 	int code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (s.stride && !s.max_length)
-		return command_usage(self, "--stride goes with --max-length");
-	if (s.chat && operands)
-		return command_usage(self, "--chat takes its FILE, not also a text");
-	if (s.prompt && !s.chat)
-		return command_usage(self, "--prompt goes with --chat");
-	if (t.files.count > 0) {
-		if (!t.out)
-			return command_usage(self, "--train wants --out DIR too");
-		if (s.model || operands || (bytes && t.unicode))
-			return command_usage(self, "--train goes with neither -m nor a text, and "
-			                           "--byte-level not with --unicode");
-		return tokenize_train(self, &t);
-	}
-	return run_with(&s, operands, argv);
+	code = check(&s, &t, operands);
+	if (code != EXIT_DONE)
+		return code;
+	return t.files.count > 0 ? tokenize_train(self, &t) : run_with(&s, operands, argv);
 }
 
 const command command_tokenize = {

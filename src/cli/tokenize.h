@@ -11,7 +11,7 @@ typedef struct tokenize_training {
 	option_list files;
 	const char *out;
 	int64_t vocab, min_frequency, threads;
-	bool unicode;
+	bool byte_level, unicode; /* the alphabet; neither: bytes */
 } tokenize_training;
 
 int tokenize_train(const command *self, const tokenize_training *asked);

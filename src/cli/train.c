@@ -15,13 +15,16 @@
 #include "plural.h"
 #include "train_answer.h"
 #include "train_data.h"
+#include "train_dump.h"
 #include "train_evaluate.h"
 #include "train_from.h"
+#include "train_listen.h"
 #include "train_model.h"
 #include "train_progress.h"
 #include "train_settings.h"
 
 #define PATH_MOST 4096
+#define LEFT_OUT_TOLD 3
 
 typedef struct job {
 	const command *self;
@@ -29,7 +32,8 @@ typedef struct job {
 	train_data data;
 	train_progress progress;
 	train_evaluator *evaluator;
-	train_answers *answers; /* of the task answer, instead of that */
+	train_answers *answers;   /* of the task answer, instead of that */
+	train_listener *listener; /* of sounds, instead of both */
 	FILE *batches;
 	hec_ctx *ctx;
 	hec_model *model;
@@ -68,13 +72,24 @@ hec_status train_data_progress(void *user, const char *phase, int64_t done, int6
 	static int64_t shown;
 	if (train_interrupted())
 		return HEC_ERR_CANCELLED;
-	if (current->progress.bar && (done < shown || done - shown >= 20000)) {
+	const int64_t often = current->s.sounds ? 100 : 20000;
+	if (current->progress.bar && (done < shown || done - shown >= often)) {
 		shown = done;
 		fprintf(stderr, "\r\033[K%s: %lld%s", phase, (long long)done,
 		        total > 0 && done >= total ? "\n" : "");
 		current->progress.open = true;
 	}
 	return HEC_OK;
+}
+
+/* The first few by name: what is wrong with them is wrong with all, most of the time. */
+void train_data_left_out(void *user, const char *why)
+{
+	static int told;
+	(void)user;
+	if (told++ < LEFT_OUT_TOLD)
+		train_progress_say(&current->progress, "hecate train: warning: left out: %s%s", why,
+		                   told == LEFT_OUT_TOLD ? "; no more of them are named" : "");
 }
 
 /* ---- DIR and train.json ---- */
@@ -135,12 +150,23 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static bool same_list(const option_list *a, const option_list *b)
+{
+	bool same = a->count == b->count;
+	for (size_t i = 0; same && i < a->count; i++)
+		same = strcmp(a->items[i], b->items[i]) == 0;
+	return same;
+}
+
 /* A run has one tokenizer from its first step on; another must not seem to be taken. */
 static int check_tokenizer(const job *j, const train_settings *was)
 {
 	char path[PATH_MOST];
 	if (!same_text(j->s.from, was->from))
 		return command_usage(j->self, "%s has its model: --from cannot be changed",
+		                     j->s.out);
+	if (!same_list(&j->s.overrides, &was->overrides))
+		return command_usage(j->self, "%s has its model: --override cannot be changed",
 		                     j->s.out);
 	snprintf(path, sizeof path, "%s/start/config.json", j->s.out);
 	if (!same_text(j->s.config, was->config) && access(path, F_OK) == 0)
@@ -179,6 +205,8 @@ static int resume_settings(job *j, int argc, char **argv)
 	if (given.valid.count)
 		j->s.valid.count = 0;
 	const train_settings was = j->s;
+	if (given.overrides.count)
+		j->s.overrides.count = 0;
 	int code = command_options(j->self, settings_options(&j->s), argc, argv, &operands);
 	/* Fine-tuning counts its steps by its epochs: other epochs, other steps. */
 	if (j->s.from && given.epochs >= 0 && given.steps < 0)
@@ -248,8 +276,10 @@ static void say_left_out(job *j, const char *name, const hec_corpus *corpus)
 		{c->too_long, "too long"},
 		{c->no_tab, "without a tab"},
 		{c->unknown_label, "of unknown label"},
+		{c->no_sound, "whose sound cannot be read"},
+		{c->long_sound, "with a sound longer than the window"},
 	};
-	char text[256] = "";
+	char text[512] = "";
 	size_t used = 0;
 	for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
 		if (left_out[i].n > 0)
@@ -259,6 +289,15 @@ static void say_left_out(job *j, const char *name, const hec_corpus *corpus)
 	if (c->cut > 0)
 		snprintf(text + used, sizeof text - used, "; cut to --max-length: %lld",
 		         (long long)c->cut);
+	if (j->s.sounds) {
+		train_progress_say(&j->progress,
+		                   "%s: %lld line%s, %lld example%s, %.1f s of sound, %lld "
+		                   "tokens%s",
+		                   name, (long long)c->lines, plural(c->lines),
+		                   (long long)c->examples, plural(c->examples), c->seconds,
+		                   (long long)c->target_tokens, text);
+		return;
+	}
 	train_progress_say(&j->progress, "%s: %lld line%s, %lld example%s, %lld + %lld tokens%s",
 	                   name, (long long)c->lines, plural(c->lines), (long long)c->examples,
 	                   plural(c->examples), (long long)c->source_tokens,
@@ -287,11 +326,11 @@ static int say_plan(job *j)
 	train_trainer_options(s, &o);
 	if (hec_trainer_plan(j->ctx, j->model, &o, &memory) != HEC_OK)
 		return failed(j);
-	if (s->memory > 0 && (double)train_bytes(&memory) > (double)s->memory * 1e6)
+	if (s->memory > 0 && (double)train_bytes(s, &memory) > (double)s->memory * 1e6)
 		train_progress_say(&j->progress,
 		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
 		                   "with batches of %lld tokens",
-		                   (long long)s->memory, (double)train_bytes(&memory) / 1e6,
+		                   (long long)s->memory, (double)train_bytes(s, &memory) / 1e6,
 		                   (long long)s->micro_tokens);
 	if (s->quiet)
 		return PARSED;
@@ -309,15 +348,19 @@ static int say_plan(job *j)
 	                   (long long)c->decoder.layers, (long long)s->heads, plural(s->heads),
 	                   (long long)s->hidden, (long long)c->vocab,
 	                   (double)hec_model_block(j->model).shape[0] / 1e6);
+	char sounds[64] = "";
+	if (s->sounds)
+		snprintf(sounds, sizeof sounds, ", %.1f for features of sounds",
+		         (double)train_sound_bytes(s) / 1e6);
 	train_progress_say(
 		&j->progress,
 		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
-		"as the kernels want them, %.0f for activations; beside it %.0f for the program, "
+		"as the kernels want them, %.0f for activations%s; beside it %.0f for the program, "
 		"its "
 		"tokenizer and lists; %s, %d thread%s",
 		(long long)s->accumulate, (long long)s->micro_tokens,
-		(double)train_bytes(&memory) / 1e6, (double)memory.parameters / 1e6,
-		(double)memory.packs / 1e6, (double)memory.activations / 1e6,
+		(double)train_bytes(s, &memory) / 1e6, (double)memory.parameters / 1e6,
+		(double)memory.packs / 1e6, (double)memory.activations / 1e6, sounds,
 		memory_beside(j->model) / 1e6, hec_ctx_isa(j->ctx), hec_ctx_threads(j->ctx),
 		plural(hec_ctx_threads(j->ctx)));
 	return PARSED;
@@ -386,16 +429,22 @@ static int check_examples(const job *j, const char *name, const option_list *fil
                           const hec_corpus *corpus)
 {
 	const hec_corpus_counts *c = corpus ? hec_corpus_counts_of(corpus) : NULL;
+	char sounds[128] = "";
 	if (!c || c->examples > 0)
 		return PARSED;
+	if (j->s.sounds)
+		snprintf(sounds, sizeof sounds,
+		         ", %lld whose sound cannot be read, %lld with a sound longer than the "
+		         "window",
+		         (long long)c->no_sound, (long long)c->long_sound);
 	return command_failed(j->self,
 	                      "%s %s%s%s%s: no example is left (%lld line%s: %lld empty, %lld not "
-	                      "UTF-8, %lld too long, %lld without a tab, %lld of unknown label)",
+	                      "UTF-8, %lld too long, %lld without a tab, %lld of unknown label%s)",
 	                      name, files->items[0], files->count > 1 ? " " : "",
 	                      files->count > 1 ? files->items[1] : "", files->count > 2 ? " …" : "",
 	                      (long long)c->lines, c->lines == 1 ? "" : "s", (long long)c->empty,
 	                      (long long)c->bad_utf8, (long long)c->too_long, (long long)c->no_tab,
-	                      (long long)c->unknown_label);
+	                      (long long)c->unknown_label, sounds);
 }
 
 static int open_data(job *j)
@@ -473,55 +522,17 @@ static hec_status on_evaluate(void *user, hec_ctx *ctx, const hec_model *model,
                               hec_train_scores *scores)
 {
 	job *j = user;
+	if (j->listener)
+		return train_listener_score(j->listener, ctx, model, scores);
 	return j->answers ? train_answers_score(j->answers, ctx, model, scores)
 	                  : train_evaluate(j->evaluator, ctx, model, scores);
-}
-
-/* One line of JSON: {"step": 1, "targets": [[…]], "ids": …, "decoder_ids": …}. */
-static json_t *rows_json(const hec_tensor *t)
-{
-	json_t *rows = json_array();
-	int64_t width = t->rank == 2 ? t->shape[1] : 1;
-	for (int64_t i = 0; i < t->shape[0]; i++) {
-		json_t *row = json_array();
-		for (int64_t k = 0; k < width; k++)
-			json_array_append_new(
-				row, json_integer(((const int32_t *)t->data)[i * width + k]));
-		json_array_append_new(rows, row);
-	}
-	return rows;
-}
-
-static json_t *lengths_json(const int32_t *lengths, int64_t n)
-{
-	json_t *list = json_array();
-	for (int64_t i = 0; i < n; i++)
-		json_array_append_new(list, json_integer(lengths[i]));
-	return list;
 }
 
 static void on_batch(void *user, int64_t step, const hec_batch *batch)
 {
 	job *j = user;
-	json_t *line = json_object();
-	json_object_set_new(line, "step", json_integer(step));
-	if (batch->input.ids.rank)
-		json_object_set_new(line, "ids", rows_json(&batch->input.ids));
-	if (batch->input.types.rank)
-		json_object_set_new(line, "types", rows_json(&batch->input.types));
-	if (batch->input.ids.rank && batch->input.length)
-		json_object_set_new(line, "lengths",
-		                    lengths_json(batch->input.length, batch->input.ids.shape[0]));
-	if (batch->input.decoder_ids.rank && batch->input.decoder_length)
-		json_object_set_new(line, "decoder_lengths",
-		                    lengths_json(batch->input.decoder_length,
-		                                 batch->input.decoder_ids.shape[0]));
-	if (batch->input.decoder_ids.rank)
-		json_object_set_new(line, "decoder_ids", rows_json(&batch->input.decoder_ids));
-	json_object_set_new(line, "targets", rows_json(&batch->targets));
-	if (json_dumpf(line, j->batches, JSON_COMPACT) != 0 || fputc('\n', j->batches) == EOF)
+	if (!train_dump(j->batches, step, batch))
 		j->spoilt = true;
-	json_decref(line);
 }
 
 static void train_options(job *j, hec_train_options *o)
@@ -547,7 +558,7 @@ static void train_options(job *j, hec_train_options *o)
 	o->dtype = settings_dtype(s);
 	o->mask_rate = s->mask_rate;
 	o->seed = s->seed.value;
-	o->evaluate = j->evaluator || j->answers ? on_evaluate : NULL;
+	o->evaluate = j->evaluator || j->answers || j->listener ? on_evaluate : NULL;
 	o->progress = on_event;
 	o->batch = j->batches ? on_batch : NULL;
 	o->user = j;
@@ -607,7 +618,8 @@ static int learn(job *j)
 		return command_failed(j->self, "%s could not be written: %s", j->s.dump_batches,
 		                      strerror(errno));
 	if (train_evaluator_open(&j->s, &j->data, &j->evaluator) != HEC_OK ||
-	    train_answers_open(&j->s, &j->data, &j->answers) != HEC_OK)
+	    train_answers_open(&j->s, &j->data, &j->answers) != HEC_OK ||
+	    train_listener_open(&j->s, &j->data, &j->listener) != HEC_OK)
 		return failed(j);
 	train_options(j, &o);
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
@@ -648,6 +660,7 @@ static void close_job(job *j)
 {
 	train_evaluator_close(j->evaluator);
 	train_answers_close(j->answers);
+	train_listener_close(j->listener);
 	if (j->batches)
 		fclose(j->batches);
 	hec_model_destroy(j->model);
@@ -715,7 +728,8 @@ const command command_train = {
 		"same bits as one that was not. Ctrl-C saves and stops.\n\n"
 		"  translate  two files, line by line     seq2seq   source, tab, target\n"
 		"  lm         running text                mlm       a text a line\n"
-		"  classify   label, tab, text            answer    SQuAD's JSON, with --from\n\n"
+		"  classify   label, tab, text            answer    SQuAD's JSON, with --from\n"
+		"  seq2seq, with --from a Whisper model: sound file, tab, what is spoken there\n\n"
 		"--from begins from a pretrained Hugging Face directory: its architecture, weights "
 		"and\n"
 		"tokenizer, with a fresh head where the task needs another; defaults behind a "

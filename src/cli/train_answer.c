@@ -8,15 +8,9 @@
 #include <hecate/squad.h>
 
 #include "train_progress.h"
+#include "try.h"
 
 #define ANSWER_TOKENS 30 /* of the longest answer, as SQuAD's recipes have it */
-
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
 
 struct train_answers {
 	const hec_tokenizer *tokenizer;

@@ -9,13 +9,7 @@
 #include <hecate/squad.h>
 
 #include "train_from.h"
-
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
+#include "try.h"
 
 static const char *memory_for;
 
@@ -204,8 +198,13 @@ static hec_status take_tokenizer(const train_settings *s, train_data *d)
 
 hec_status train_data_tokenizer(const train_settings *s, train_data *d)
 {
+	char home[4096];
 	TRY(take_tokenizer(s, d));
-	return find_language(s, d);
+	TRY(find_language(s, d));
+	if (!s->sounds)
+		return HEC_OK;
+	train_from_home(s, home);
+	return hec_speech_read(home, d->tokenizer, s->language, s->speech_task, &d->speech);
 }
 
 /* ---- ids ---- */
@@ -235,6 +234,8 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 		.source_language = s->from_lang,
 		.target_language = s->to_lang,
 		.wanted = wanted,
+		.speech = s->sounds ? &d->speech : NULL,
+		.left_out = train_data_left_out,
 	};
 	return hec_corpus_open(&o, out);
 }

@@ -15,6 +15,7 @@ typedef struct train_data {
 	hec_tokenizer *tokenizer;
 	hec_tokenizer *target;     /* of targets, where they have their own; or NULL */
 	hec_corpus *train, *valid; /* valid NULL: none */
+	hec_speech speech;         /* of a model that reads sounds: s->sounds */
 	int32_t language;          /* of targets, the token; −1: none is said */
 	bool starts; /* a decoder begins with it; else it is the first that is written */
 } train_data;
@@ -25,6 +26,8 @@ const char *train_memory_for(void); /* NULL: there was enough */
 
 /* How far a long pass is; anything but HEC_OK cancels. */
 hec_progress_fn train_data_progress;
+/* Names the first few sounds that are left out. */
+hec_left_out_fn train_data_left_out;
 
 /* Reads the text once: counts and labels. HEC_ERR_UNSUPPORTED without a message: of these there are
  * more than LABELS_MOST. */

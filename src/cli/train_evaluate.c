@@ -6,19 +6,13 @@
 #include <string.h>
 
 #include <hecate/decode.h>
-#include <hecate/score.h>
 
 #include "reserve.h"
 #include "train_progress.h"
+#include "train_texts.h"
+#include "try.h"
 
 #define SENTENCES_AT_ONCE 32
-
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
 
 struct train_evaluator {
 	const hec_tokenizer *tokenizer, *target;
@@ -32,22 +26,14 @@ struct train_evaluator {
 	char **labels;            /* classify: their names, of the data; else NULL */
 };
 
-static void free_texts(char **texts, int64_t n)
-{
-	for (int64_t i = 0; texts && i < n; i++) {
-		free(texts[i]);
-		texts[i] = NULL;
-	}
-}
-
 void train_evaluator_close(train_evaluator *e)
 {
 	if (!e)
 		return;
 	for (int64_t i = 0; e->ids && i < e->n; i++)
 		free(e->ids[i]);
-	free_texts(e->wanted, e->n);
-	free_texts(e->written, e->n);
+	train_texts_free(e->wanted, e->n);
+	train_texts_free(e->written, e->n);
 	free(e->ids);
 	free(e->lengths);
 	free(e->wanted);
@@ -143,7 +129,7 @@ static hec_status open_sentences(train_evaluator *e, const train_settings *s)
 hec_status train_evaluator_open(const train_settings *s, const train_data *data,
                                 train_evaluator **out)
 {
-	bool can = s->task_id != HEC_TASK_LM && s->task_id != HEC_TASK_MLM &&
+	bool can = !s->sounds && s->task_id != HEC_TASK_LM && s->task_id != HEC_TASK_MLM &&
 	           s->task_id != HEC_TASK_ANSWER;
 	*out = NULL;
 	if (!can || s->valid_sentences == 0 || s->valid.count == 0)
@@ -194,7 +180,7 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	o.suppressed = pad >= 0 ? 1 : 0;
 	TRY(hec_decode(session, e->n, (const int32_t *const *)e->ids, e->lengths, &o, &decoded));
 	hec_status status = HEC_OK;
-	free_texts(e->written, e->n);
+	train_texts_free(e->written, e->n);
 	for (int64_t i = 0; i < e->n && status == HEC_OK; i++) {
 		const hec_hypothesis *h = &decoded.hypotheses[i];
 		size_t n = keep_words(e->target, h->ids, (size_t)h->n);
@@ -202,23 +188,6 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	}
 	hec_decoded_free(&decoded);
 	return status;
-}
-
-static double exact_share(const train_evaluator *e)
-{
-	int64_t right = 0;
-	for (int64_t i = 0; i < e->n; i++)
-		right += strcmp(e->written[i], e->wanted[i]) == 0;
-	return 100 * (double)right / (double)e->n;
-}
-
-static hec_status compare(const train_evaluator *e, hec_train_scores *scores)
-{
-	const char *const *written = (const char *const *)e->written;
-	const char *const *wanted = (const char *const *)e->wanted;
-	scores->value[HEC_METRIC_ACCURACY] = exact_share(e);
-	TRY(hec_score_bleu(written, wanted, (size_t)e->n, &scores->value[HEC_METRIC_BLEU]));
-	return hec_score_chrf(written, wanted, (size_t)e->n, &scores->value[HEC_METRIC_CHRF]);
 }
 
 /* One more than is learned, for the end; but a decoder has only so many places. */
@@ -241,7 +210,7 @@ static hec_status write_and_compare(train_evaluator *e, hec_ctx *ctx, const hec_
 	TRY(hec_session_create(ctx, model, &o, &session));
 	hec_status status = write_all(e, session);
 	hec_session_destroy(session);
-	return status == HEC_OK ? compare(e, scores) : status;
+	return status == HEC_OK ? train_texts_compare(e->written, e->wanted, e->n, scores) : status;
 }
 
 /* ---- labels ---- */

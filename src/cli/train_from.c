@@ -10,16 +10,11 @@
 
 #include <jansson.h>
 
+#include "model_load.h"
 #include "train_model.h"
+#include "try.h"
 
 #define PATH_MOST 4096
-
-#define TRY(call)                                                                                  \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
 
 static bool has_begun(const train_settings *s)
 {
@@ -34,6 +29,19 @@ void train_from_home(const train_settings *s, char path[4096])
 		snprintf(path, PATH_MOST, "%s/start", s->out);
 	else
 		snprintf(path, PATH_MOST, "%s", s->from ? s->from : s->config);
+}
+
+/* DIR/start says already what was overridden. */
+static hec_model_load_options options_of(const train_settings *s)
+{
+	static const option_list none;
+	return model_load_options(has_begun(s) ? &none : &s->overrides);
+}
+
+static hec_status read_config(const train_settings *s, const char *home, hec_model_config *c)
+{
+	const hec_model_load_options o = options_of(s);
+	return hec_model_config_read_with(home, &o, c);
 }
 
 /* ---- --config ---- */
@@ -122,21 +130,46 @@ static bool settle_length(train_settings *s, const hec_model_config *c, const ch
 	return true;
 }
 
+/* A model that reads sounds learns what is spoken there; one that reads text has no use for what says that. */
+static bool take_sounds(train_settings *s, const hec_model_config *c, const char *home, char *error,
+                        size_t room)
+{
+	s->sounds = c->front.features > 0;
+	s->places = s->sounds ? c->encoder.position.max : 0;
+	s->mels = c->front.features;
+	error[0] = '\0';
+	if (!s->sounds && (s->language || s->speech_task))
+		snprintf(error, room, "%.100s: reads text; %s is for sounds", home,
+		         s->language ? "--language" : "--speech-task");
+	else if (s->sounds && !hec_audio_available())
+		snprintf(error, room,
+		         "%.100s: reads sound, and this build does not: libsndfile and "
+		         "libsamplerate were missing",
+		         home);
+	else if (s->sounds && s->task_id != HEC_TASK_SEQ2SEQ)
+		snprintf(error, room,
+		         "%.100s: reads sound (%lld mel bands); seq2seq is what it learns, from "
+		         "lines of sound file, tab, text",
+		         home, (long long)s->mels);
+	else if (s->sounds && (s->source_prefix || s->from_lang || s->to_lang))
+		snprintf(error, room, "%.100s: reads sound; %s is for text", home,
+		         s->source_prefix ? "--source-prefix"
+		         : s->from_lang   ? "--from-lang"
+		                          : "--to-lang");
+	return !error[0];
+}
+
 bool train_from_read(train_settings *s, char *error, size_t room)
 {
 	char home[PATH_MOST];
 	hec_model_config c;
 	train_from_home(s, home);
-	if (hec_model_config_read(home, &c) != HEC_OK) {
+	if (read_config(s, home, &c) != HEC_OK) {
 		snprintf(error, room, "%s", hec_error_message());
 		return false;
 	}
-	if (c.front.features > 0) {
-		snprintf(error, room,
-		         "%.100s: reads sound (%lld mel bands); what is learned from here is text",
-		         home, (long long)c.front.features);
+	if (!take_sounds(s, &c, home, error, room))
 		return false;
-	}
 	const char *wanted = stacks_wanted(s->task_id, &c);
 	if (wanted) {
 		snprintf(error, room, "%.100s: %lld encoder and %lld decoder layers; %s wants %s",
@@ -152,7 +185,9 @@ bool train_from_read(train_settings *s, char *error, size_t room)
 	}
 	s->vocab = c.vocab;
 	if (s->lr < 0)
-		s->lr = stack->position.kind == HEC_POSITION_RELATIVE ? 3e-4 : 5e-5;
+		s->lr = s->sounds                                       ? 1e-5
+		        : stack->position.kind == HEC_POSITION_RELATIVE ? 3e-4
+		                                                        : 5e-5;
 	if (s->smoothing < 0)
 		s->smoothing = 0;
 	if (!train_take_sizes(s, &c, home, error, room))
@@ -244,7 +279,7 @@ hec_status train_from_labels(const train_settings *s, train_data *d)
 	if (s->task_id != HEC_TASK_CLASSIFY || d->n_labels == 0)
 		return HEC_OK;
 	train_from_home(s, home);
-	TRY(hec_model_config_read(home, &c));
+	TRY(read_config(s, home, &c));
 	if (c.head != HEC_HEAD_CLASSIFY)
 		return HEC_OK;
 	snprintf(path, sizeof path, "%s/config.json", home);
@@ -274,14 +309,16 @@ hec_status train_from_target(const train_settings *s, hec_tokenizer **out)
 
 /* ---- the model ---- */
 
-/* Fresh only where the model has no such head, or not for these labels. */
+/* Fresh only where the model has no such head, or not for these labels; and what was overridden. */
 static hec_status load(const train_settings *s, const train_data *d, hec_ctx *ctx, const char *home,
                        hec_model **out)
 {
-	hec_model_load_options o = {.size = sizeof o, .seed = s->seed.value, .unpacked = true};
+	hec_model_load_options o = options_of(s);
 	hec_model_config c;
 	hec_head head = head_of(s->task_id);
-	TRY(hec_model_config_read(home, &c));
+	o.seed = s->seed.value;
+	o.unpacked = true;
+	TRY(read_config(s, home, &c));
 	if (c.head != head)
 		o.head = &head;
 	if (s->task_id == HEC_TASK_CLASSIFY && !d->label_ids) {
@@ -307,13 +344,37 @@ static hec_status say_language(const train_data *d, const char *dir)
 	return good ? HEC_OK : train_no_memory("generation_config.json, or no place to write it");
 }
 
+/* What the directory says besides, less what is overridden: where our config.json says nothing of a key, the
+ * model is as if it was not there. */
+static hec_status carry_rest(const train_settings *s, const char *dir)
+{
+	char path[PATH_MOST + 32], key[128];
+	snprintf(path, sizeof path, "%s/config.json", dir);
+	json_t *own = json_load_file(path, 0, NULL), *now = NULL;
+	hec_status status = hec_train_carry(s->from, dir);
+	bool good = own && status == HEC_OK && (now = json_load_file(path, 0, NULL)) != NULL;
+	for (size_t i = 0; good && i < s->overrides.count; i++) {
+		snprintf(key, sizeof key, "%.*s", (int)strcspn(s->overrides.items[i], ".="),
+		         s->overrides.items[i]);
+		if (!json_object_get(own, key))
+			(void)json_object_del(now, key);
+	}
+	if (good && s->overrides.count > 0)
+		good = json_dump_file(now, path, JSON_INDENT(2)) == 0;
+	json_decref(own);
+	json_decref(now);
+	if (status != HEC_OK || good)
+		return status;
+	return train_no_memory("config.json, or no place to write it");
+}
+
 static hec_status save_into(const train_settings *s, const train_data *d, hec_ctx *ctx,
                             const hec_model *m, const char *path)
 {
 	(void)mkdir(path, 0777); /* where it fails, writing into it says why */
 	TRY(hec_tokenizer_save(d->tokenizer, path));
 	TRY(hec_model_save(ctx, m, HEC_F32, path));
-	TRY(hec_train_carry(s->from, path));
+	TRY(carry_rest(s, path));
 	return say_language(d, path);
 }
 

@@ -112,7 +112,9 @@ static int64_t longest_of(const hec_model_config *c)
 	int64_t longest = INT64_MAX;
 	const hec_stack_config *stacks[2] = {&c->encoder, &c->decoder};
 	for (int i = 0; i < 2; i++)
-		if (stacks[i]->layers > 0 && stacks[i]->position.kind != HEC_POSITION_RELATIVE &&
+		/* Frames are no tokens: their number is always the same. */
+		if (stacks[i]->layers > 0 && !(i == 0 && c->front.features > 0) &&
+		    stacks[i]->position.kind != HEC_POSITION_RELATIVE &&
 		    stacks[i]->position.kind != HEC_POSITION_NONE &&
 		    stacks[i]->position.max < longest)
 			longest = stacks[i]->position.max;
@@ -343,9 +345,24 @@ static double memory_available(void)
 	return kilobytes * 1024;
 }
 
-size_t train_bytes(const hec_trainer_memory *memory)
+size_t train_sound_bytes(const train_settings *s)
 {
-	return memory->parameters + memory->packs + memory->activations;
+	if (!s->sounds)
+		return 0;
+	int64_t rows = s->micro_tokens > s->places ? s->micro_tokens / s->places : 1;
+	rows = s->batch_rows > 0 && rows > s->batch_rows ? s->batch_rows : rows;
+	return (size_t)(rows * s->mels * 2 * s->places) * sizeof(float) * (s->valid.count ? 2 : 1);
+}
+
+size_t train_bytes(const train_settings *s, const hec_trainer_memory *memory)
+{
+	return memory->parameters + memory->packs + memory->activations + train_sound_bytes(s);
+}
+
+/* Tokens of the longest example on its longer side. */
+static int64_t longest_side(const train_settings *s)
+{
+	return s->places > s->max_length ? s->places : s->max_length;
 }
 
 /* The tokens of a step, cut into as few batches as fit into memory. */
@@ -355,16 +372,16 @@ static hec_status fit_memory(train_settings *s, hec_ctx *ctx, const hec_model *m
 	double limit = s->memory > 0 ? (double)s->memory * 1e6 : memory_available() / 2;
 	for (int64_t batches = 1;; batches *= 2) {
 		s->micro_tokens = (wanted + batches - 1) / batches;
-		bool smallest = s->micro_tokens <= s->max_length;
+		bool smallest = s->micro_tokens <= longest_side(s);
 		if (smallest)
-			s->micro_tokens = s->max_length;
+			s->micro_tokens = longest_side(s);
 		hec_trainer_options o;
 		hec_trainer_memory memory = {.size = sizeof memory};
 		train_trainer_options(s, &o);
 		hec_status status = hec_trainer_plan(ctx, model, &o, &memory);
 		if (status != HEC_OK)
 			return status;
-		if ((double)train_bytes(&memory) <= limit || smallest) {
+		if ((double)train_bytes(s, &memory) <= limit || smallest) {
 			settle(&s->accumulate, batches);
 			return HEC_OK;
 		}
@@ -375,7 +392,7 @@ hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *
                               const train_data *d)
 {
 	static char text[24]; /* s->batch_tokens from now on */
-	int64_t step_tokens = s->from && s->batch_rows > 0 ? s->batch_rows * s->max_length
+	int64_t step_tokens = s->from && s->batch_rows > 0 ? s->batch_rows * longest_side(s)
 	                                                   : size_row(s, d)->step_tokens;
 	if (strcmp(s->batch_tokens, "auto") == 0) {
 		hec_status status = fit_memory(s, ctx, model, step_tokens);

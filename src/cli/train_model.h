@@ -25,8 +25,10 @@ hec_status train_config(const train_settings *s, const train_data *data, hec_mod
 /* Tokens of a batch, batches of a step, how often to validate. */
 hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *model,
                               const train_data *data);
+/* Of sounds, what batches hold of them: features to learn from, and to validate on. */
+size_t train_sound_bytes(const train_settings *s);
 /* All that learning takes by the plan. */
-size_t train_bytes(const hec_trainer_memory *memory);
+size_t train_bytes(const train_settings *s, const hec_trainer_memory *memory);
 void train_trainer_options(const train_settings *s, hec_trainer_options *o);
 
 #endif

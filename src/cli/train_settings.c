@@ -28,6 +28,9 @@ static const setting table[] = {
 	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, AT(resume), 0, 0, false},
 	{OPTION_TEXT, "--from", "DIR", "a pretrained model to go on from, with its tokenizer", NULL,
          AT(from), 0, 0, true},
+	{OPTION_EACH, "--override", "KEY=VALUE",
+         "--from: its config.json says this instead; what does not fit starts fresh", NULL,
+         AT(overrides), 0, 0, true},
 	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, AT(config), 0, 0,
          true},
 	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
@@ -44,6 +47,11 @@ static const setting table[] = {
          "the tokenizer's", AT(from_lang), 0, 0, true},
 	{OPTION_TEXT, "--to-lang", "L", "mBART: the language of targets", NULL, AT(to_lang), 0, 0,
          true},
+	{OPTION_TEXT, "--language", "L", "Whisper: what is spoken: en, de, …",
+         "generation_config.json's", AT(language), 0, 0, true},
+	{OPTION_TEXT, "--speech-task", "T",
+         "Whisper: transcribe, or translate where texts are English", "generation_config.json's",
+         AT(speech_task), 0, 0, true},
 	{OPTION_WHOLE, "--stride", "N", "answer: tokens that windows share", "max-length / 3",
          AT(stride), 0, 32768, true},
 	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 1, 1 << 16, true},
@@ -63,9 +71,9 @@ static const setting table[] = {
 	{OPTION_TEXT, "--schedule", "S", "inverse-sqrt, noam, cosine, linear, constant",
          "inverse-sqrt; linear", AT(schedule), 0, 0, true},
 	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)",
-         "by the width; 5e-5, 3e-4 for T5", AT(lr), 0, 1000, true},
-	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive", "0", AT(lr_end), 0, 1000,
-         true},
+         "by the width; 5e-5, 3e-4 for T5, 1e-5 for Whisper", AT(lr), 0, 1000, true},
+	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive after the last step", "0",
+         AT(lr_end), 0, 1000, true},
 	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises",
          "by the steps; 6 in 100", AT(warmup), 0, BIG, true},
 	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", AT(beta1), 0, 1, true},
@@ -461,6 +469,8 @@ static bool check_words(const train_settings *s, int task, char *error, size_t r
 	         (!s->from || (task != HEC_TASK_TRANSLATE && task != HEC_TASK_SEQ2SEQ)))
 		snprintf(error, room,
 		         "--from-lang and --to-lang are of --from, with translate or seq2seq");
+	else if ((s->language || s->speech_task) && !s->from)
+		snprintf(error, room, "--language and --speech-task are of --from, with Whisper");
 	return !error[0];
 }
 
@@ -533,7 +543,8 @@ static bool check_texts(const train_settings *s, char *error, size_t room)
 		bool good = true;
 		if (t->kind == OPTION_TEXT && t->of_run)
 			good = is_text(*(const char *const *)at);
-		for (size_t j = 0; t->kind == OPTION_LIST && j < list->count; j++)
+		const bool many = t->kind == OPTION_LIST || t->kind == OPTION_EACH;
+		for (size_t j = 0; many && j < list->count; j++)
 			good = good && is_text(list->items[j]);
 		if (!good)
 			snprintf(error, room,
@@ -554,6 +565,8 @@ static bool check_files(const train_settings *s, int task, char *error, size_t r
 	else if (s->from && (s->config || s->tokenizer))
 		snprintf(error, room, "--from has its architecture and tokenizer: %s is too much",
 		         s->config ? "--config" : "--tokenizer");
+	else if (s->overrides.count > 0 && !s->from)
+		snprintf(error, room, "--override is of --from; a file of --config can say it");
 	else if (task == HEC_TASK_ANSWER && !s->from)
 		snprintf(error, room, "answer begins from a pretrained model: --from DIR");
 	return !error[0];

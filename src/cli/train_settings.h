@@ -10,8 +10,9 @@
 
 typedef struct train_settings {
 	const char *task;
-	option_list train, valid;
-	const char *out, *from, *config, *tokenizer, *source_prefix, *from_lang, *to_lang;
+	option_list train, valid, overrides;
+	const char *out, *from, *config, *tokenizer, *source_prefix, *from_lang, *to_lang,
+		*language, *speech_task;
 	bool resume, dump_config, json, quiet, truncate;
 	/* data */
 	int64_t vocab, max_length, stride;
@@ -35,6 +36,9 @@ typedef struct train_settings {
 	/* settled: not flags */
 	hec_task task_id;
 	int64_t micro_tokens; /* of batch_tokens */
+	bool sounds;          /* what is learned from: the model reads them */
+	int64_t places,
+		mels; /* that each takes in the encoder; bands of each of two frames a place */
 } train_settings;
 
 void settings_default(train_settings *s);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <hecate/transcribe.h>
+#include <hecate/width.h>
 
 #include "line_work.h"
 #include "model_run.h"
@@ -102,6 +103,17 @@ static int transcribe_read(transcribing *w, int n, char **files, const hec_audio
 	return code;
 }
 
+static void tell_cut(transcribing *w, const char *file, const hec_audio *audio)
+{
+	char name[1024];
+	if (!audio->cut)
+		return;
+	clear_bar(w);
+	hec_text_clean(file, 255, name, sizeof name);
+	fprintf(stderr, "hecate transcribe: warning: %s: the file ends before its sound does\n",
+	        name);
+}
+
 /* Those before a file that cannot be read are still done. */
 static int transcribe_some(transcribing *w, int n, char **files)
 {
@@ -112,8 +124,10 @@ static int transcribe_some(transcribing *w, int n, char **files)
 	char reason[1024] = "";
 	int read = 0, code = EXIT_DONE;
 	w->some = n;
-	while (read < n && hec_audio_read(files[read], &options, &audio[read]) == HEC_OK)
+	while (read < n && hec_audio_read(files[read], &options, &audio[read]) == HEC_OK) {
+		tell_cut(w, files[read], &audio[read]);
 		read++;
+	}
 	if (read < n)
 		snprintf(reason, sizeof reason, "%s", hec_error_message());
 	if (read > 0)
@@ -227,7 +241,7 @@ static int run(const command *self, int argc, char **argv)
 	         "pass over unlikely words where the model hears no one with probability P "
 	         "(default: 0.6; 2: never)",
 	         &s->no_speech, 0, 2},
-		ATTEND_OPTION(&w.m.attend),
+		ATTEND_OPTION_FILES(&w.m.attend),
 		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
 	         BATCH_MOST},
 		OPTION_THREADS(w.m.threads),

@@ -8,6 +8,8 @@
 
 #include "base/quote.h"
 
+#define UNK_SURFACE " \xe2\x81\x87 " /* where the model does not say */
+
 typedef enum wire { WIRE_WHOLE = 0, WIRE_8 = 1, WIRE_BYTES = 2, WIRE_4 = 5 } wire;
 
 typedef struct message {
@@ -169,6 +171,10 @@ static hec_status read_trainer(message m, sp_model *out)
 			HEC_TRY(take_bool(&m, &f, &out->space_is_suffix));
 		} else if (f.number == 35) {
 			HEC_TRY(take_bool(&m, &f, &out->byte_fallback));
+		} else if (f.number == 44) {
+			HEC_TRY(expect(&m, &f, WIRE_BYTES));
+			out->unk_surface = (const char *)m.data + f.at;
+			out->unk_surface_bytes = f.bytes;
 		}
 	}
 	return HEC_OK;
@@ -247,6 +253,8 @@ hec_status sentencepiece_read(const char *file, const char *data, size_t bytes, 
 	message m = {file, (const unsigned char *)data, 0, bytes};
 	size_t n;
 	*out = (sp_model){.type = SP_UNIGRAM,
+	                  .unk_surface = UNK_SURFACE,
+	                  .unk_surface_bytes = sizeof UNK_SURFACE - 1,
 	                  .dummy_prefix = true,
 	                  .remove_extra_spaces = true,
 	                  .escape_spaces = true};

@@ -35,6 +35,9 @@ typedef struct sp_model {
 	sp_piece *pieces; /* by id */
 	size_t n;
 	int32_t unk; /* the piece that is SP_UNKNOWN */
+	const char
+		*unk_surface; /* how it reads in text that is decoded: UTF-8, without zero bytes */
+	size_t unk_surface_bytes;
 	sp_type type;
 	bool byte_fallback;
 	/* normalizing */

@@ -32,8 +32,10 @@ hec_status family_look_bias(const safetensors *files, hec_model_config *c)
 
 hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_model_config *c)
 {
-	c->pooler =
-		c->head == HEC_HEAD_NONE && family_file_has(files, prefix, "pooler.dense.weight");
+	/* One of the two says that there is to be one; the other is then missed by its name. */
+	c->pooler = c->head == HEC_HEAD_NONE &&
+	            (family_file_has(files, prefix, "pooler.dense.weight") ||
+	             family_file_has(files, prefix, "pooler.dense.bias"));
 	return HEC_OK;
 }
 

@@ -19,9 +19,11 @@
 #include "model/override.h"
 #include "tensor/check.h"
 
-#define PIECE ((size_t)1 << 20)       /* bytes read at a time */
-#define WHOLE_ROWS 64                 /* at a time where there are so many: a panel of a pack */
-#define TABLE_MOST ((int64_t)1 << 27) /* numbers in a table of positions that no file holds */
+#define PIECE ((size_t)1 << 20)           /* bytes read at a time */
+#define WHOLE_ROWS 64                     /* at a time where there are so many: a panel of a pack */
+#define TABLE_MOST ((int64_t)1 << 27)     /* numbers in a table of positions that no file holds */
+#define LAYERS_NAMED 256                  /* at most, and */
+#define NUMBERS_NAMED ((uint64_t)1 << 36) /* at most, where files hold next to nothing of it */
 
 /* ---- config.json ---- */
 
@@ -78,16 +80,30 @@ static hec_status open_config(const char *path, const hec_model_load_options *o,
 	return status;
 }
 
-hec_status hec_model_config_read(const char *path, hec_model_config *out)
+static hec_status take_options(const hec_model_load_options *given, hec_model_load_options *o)
 {
-	const hec_model_load_options as_it_is = {.size = sizeof as_it_is};
+	*o = (hec_model_load_options){.size = sizeof *o};
+	HEC_TRY(options_take("hec_model_load_options", o, sizeof *o, given));
+	return o->override_count > 0 ? check_given("model", "overrides", o->overrides) : HEC_OK;
+}
+
+hec_status hec_model_config_read_with(const char *path, const hec_model_load_options *options,
+                                      hec_model_config *out)
+{
+	hec_model_load_options o;
 	description d;
 	HEC_TRY(CHECK_GIVEN("model config", path));
 	HEC_TRY(CHECK_GIVEN("model config", out));
-	HEC_TRY(open_config(path, &as_it_is, &d));
+	HEC_TRY(take_options(options, &o));
+	HEC_TRY(open_config(path, &o, &d));
 	*out = d.config;
 	close_config(&d);
 	return HEC_OK;
+}
+
+hec_status hec_model_config_read(const char *path, hec_model_config *out)
+{
+	return hec_model_config_read_with(path, NULL, out);
 }
 
 /* ---- before anything is allocated ---- */
@@ -130,28 +146,6 @@ static hec_status check_tables(const char *dir, const hec_stack_config *s, int64
 		            " numbers is more than is made",
 		            dir, s->position.max, each);
 	return HEC_OK;
-}
-
-/* A config.json that asks for far more than the files hold is refused before memory is asked for; what
- * the caller asks for is not. */
-static hec_status check_size(const char *dir, const hec_model_config *c, const safetensors *files,
-                             bool overridden)
-{
-	uint64_t asked = 0, there = 0, tensors = safetensors_count(files);
-	for (size_t i = 0; i < tensors; i++)
-		there += safetensors_at(files, i)->count;
-	if ((uint64_t)(c->encoder.layers + c->decoder.layers) > tensors && !overridden)
-		return fail(HEC_ERR_FORMAT,
-		            "%s: config.json asks for %" PRId64 " and %" PRId64
-		            " layers; the files hold %" PRIu64 " tensors",
-		            dir, c->encoder.layers, c->decoder.layers, tensors);
-	HEC_TRY(model_each_param(c, count_param, &asked));
-	if (asked / 4 > there + ((uint64_t)1 << 20) && !overridden)
-		return fail(HEC_ERR_FORMAT,
-		            "%s: config.json asks for %" PRIu64 " numbers; the files hold %" PRIu64,
-		            dir, asked, there);
-	HEC_TRY(check_tables(dir, &c->encoder, c->width));
-	return check_tables(dir, &c->decoder, c->width);
 }
 
 /* ---- reading ---- */
@@ -244,7 +238,7 @@ static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weig
 	return HEC_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- what goes where ---- */
 
 static match_mode mode_of(const hec_model_load_options *o)
 {
@@ -289,6 +283,67 @@ static hec_status make_plan(hec_ctx *ctx, const char *dir, const safetensors *fi
 	p->model->family = d->family;
 	return match_plan(dir, files, d->family, mode_of(o), p);
 }
+
+/* ---- what asks for too much ---- */
+
+/* Tables that no file holds have no tensors. */
+static void without_table(hec_stack_config *s)
+{
+	if (s->position.kind == HEC_POSITION_SINUSOIDAL || s->position.kind == HEC_POSITION_ROTARY)
+		s->position.max = min_i64(s->position.max, 1);
+}
+
+/* The error `what`, with the tensors that are missing behind it. Of such a model only addresses and a list are
+ * made, and not where that would be long. */
+static hec_status refuse(hec_ctx *ctx, const char *what, const description *d,
+                         const safetensors *files, match_mode mode, uint64_t asked)
+{
+	plan p = {0};
+	hec_model_config c = d->config;
+	hec_status status = HEC_OK;
+	without_table(&c.encoder);
+	without_table(&c.decoder);
+	if (c.encoder.layers + c.decoder.layers <= LAYERS_NAMED && asked <= NUMBERS_NAMED)
+		status = model_create_empty(ctx, &c, HEC_F32, false, true, &p.model);
+	if (p.model)
+		status = match_plan(what, files, d->family, mode, &p);
+	const bool named = p.matching.found && status == HEC_ERR_FORMAT;
+	close_plan(&p);
+	return named ? status : fail(HEC_ERR_FORMAT, "%s", what);
+}
+
+/* A config.json that asks for far more than the files hold is refused before memory is asked for; what
+ * the caller asks for is not. */
+static hec_status check_size(hec_ctx *ctx, const char *dir, const description *d,
+                             const safetensors *files, match_mode mode)
+{
+	const hec_model_config *c = &d->config;
+	const bool overridden = mode == MATCH_WHAT_FITS;
+	uint64_t asked = 0, there = 0, tensors = safetensors_count(files);
+	const uint64_t layers = (uint64_t)(c->encoder.layers + c->decoder.layers);
+	char what[600];
+	for (size_t i = 0; i < tensors; i++)
+		there += safetensors_at(files, i)->count;
+	if (layers <= (tensors > LAYERS_NAMED ? tensors : LAYERS_NAMED) || overridden)
+		HEC_TRY(model_each_param(c, count_param, &asked));
+	if (layers > tensors && !overridden) {
+		snprintf(what, sizeof what,
+		         "%s: config.json asks for %" PRId64 " and %" PRId64
+		         " layers; the files hold %" PRIu64 " tensors",
+		         dir, c->encoder.layers, c->decoder.layers, tensors);
+		return refuse(ctx, what, d, files, mode, asked);
+	}
+	if (asked / 4 > there + ((uint64_t)1 << 20) && !overridden) {
+		snprintf(what, sizeof what,
+		         "%s: config.json asks for %" PRIu64 " numbers; the files hold %" PRIu64,
+		         dir, asked, there);
+		return refuse(ctx, what, d, files, mode, asked);
+	}
+	HEC_TRY(check_tables(dir, &c->encoder, c->width));
+	return check_tables(dir, &c->decoder, c->width);
+}
+
+/* ---- all of it ---- */
 
 /* First values for parameters of which some or all is not in the files. */
 static hec_status start_fresh(hec_ctx *ctx, const plan *p, uint64_t seed)
@@ -362,7 +417,7 @@ static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, 
 	plan p = {0};
 	if (d->family->look)
 		HEC_TRY(d->family->look(files, &d->config));
-	HEC_TRY(check_size(dir, &d->config, files, o->override_count > 0));
+	HEC_TRY(check_size(ctx, dir, d, files, mode_of(o)));
 	hec_status status = fill(ctx, dir, files, d, o, &p);
 	if (status == HEC_OK) {
 		*out = p.model;
@@ -375,16 +430,15 @@ static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, 
 hec_status hec_model_load_with(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
                                hec_model **out)
 {
+	HEC_TRY(CHECK_GIVEN("model", out));
+	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("model", ctx));
 	HEC_TRY(CHECK_GIVEN("model", dir));
-	HEC_TRY(CHECK_GIVEN("model", out));
-	hec_model_load_options o = {.size = sizeof o};
-	HEC_TRY(options_take("hec_model_load_options", &o, sizeof o, options));
+	hec_model_load_options o;
+	HEC_TRY(take_options(options, &o));
 	if (o.dtype != HEC_F32 && o.dtype != HEC_F64)
 		return fail(HEC_ERR_UNSUPPORTED, "model: it computes in f32 or f64, not in %s",
 		            hec_dtype_name(o.dtype));
-	if (o.override_count > 0)
-		HEC_TRY(check_given("model", "overrides", o.overrides));
 	description d;
 	safetensors *files;
 	HEC_TRY(open_config(dir, &o, &d));

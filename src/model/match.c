@@ -82,6 +82,39 @@ static const safetensors_entry *find_weight(const safetensors *files, const fami
 	return e;
 }
 
+/* ---- what it is called there ---- */
+
+/* What these files put before the names of the base model, as the first tensor that is found tells. */
+typedef struct file_prefix {
+	const char *text; /* NULL: as the family has it */
+	size_t bytes;
+} file_prefix;
+
+static file_prefix prefix_there(const matching *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const weight *w = &m->list[i];
+		if (w->base == 0 || !m->found[i].entry)
+			continue;
+		const char *name = m->found[i].entry->name, *base = w->name + w->base;
+		const size_t all = strlen(name), n = strlen(base);
+		if (all >= n && strcmp(name + all - n, base) == 0)
+			return (file_prefix){name, all - n};
+	}
+	return (file_prefix){0};
+}
+
+static const char *name_there(const weight *w, const safetensors_entry *e, file_prefix prefix,
+                              char name[WEIGHT_NAME])
+{
+	if (e)
+		return e->name;
+	if (w->base == 0 || !prefix.text)
+		return w->name;
+	snprintf(name, WEIGHT_NAME, "%.*s%s", (int)prefix.bytes, prefix.text, w->name + w->base);
+	return name;
+}
+
 /* ---- whether it fits ---- */
 
 static bool same_shape(const safetensors_entry *a, const safetensors_entry *b)
@@ -123,29 +156,30 @@ static bool may_be_fresh(const weight *w, match_mode mode)
 }
 
 /* "" where there is nothing wrong. */
-static void say_problem(const weight *w, const safetensors_entry *e,
+static void say_problem(const char *name, const safetensors_entry *e,
                         const safetensors_entry *wanted, char *what, size_t size)
 {
 	char is[SAFETENSORS_SHAPE_TEXT], asked[SAFETENSORS_SHAPE_TEXT];
 	*what = '\0';
 	if (!e)
-		snprintf(what, size, "tensor '%s' is missing", w->name);
+		snprintf(what, size, "tensor '%s' is missing", name);
 	else if (!is_number(e))
-		snprintf(what, size, "tensor '%s' is of type %s, not F32, F16, BF16 or F64",
-		         w->name, safetensors_dtype_name(e->dtype));
+		snprintf(what, size, "tensor '%s' is of type %s, not F32, F16, BF16 or F64", name,
+		         safetensors_dtype_name(e->dtype));
 	else if (!same_shape(wanted, e))
-		snprintf(what, size, "tensor '%s' has shape %s, config.json asks for %s", w->name,
+		snprintf(what, size, "tensor '%s' has shape %s, config.json asks for %s", name,
 		         safetensors_shape_text(e, is), safetensors_shape_text(wanted, asked));
 }
 
-static void match_one(const matching *m, const weight *w, match_mode mode, match *to, problems *p)
+/* to->entry: what was found. */
+static void match_one(const weight *w, file_prefix prefix, match_mode mode, match *to, problems *p)
 {
-	char what[2 * SAFETENSORS_SHAPE_TEXT + WEIGHT_NAME + 80];
+	char what[2 * SAFETENSORS_SHAPE_TEXT + WEIGHT_NAME + 80], name[WEIGHT_NAME];
 	safetensors_entry wanted = {0};
-	const safetensors_entry *e = find_weight(m->files, m->family, w);
+	const safetensors_entry *e = to->entry;
 	wanted.rank = weights_file_shape(w, wanted.shape);
-	*to = (match){.entry = e, .rows = w->shape[0]};
-	say_problem(w, e, &wanted, what, sizeof what);
+	to->rows = w->shape[0];
+	say_problem(name_there(w, e, prefix, name), e, &wanted, what, sizeof what);
 	if (!*what)
 		return;
 	if (!may_be_fresh(w, mode) || (e && !is_number(e))) {
@@ -166,10 +200,14 @@ static void match_one(const matching *m, const weight *w, match_mode mode, match
 hec_status match_weights(matching *m, match_mode mode)
 {
 	problems p = {0};
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].parts > 0)
+			m->found[i].entry = find_weight(m->files, m->family, &m->list[i]);
+	const file_prefix prefix = prefix_there(m);
 	for (size_t i = 0; i < m->count; i++) {
 		if (m->list[i].parts == 0)
 			continue;
-		match_one(m, &m->list[i], mode, &m->found[i], &p);
+		match_one(&m->list[i], prefix, mode, &m->found[i], &p);
 		m->any_fresh += m->found[i].fresh;
 	}
 	if (p.count == 0)

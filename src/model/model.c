@@ -396,8 +396,9 @@ hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_
 
 hec_status hec_model_like(const hec_model *model, hec_model **out)
 {
-	HEC_TRY(CHECK_GIVEN("model", model));
 	HEC_TRY(CHECK_GIVEN("model", out));
+	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("model", model));
 	hec_model *m;
 	HEC_TRY(allocate(&model->config, model->dtype, false, false, &m));
 	copy_tables(&model->encoder, &m->encoder);
@@ -486,6 +487,7 @@ hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config, hec_dt
                             uint64_t seed, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", out));
+	*out = NULL;
 	hec_model *m;
 	HEC_TRY(model_create_empty(ctx, config, dtype, false, false, &m));
 	hec_status status = model_start(ctx, m, seed, NULL);

@@ -241,9 +241,10 @@ static hec_status build(hec_session *s)
 hec_status hec_session_create(hec_ctx *ctx, const hec_model *model,
                               const hec_session_options *options, hec_session **out)
 {
+	HEC_TRY(CHECK_GIVEN("session", out));
+	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("session", ctx));
 	HEC_TRY(CHECK_GIVEN("session", model));
-	HEC_TRY(CHECK_GIVEN("session", out));
 	hec_session_options o;
 	HEC_TRY(take_options(model, options, &o));
 	hec_session *s = calloc(1, sizeof *s);

@@ -69,6 +69,7 @@ hec_status hec_answerer_create(hec_ctx *ctx, const hec_model *model, const hec_t
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
+	*out = NULL;
 	hec_answerer *a = NULL;
 	HEC_TRY(answerer_new(&a));
 	return answerer_finish(task_model_take("answer", ctx, model, tokenizer, &a->m), a, out);
@@ -84,6 +85,7 @@ hec_status hec_answerer_load_with(hec_ctx *ctx, const char *dir,
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
+	*out = NULL;
 	hec_answerer *a = NULL;
 	HEC_TRY(answerer_new(&a));
 	return answerer_finish(task_model_load("answer", ctx, dir, options, &a->m), a, out);

@@ -11,15 +11,14 @@
 #include "base/status.h"
 #include "format/json.h"
 #include "task/folder.h"
+#include "task/label_names.h"
 #include "task/text_inputs.h"
-
-#define PLAIN_NAME 28 /* bytes of "LABEL_9223372036854775807" */
 
 struct hec_classifier {
 	task_model m;
 	batches batches;
 	hec_scoring scoring;
-	char (*plain)[PLAIN_NAME]; /* names of labels that have none; NULL: all have one */
+	char **names; /* [labels]; NULL: those of the model */
 };
 
 /* ---- making one ---- */
@@ -27,19 +26,6 @@ struct hec_classifier {
 static bool labels_tokens(const hec_classifier *c)
 {
 	return hec_model_config_of(c->m.model)->head == HEC_HEAD_TOKENS;
-}
-
-static hec_status name_labels(hec_classifier *c)
-{
-	const int64_t n = hec_classifier_labels(c);
-	if (hec_model_label(c->m.model, 0))
-		return HEC_OK;
-	c->plain = calloc((size_t)n, sizeof *c->plain);
-	if (!c->plain)
-		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld labels", (long long)n);
-	for (int64_t i = 0; i < n; i++)
-		(void)snprintf(c->plain[i], sizeof *c->plain, "LABEL_%lld", (long long)i);
-	return HEC_OK;
 }
 
 /* As the text-classification pipeline of Transformers decides. */
@@ -66,7 +52,7 @@ static hec_status check_model(hec_classifier *c)
 		            "classify: the model has no head that gives labels: it was not made to "
 		            "classify");
 	set_problem(NULL, c);
-	return name_labels(c);
+	return label_names_make(c->m.model, &c->names);
 }
 
 static hec_status read_problem(const char *dir, hec_classifier *c)
@@ -108,6 +94,7 @@ hec_status hec_classifier_create(hec_ctx *ctx, const hec_model *model,
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
+	*out = NULL;
 	hec_classifier *c = NULL;
 	HEC_TRY(classifier_new(&c));
 	hec_status status = task_model_take("classify", ctx, model, tokenizer, &c->m);
@@ -126,6 +113,7 @@ hec_status hec_classifier_load_with(hec_ctx *ctx, const char *dir,
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
+	*out = NULL;
 	hec_classifier *c = NULL;
 	HEC_TRY(classifier_new(&c));
 	hec_status status = task_model_load("classify", ctx, dir, options, &c->m);
@@ -141,8 +129,9 @@ void hec_classifier_destroy(hec_classifier *classifier)
 	if (!classifier)
 		return;
 	batches_free(&classifier->batches);
+	if (classifier->names)
+		label_names_free(classifier->names, hec_classifier_labels(classifier));
 	task_model_free(&classifier->m);
-	free(classifier->plain);
 	free(classifier);
 }
 
@@ -175,10 +164,21 @@ const char *hec_classifier_label(const hec_classifier *classifier, int64_t i)
 {
 	if (i < 0 || i >= hec_classifier_labels(classifier))
 		return NULL;
-	return classifier->plain ? classifier->plain[i] : hec_model_label(classifier->m.model, i);
+	return classifier->names ? classifier->names[i] : hec_model_label(classifier->m.model, i);
 }
 
 /* ---- logits to scores ---- */
+
+/* Weights that are no numbers, or too large, would come out as some label all the same. */
+static hec_status check_logits(const float *logits, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (!isfinite(logits[i]))
+			return fail(HEC_ERR_FORMAT,
+			            "classify: the model's logit of label %lld is %g", (long long)i,
+			            (double)logits[i]);
+	return HEC_OK;
+}
 
 static void softmax(const float *logits, int64_t n, float *scores)
 {
@@ -275,9 +275,10 @@ static hec_status give_text(void *user, int64_t text, const hec_tensor *rows)
 	job *j = user;
 	const int64_t n = j->out->labels;
 	float *scores = j->out->scores + text * n;
+	HEC_TRY(check_logits(rows->data, n));
 	score(j->o.scoring, rows->data, n, scores);
 	for (int64_t i = 0; i < n; i++)
-		j->ranks[i] = (ranked){isnan(scores[i]) ? -INFINITY : scores[i], (int32_t)i};
+		j->ranks[i] = (ranked){scores[i], (int32_t)i};
 	qsort(j->ranks, (size_t)n, sizeof *j->ranks, better_first);
 	for (int64_t i = 0; i < n; i++)
 		j->out->order[text * n + i] = j->ranks[i].label;
@@ -365,6 +366,7 @@ static hec_status give_tokens(void *user, int64_t text, const hec_tensor *rows)
 		hec_token_class *t = &out->items[i];
 		const float *logits = (const float *)rows->data + t->index * n;
 		double sum = 0;
+		HEC_TRY(check_logits(logits, n));
 		t->label = 0;
 		for (int32_t k = 1; k < n; k++)
 			t->label = logits[k] > logits[t->label] ? k : t->label;

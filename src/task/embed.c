@@ -37,6 +37,9 @@ static hec_status embedder_new(hec_embedder **out)
 
 static hec_status finish(hec_embedder *e, hec_status status, hec_embedder **out)
 {
+	if (status == HEC_OK && hec_model_config_of(e->m.model)->front.features > 0)
+		status = fail(HEC_ERR_UNSUPPORTED, "embed: this model hears, and reads no text: "
+		                                   "transcribe with it");
 	if (status != HEC_OK)
 		hec_embedder_destroy(e);
 	else
@@ -49,6 +52,7 @@ hec_status hec_embedder_create(hec_ctx *ctx, const hec_model *model, const hec_t
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
+	*out = NULL;
 	hec_embedder *e = NULL;
 	HEC_TRY(embedder_new(&e));
 	hec_status status = task_model_take("embed", ctx, model, tokenizer, &e->m);
@@ -81,6 +85,7 @@ hec_status hec_embedder_load_with(hec_ctx *ctx, const char *dir,
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
+	*out = NULL;
 	hec_embedder *e = NULL;
 	HEC_TRY(embedder_new(&e));
 	return finish(e, load(e, ctx, dir, options), out);
@@ -183,17 +188,29 @@ static double length_of(const float *x, int64_t n)
 	return sqrt(sum);
 }
 
+/* A maximum passes NaN over, and a cosine of it would be 0: nothing later sees it. */
+static hec_status check_finite(const char *what, const float *x, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (!isfinite(x[i]))
+			return fail(HEC_ERR_FORMAT, "embed: number %lld of %s is %g", (long long)i,
+			            what, (double)x[i]);
+	return HEC_OK;
+}
+
 static hec_status give(void *user, int64_t text, const hec_tensor *rows)
 {
 	job *j = user;
 	const int64_t n = rows->shape[0], C = rows->shape[1], width = j->out->width;
 	float *row = j->out->rows + text * width, *to = row;
+	HEC_TRY(check_finite("the model's hidden states", rows->data, n * C));
 	for (int i = 0; i < POOLINGS; i++) {
 		if (j->o.pooling & 1 << i) {
 			pool((hec_pooling)(1 << i), rows->data, n, C, to);
 			to += C;
 		}
 	}
+	HEC_TRY(check_finite("the text's vector", row, width));
 	if (j->o.normalize) {
 		const double length = fmax(length_of(row, width), LEAST_LENGTH);
 		for (int64_t i = 0; i < width; i++)

@@ -75,6 +75,7 @@ hec_status hec_filler_create(hec_ctx *ctx, const hec_model *model, const hec_tok
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "fill: out is NULL");
+	*out = NULL;
 	hec_filler *f = NULL;
 	HEC_TRY(filler_new(&f));
 	return filler_finish(task_model_take("fill", ctx, model, tokenizer, &f->m), f, out);
@@ -90,6 +91,7 @@ hec_status hec_filler_load_with(hec_ctx *ctx, const char *dir,
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "fill: out is NULL");
+	*out = NULL;
 	hec_filler *f = NULL;
 	HEC_TRY(filler_new(&f));
 	return filler_finish(task_model_load("fill", ctx, dir, options, &f->m), f, out);

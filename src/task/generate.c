@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "task/generation_config.h"
+#include "task/task_model.h"
 #include "task/writer.h"
 #include "task/written_text.h"
 
@@ -77,6 +78,8 @@ static hec_status settle(hec_generator *g)
 hec_status hec_generator_create(hec_ctx *ctx, const hec_model *model,
                                 const hec_tokenizer *tokenizer, hec_generator **out)
 {
+	if (out)
+		*out = NULL;
 	if (!ctx || !model || !out)
 		return fail(HEC_ERR_ARGUMENT, "generate: ctx, model or out is NULL");
 	hec_generator *g;
@@ -120,6 +123,8 @@ hec_status hec_generator_load(hec_ctx *ctx, const char *dir, hec_generator **out
 hec_status hec_generator_load_with(hec_ctx *ctx, const char *dir,
                                    const hec_model_load_options *options, hec_generator **out)
 {
+	if (out)
+		*out = NULL;
 	if (!ctx || !dir || !out)
 		return fail(HEC_ERR_ARGUMENT, "generate: ctx, dir or out is NULL");
 	hec_generator *g;
@@ -207,7 +212,7 @@ static int64_t wanted(const job *j, int64_t length)
 static int64_t longest_prompt(const job *j)
 {
 	if (has_encoder(j->g))
-		return writer_max_source(j->g->model);
+		return task_stack_cut(&hec_model_config_of(j->g->model)->encoder);
 	int64_t longest = writer_max_target(j->g->model);
 	int64_t most = j->given.max_tokens > 0 ? j->given.max_tokens : min_i64(TOKENS, longest / 2);
 	return longest == INT64_MAX ? longest : max_i64(1, longest - most);

@@ -14,17 +14,6 @@
 #define WINDOW_SPARE 8  /* tokens: a piece may be cut otherwise than it was within its text */
 #define WINDOW_LEAST 16 /* tokens of the text itself */
 
-/* The one that was added stands before the text or behind it. */
-static hec_status set_language(const hec_tokenizer *tokenizer, int32_t language, hec_encoding *e)
-{
-	const size_t at = language_at(tokenizer, e);
-	if (at == e->n)
-		return fail(HEC_ERR_UNSUPPORTED,
-		            "translate: this tokenizer marks no text with its language");
-	e->ids[at] = language;
-	return HEC_OK;
-}
-
 /* ---- one source ---- */
 
 static bool is_blank(const char *text, size_t bytes)
@@ -107,8 +96,11 @@ static hec_status add_one(sources *s, const source_rules *r, int64_t which, cons
 	HEC_TRY(encode(r, text, bytes, e));
 	if (!task_has_words(e))
 		return HEC_OK;
-	if (r->language >= 0)
-		HEC_TRY(set_language(r->model->tokenizer, r->language, e));
+	if (r->language >= 0) {
+		size_t at;
+		HEC_TRY(language_place(r->model->tokenizer, e, &at));
+		e->ids[at] = r->language;
+	}
 	return keep(s, which);
 }
 

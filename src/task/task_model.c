@@ -4,12 +4,21 @@
 #include "base/size.h"
 #include "base/status.h"
 
-/* T5 measures distances, and has no last position. */
-static int64_t stack_longest(const hec_stack_config *s)
+static bool has_last_position(const hec_stack_config *s)
 {
 	const hec_position_kind kind = s->position.kind;
-	const bool bounded = kind != HEC_POSITION_NONE && kind != HEC_POSITION_RELATIVE;
-	return s->layers > 0 && bounded ? s->position.max : INT64_MAX;
+	return kind != HEC_POSITION_NONE && kind != HEC_POSITION_RELATIVE;
+}
+
+int64_t task_stack_longest(const hec_stack_config *s)
+{
+	return has_last_position(s) ? s->position.max : TASK_TOKENS_MOST;
+}
+
+int64_t task_stack_cut(const hec_stack_config *s)
+{
+	return s->position.max > 0 ? min_i64(s->position.max, task_stack_longest(s))
+	                           : task_stack_longest(s);
 }
 
 static hec_status check(task_model *m)
@@ -19,7 +28,15 @@ static hec_status check(task_model *m)
 		return fail(HEC_ERR_FORMAT, "%s: the tokenizer has %lld ids, the model %lld",
 		            m->task, (long long)hec_tokenizer_vocab(m->tokenizer),
 		            (long long)c->vocab);
-	m->longest = min_i64(stack_longest(&c->encoder), stack_longest(&c->decoder));
+	const hec_stack_config *stacks[] = {&c->encoder, &c->decoder};
+	m->longest = m->cut = INT64_MAX;
+	for (int i = 0; i < 2; i++) {
+		if (stacks[i]->layers == 0)
+			continue;
+		m->longest = min_i64(m->longest, task_stack_longest(stacks[i]));
+		if (!has_last_position(stacks[i]))
+			m->cut = min_i64(m->cut, task_stack_cut(stacks[i]));
+	}
 	return HEC_OK;
 }
 
@@ -70,8 +87,8 @@ hec_status task_encode(const task_model *m, const task_text *text, hec_encoding 
 	o.lossy = text->lossy;
 	o.pair = text->pair;
 	o.pair_bytes = text->pair_bytes;
-	if (text->truncate && most < INT64_MAX)
-		o.max_length = most;
+	if (text->truncate)
+		o.max_length = min_i64(most, m->cut);
 	HEC_TRY(hec_tokenizer_encode(m->tokenizer, text->text, text->bytes, &o, out));
 	if ((int64_t)out->n > most)
 		return fail(HEC_ERR_SHAPE, "the text has %zu tokens; the model takes %lld", out->n,

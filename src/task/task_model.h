@@ -5,6 +5,10 @@
 #include <hecate/model.h>
 #include <hecate/tokenizer.h>
 
+/* Tokens of a text that a model without a last position takes (T5, which measures distances): more would take
+ * hours, and more memory than there is. */
+#define TASK_TOKENS_MOST 32768
+
 typedef struct task_model {
 	const char *task; /* for messages: "classify" */
 	hec_ctx *ctx;
@@ -12,8 +16,9 @@ typedef struct task_model {
 	const hec_tokenizer *tokenizer;
 	hec_model *own_model; /* NULL: the caller's */
 	hec_tokenizer *own_tokenizer;
-	int64_t longest; /* tokens that the model takes, what is added to a text counted in;
-	                    INT64_MAX: any number (T5) */
+	int64_t longest; /* tokens that the model takes, what is added to a text counted in */
+	int64_t cut; /* what a text is cut to, where that is less: what a model without a last position
+	                    was made for (n_positions of T5) */
 } task_model;
 
 /* Reads both of a folder. On failure nothing is held; task_model_free is still fine. */
@@ -24,6 +29,10 @@ hec_status task_model_load(const char *task, hec_ctx *ctx, const char *dir,
 hec_status task_model_take(const char *task, hec_ctx *ctx, const hec_model *model,
                            const hec_tokenizer *tokenizer, task_model *out);
 void task_model_free(task_model *m); /* takes a zeroed one */
+
+/* Tokens that a stack takes, and to which one is cut that has more: of a stack without a last position less. */
+int64_t task_stack_longest(const hec_stack_config *s);
+int64_t task_stack_cut(const hec_stack_config *s);
 
 typedef struct task_text {
 	const char *text, *pair; /* pair NULL: none */

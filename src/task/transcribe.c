@@ -95,6 +95,7 @@ hec_status hec_transcriber_load_with(hec_ctx *ctx, const char *dir,
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
+	*out = NULL;
 	hec_transcriber *t;
 	HEC_TRY(transcriber_new(&t));
 	hec_status status = task_model_load("transcribe", ctx, dir, options, &t->base);
@@ -110,13 +111,20 @@ hec_status hec_transcriber_load_with(hec_ctx *ctx, const char *dir,
 hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
                                   const hec_tokenizer *tokenizer, hec_transcriber **out)
 {
+	return hec_transcriber_create_like(ctx, NULL, model, tokenizer, out);
+}
+
+hec_status hec_transcriber_create_like(hec_ctx *ctx, const char *dir, const hec_model *model,
+                                       const hec_tokenizer *tokenizer, hec_transcriber **out)
+{
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
+	*out = NULL;
 	hec_transcriber *t;
 	HEC_TRY(transcriber_new(&t));
 	hec_status status = task_model_take("transcribe", ctx, model, tokenizer, &t->base);
 	if (status == HEC_OK)
-		status = finish(t, NULL);
+		status = finish(t, dir);
 	if (status != HEC_OK)
 		hec_transcriber_destroy(t);
 	else

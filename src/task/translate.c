@@ -69,6 +69,7 @@ hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
+	*out = NULL;
 	hec_translator *t = NULL;
 	HEC_TRY(translator_new(&t));
 	hec_status status = task_model_take("translate", ctx, model, tokenizer, &t->m);
@@ -93,6 +94,7 @@ hec_status hec_translator_load_with(hec_ctx *ctx, const char *dir, const char *t
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
+	*out = NULL;
 	hec_translator *t = NULL;
 	HEC_TRY(translator_new(&t));
 	hec_status status = task_model_load("translate", ctx, dir, options, &t->m);

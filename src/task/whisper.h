@@ -23,6 +23,8 @@ typedef struct whisper_config {
 	whisper_language *languages;
 	size_t language_count;
 	int32_t transcribe, translate; /* ids of the tasks; −1: none */
+	char language[WHISPER_CODE];   /* as generation_config.json says; "": it does not */
+	bool translates;               /* by it */
 	int32_t start, end;            /* <|startoftranscript|>, <|endoftext|> */
 	int32_t no_timestamps;         /* id; the one before it is <|nospeech|>, those behind it are
 	                                  times, two frames apart */

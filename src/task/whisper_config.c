@@ -84,6 +84,17 @@ static hec_status read_tasks(const json_scope *s, int64_t vocab, whisper_config 
 	return read_id(&tasks, "translate", vocab, &c->translate);
 }
 
+/* What is to be written where nobody says it. A language by its name ("english") is not known by it. */
+static hec_status read_said(const json_scope *s, whisper_config *c)
+{
+	const char *language = NULL, *task = NULL;
+	HEC_TRY(json_want_string(s, "language", &language));
+	HEC_TRY(json_want_string(s, "task", &task));
+	snprintf(c->language, sizeof c->language, "%s", language ? language : "");
+	c->translates = task && strcmp(task, "translate") == 0;
+	return HEC_OK;
+}
+
 static hec_status read_begin(const json_scope *s, int64_t vocab, whisper_config *c)
 {
 	json_t *ids = NULL, *id;
@@ -109,6 +120,7 @@ static hec_status read_generation(const json_scope *s, int64_t vocab, whisper_co
 {
 	HEC_TRY(read_languages(s, vocab, c));
 	HEC_TRY(read_tasks(s, vocab, c));
+	HEC_TRY(read_said(s, c));
 	HEC_TRY(read_begin(s, vocab, c));
 	HEC_TRY(read_id(s, "no_timestamps_token_id", vocab, &c->no_timestamps));
 	HEC_TRY(read_id(s, "decoder_start_token_id", vocab, &c->start));

@@ -3,23 +3,19 @@
 
 #include "base/size.h"
 #include "base/status.h"
-
-/* T5 measures distances, and has no last position. */
-static int64_t longest(const hec_stack_config *s)
-{
-	const hec_position_kind kind = s->position.kind;
-	return kind == HEC_POSITION_NONE || kind == HEC_POSITION_RELATIVE ? INT64_MAX
-	                                                                  : s->position.max;
-}
+#include "task/task_model.h"
 
 int64_t writer_max_source(const hec_model *model)
 {
-	return longest(&hec_model_config_of(model)->encoder);
+	return task_stack_longest(&hec_model_config_of(model)->encoder);
 }
 
+/* What is written, it writes one after the other: any number, where there is no last position. */
 int64_t writer_max_target(const hec_model *model)
 {
-	return longest(&hec_model_config_of(model)->decoder);
+	const hec_position_config *p = &hec_model_config_of(model)->decoder.position;
+	return p->kind == HEC_POSITION_NONE || p->kind == HEC_POSITION_RELATIVE ? INT64_MAX
+	                                                                        : p->max;
 }
 
 hec_status writer_check_batch(const char *task, int64_t *batch)

@@ -16,7 +16,7 @@ typedef struct writer {
 } writer;
 
 /* Tokens of a sequence: of what a model with an encoder reads, and of what a decoder holds (what it begins
- * with and writes); INT64_MAX: any number. */
+ * with and writes), INT64_MAX: any number. */
 int64_t writer_max_source(const hec_model *model);
 int64_t writer_max_target(const hec_model *model);
 

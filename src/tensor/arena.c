@@ -35,6 +35,7 @@ hec_status hec_arena_create(size_t capacity, hec_arena **out)
 {
 	/* Matrices are walked with long strides: large pages spare most of the address look-ups. */
 	HEC_TRY(CHECK_GIVEN("arena", out));
+	*out = NULL;
 	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : PAGE, rounded = 0;
 	HEC_TRY(round_capacity(capacity, align, &rounded));
 	hec_arena *arena = malloc(sizeof *arena);
@@ -86,6 +87,7 @@ static hec_status reserve(size_t capacity, size_t least, hec_arena **out)
 hec_status hec_arena_create_reserved(size_t capacity, hec_arena **out)
 {
 	HEC_TRY(CHECK_GIVEN("arena", out));
+	*out = NULL;
 	return reserve(capacity, capacity, out);
 }
 

@@ -1,7 +1,5 @@
-/* added.c — finding added tokens: at each place the longest, from left to right.
- *
- * A tree over the bytes of all tokens is walked from each place where one can begin; its depth is the
- * longest token, which is limited so that a file cannot make this slow. */
+/* added.c — added tokens: reading them, and cutting them out of a text: at each place the longest, from left to
+ * right. */
 #include "text/added.h"
 
 #include <stdio.h>
@@ -16,21 +14,6 @@
 /* What normalizers may make of one, and of all together by 4 times and so much. */
 #define NORMAL_TIMES 16
 #define NORMAL_PLUS ((size_t)16 << 10)
-
-/* The longest token at a place; its end in *stop. −1: none. */
-static int32_t longest(const byte_tree *t, const char *text, size_t at, size_t end, size_t *stop)
-{
-	int32_t best = -1;
-	uint32_t node = BYTE_TREE_ROOT;
-	while (at < end && (node = byte_tree_step(t, node, (unsigned char)text[at]))) {
-		at++;
-		if (t->value[node] >= 0) {
-			best = t->value[node];
-			*stop = at;
-		}
-	}
-	return best;
-}
 
 /* ---- reading ---- */
 
@@ -120,6 +103,8 @@ static hec_status normalize(const char *name, size_t bytes, const stages *normal
 	hec_status status = stages_run(normalizers, f);
 	if (status == HEC_OK)
 		status = string_put(to, f->text, f->bytes);
+	if (status == HEC_OK)
+		status = string_put(to, "", 1); /* with its zero byte */
 	if (status != HEC_OK)
 		return fail_in(status, "an added token of %zu bytes", bytes);
 	return string_close(to);
@@ -135,7 +120,7 @@ static hec_status normalize_all(const added *a, const stages *normalizers, strin
 		if (a->at[i].normalized) {
 			size_t bytes;
 			vocab_token(&a->names, a->at[i].id, &bytes);
-			to->most += 4 * bytes;
+			to->most += 4 * bytes + 1;
 		}
 	for (size_t i = 0; i < a->n && status == HEC_OK; i++) {
 		size_t bytes;
@@ -155,21 +140,27 @@ static hec_status build(added *a, const string_list *normal)
 		vocab_token(&a->names, a->at[i].id, &bytes);
 		given += a->at[i].normalized ? 0 : bytes;
 	}
-	HEC_TRY(byte_tree_init(&a->given, given));
-	HEC_TRY(byte_tree_init(&a->normal, normal->used));
+	HEC_TRY(finder_init(&a->given, given));
+	HEC_TRY(finder_init(&a->normal, normal->used));
 	for (size_t i = 0; i < a->n; i++) {
 		size_t bytes, begin;
 		const char *name = vocab_token(&a->names, a->at[i].id, &bytes);
 		if (!a->at[i].normalized) {
-			byte_tree_add(&a->given, name, bytes, (int32_t)i);
+			finder_add(&a->given, name, bytes, (int32_t)i);
 			continue;
 		}
 		begin = string_begin(normal, k);
-		bytes = normal->end[k++] - begin;
-		if (bytes > 0)
-			byte_tree_add(&a->normal, normal->bytes + begin, bytes, (int32_t)i);
+		const char *normal_name = normal->bytes + begin;
+		size_t normal_bytes = normal->end[k++] - begin - 1;
+		if (normal_bytes == 0)
+			continue;
+		finder_add(&a->normal, normal_name, normal_bytes, (int32_t)i);
+		if (!a->at[i].special &&
+		    (normal_bytes != bytes || memcmp(normal_name, name, bytes) != 0))
+			a->at[i].written = begin + 1;
 	}
-	return HEC_OK;
+	HEC_TRY(finder_finish(&a->given));
+	return finder_finish(&a->normal);
 }
 
 hec_status added_prepare(added *a, const stages *normalizers)
@@ -178,6 +169,8 @@ hec_status added_prepare(added *a, const stages *normalizers)
 	hec_status status = normalize_all(a, normalizers, &s.now);
 	if (status == HEC_OK)
 		status = build(a, &s.now);
+	a->normal_names = s.now.bytes;
+	s.now.bytes = NULL;
 	strings_free(&s);
 	return status;
 }
@@ -185,9 +178,10 @@ hec_status added_prepare(added *a, const stages *normalizers)
 void added_free(added *a)
 {
 	free(a->at);
+	free(a->normal_names);
 	vocab_free(&a->names);
-	byte_tree_free(&a->given);
-	byte_tree_free(&a->normal);
+	finder_free(&a->given);
+	finder_free(&a->normal);
 	memset(a, 0, sizeof *a);
 }
 
@@ -197,11 +191,19 @@ const added_token *added_by_id(const added *a, int32_t id)
 	return a->n ? bsearch(&key, a->at, a->n, sizeof *a->at, by_id) : NULL;
 }
 
+const char *added_name(const added *a, int32_t id)
+{
+	const char *name = vocab_token(&a->names, id, NULL);
+	const added_token *t = name ? added_by_id(a, id) : NULL;
+	return t && t->written ? a->normal_names + t->written - 1 : name;
+}
+
 /* ---- cutting ---- */
 
 typedef struct cutter {
 	const added *a;
-	const byte_tree *tree;
+	const finder *finder;
+	size_t *again; /* bytes of white space that were taken in more than once */
 } cutter;
 
 static bool has_class(const char *text, size_t at, unsigned classes)
@@ -210,44 +212,75 @@ static bool has_class(const char *text, size_t at, unsigned classes)
 	return class_of(utf8_get(text + at, &length)) & classes;
 }
 
-static bool is_single_word(const char *text, piece p, size_t at, size_t stop)
+static bool is_single_word(const char *text, piece p, piece m)
 {
-	return (at == p.begin || !has_class(text, utf8_before(text, at), CLASS_WORD)) &&
-	       (stop == p.end || !has_class(text, stop, CLASS_WORD));
+	return (m.begin == p.begin || !has_class(text, utf8_before(text, m.begin), CLASS_WORD)) &&
+	       (m.end == p.end || !has_class(text, m.end, CLASS_WORD));
 }
 
+static void widen_left(const char *text, size_t done, piece *m)
+{
+	if (m->begin < done)
+		m->begin = (uint32_t)done;
+	while (m->begin > done && has_class(text, utf8_before(text, m->begin), CLASS_SPACE))
+		m->begin = (uint32_t)utf8_before(text, m->begin);
+}
+
+/* blank: the white space that was walked over last; a token of white space within it takes the rest of it. */
+static hec_status widen_right(const cutter *c, const flow *f, size_t end, piece *blank, piece *m)
+{
+	if (m->end > blank->begin && m->end <= blank->end) {
+		*c->again += blank->end - m->end;
+		m->end = blank->end;
+		return *c->again <= f->most
+		               ? HEC_OK
+		               : fail(HEC_ERR_FORMAT,
+		                      "tokenizer.json: added tokens with rstrip take white space "
+		                      "of "
+		                      "a text of %zu bytes again and again, more than %zu together",
+		                      f->given_bytes, f->most);
+	}
+	blank->begin = m->end;
+	while (m->end < end && has_class(f->text, m->end, CLASS_SPACE))
+		m->end += (uint32_t)utf8_length(f->text[m->end]);
+	blank->end = m->end;
+	return HEC_OK;
+}
+
+/* As `tokenizers` does it: what is found does not depend on what the ones before took in. So a token that is
+ * white space is still one behind a token that took it in, and what follows goes on behind it. */
 static hec_status cut(const void *state, flow *f, piece p)
 {
 	const cutter *c = state;
-	const char *text = f->text;
-	size_t done = p.begin; /* where the piece being made begins */
-	for (size_t at = p.begin, stop; at < p.end;) {
-		int32_t found = c->tree->begins[(unsigned char)text[at]]
-		                        ? longest(c->tree, text, at, p.end, &stop)
-		                        : -1;
-		if (found < 0) {
-			at++;
+	size_t at = p.begin, done = p.begin; /* where the search, and the piece being made, go on */
+	piece blank = {0};
+	f->found.n = 0;
+	HEC_TRY(finder_find(c->finder, f->text, p.begin, p.end, &f->found));
+	for (size_t i = f->found.n; i-- > 0;) {
+		piece m = f->found.at[i];
+		if (m.begin < at)
 			continue;
-		}
-		const added_token *t = &c->a->at[found];
-		size_t begin = at, end = stop;
-		at = stop;
-		if (begin < done || (t->single_word && !is_single_word(text, p, begin, end)))
+		at = m.end;
+		const added_token *t = &c->a->at[m.id];
+		if (t->single_word && !is_single_word(f->text, p, m))
 			continue;
-		while (t->left_strip && begin > done &&
-		       has_class(text, utf8_before(text, begin), CLASS_SPACE))
-			begin = utf8_before(text, begin);
-		while (t->right_strip && end < p.end && has_class(text, end, CLASS_SPACE))
-			end += utf8_length(text[end]);
-		HEC_TRY(flow_add(f, done, begin, -1));
-		HEC_TRY(flow_add(f, begin, end, t->id));
-		done = end;
+		if (t->left_strip)
+			widen_left(f->text, done, &m);
+		if (t->right_strip)
+			HEC_TRY(widen_right(c, f, p.end, &blank, &m));
+		if (m.begin >= m.end) /* all of it was taken in */
+			continue;
+		if (done < m.begin)
+			HEC_TRY(flow_add(f, done, m.begin, -1));
+		HEC_TRY(flow_add(f, m.begin, m.end, t->id));
+		done = m.end;
 	}
 	return flow_add(f, done, p.end, -1);
 }
 
-hec_status added_cut(const added *a, const byte_tree *tree, flow *f)
+hec_status added_cut(const added *a, const finder *finder, flow *f)
 {
-	cutter c = {a, tree};
-	return tree->nodes <= 1 ? HEC_OK : flow_cut(f, cut, &c);
+	size_t again = 0;
+	cutter c = {a, finder, &again};
+	return finder->tree.nodes <= 1 ? HEC_OK : flow_cut(f, cut, &c);
 }

@@ -271,6 +271,8 @@ hec_status hec_bpe_train(const hec_bpe_train_options *options, hec_line_fn *next
                          hec_tokenizer **out)
 {
 	hec_bpe_train_options o = HEC_BPE_TRAIN_OPTIONS_INIT;
+	if (out)
+		*out = NULL;
 	if (!next_line || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_bpe_train: %s is NULL",
 		            next_line ? "out" : "next_line");

@@ -46,19 +46,22 @@ static struct byte_tree_slot *find(const byte_tree *t, uint32_t node, unsigned c
 	return &t->slots[at];
 }
 
+uint32_t byte_tree_grow(byte_tree *t, uint32_t node, unsigned char byte)
+{
+	struct byte_tree_slot *s = find(t, node, byte);
+	if (!s->child) {
+		*s = (struct byte_tree_slot){node, (uint32_t)t->nodes, byte};
+		t->value[t->nodes++] = -1;
+		t->begins[byte] = t->begins[byte] || node == BYTE_TREE_ROOT;
+	}
+	return s->child;
+}
+
 void byte_tree_add(byte_tree *t, const char *string, size_t n, int32_t value)
 {
 	uint32_t node = BYTE_TREE_ROOT;
-	t->begins[(unsigned char)string[0]] = true;
-	for (size_t i = 0; i < n; i++) {
-		struct byte_tree_slot *s = find(t, node, (unsigned char)string[i]);
-		if (!s->child) {
-			*s = (struct byte_tree_slot){node, (uint32_t)t->nodes,
-			                             (unsigned char)string[i]};
-			t->value[t->nodes++] = -1;
-		}
-		node = s->child;
-	}
+	for (size_t i = 0; i < n; i++)
+		node = byte_tree_grow(t, node, (unsigned char)string[i]);
 	t->value[node] = value;
 }
 

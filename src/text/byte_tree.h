@@ -23,6 +23,8 @@ hec_status byte_tree_init(byte_tree *t, size_t bytes); /* of all strings togethe
 void byte_tree_free(byte_tree *t);
 /* n ≥ 1. A string that is there already gets the new value. */
 void byte_tree_add(byte_tree *t, const char *string, size_t n, int32_t value);
+/* The node below, made where there is none. */
+uint32_t byte_tree_grow(byte_tree *t, uint32_t node, unsigned char byte);
 /* The node below; 0: none. */
 uint32_t byte_tree_step(const byte_tree *t, uint32_t node, unsigned char byte);
 

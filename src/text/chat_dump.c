@@ -111,12 +111,12 @@ hec_status chat_tojson(chat_run *r, const chat_call_of *c, chat_value *out)
 	if (c->on->kind != VALUE_JSON)
 		return chat_wrong(r, "'tojson' of %s", chat_kind_name(c->on));
 	if (chat_truth(&c->at[0]))
-		return chat_wrong(r, "'tojson' with ensure_ascii is not known here");
+		return chat_unknown(r, "'tojson' with ensure_ascii is not known here");
 	if (chat_is_whole(&c->at[1]))
 		d.indent = json_integer_value(c->at[1].json);
 	else if (chat_truth(&c->at[1]))
-		return chat_wrong(r, "'tojson' with an indent of %s", chat_kind_name(&c->at[1]));
+		return chat_unknown(r, "'tojson' with an indent of %s", chat_kind_name(&c->at[1]));
 	if (d.indent < -1 || d.indent > INDENT_MOST)
-		return chat_wrong(r, "'tojson' with an indent of %lld", (long long)d.indent);
+		return chat_unknown(r, "'tojson' with an indent of %lld", (long long)d.indent);
 	return chat_buffer_end(r, dump_value(&d, c->on->json, 0), &d.out, out);
 }

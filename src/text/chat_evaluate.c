@@ -38,8 +38,8 @@ static hec_status evaluate_arguments(chat_run *r, int32_t i, chat_arguments *a)
 		bool named = n->kind == CHAT_NAMED;
 		hec_status status = a->n < CHAT_ARGUMENTS
 		                            ? chat_evaluate(r, named ? n->a : i, &a->at[a->n])
-		                            : chat_wrong(r, "a call with more than %d arguments",
-		                                         CHAT_ARGUMENTS);
+		                            : chat_unknown(r, "a call with more than %d arguments",
+		                                           CHAT_ARGUMENTS);
 		if (status != HEC_OK) {
 			free_arguments(a);
 			return status;
@@ -58,7 +58,7 @@ static hec_status call(chat_run *r, const chat_node *n, chat_value *out)
 	HEC_TRY(chat_evaluate(r, n->a, &on));
 	hec_status status = evaluate_arguments(r, n->b, &a);
 	if (status == HEC_OK && n->kind == CHAT_CALL)
-		status = chat_call(r, &on, &a, out);
+		status = chat_call(r, &on, json_string_value(r->t->nodes[n->a].value), &a, out);
 	else if (status == HEC_OK && n->kind == CHAT_FILTER)
 		status = chat_filter(r, json_string_value(n->value), &on, &a, out);
 	else if (status == HEC_OK) {
@@ -76,7 +76,7 @@ static hec_status call(chat_run *r, const chat_node *n, chat_value *out)
 static hec_status need_json(chat_run *r, const chat_value *v, const char *of)
 {
 	return v->kind == VALUE_JSON ? HEC_OK
-	                             : chat_wrong(r, "%s of what is %s", of, chat_kind_name(v));
+	                             : chat_unknown(r, "%s of what is %s", of, chat_kind_name(v));
 }
 
 static hec_status make_list(chat_run *r, const chat_node *n, chat_value *out)
@@ -106,8 +106,8 @@ static hec_status make_dict(chat_run *r, const chat_node *n, chat_value *out)
 		if (status == HEC_OK)
 			status = chat_evaluate(r, r->t->nodes[i].next, &v);
 		if (status == HEC_OK && !chat_is_text(&key))
-			status =
-				chat_wrong(r, "a dict with a key that is %s", chat_kind_name(&key));
+			status = chat_unknown(r, "a dict with a key that is %s",
+			                      chat_kind_name(&key));
 		if (status == HEC_OK)
 			status = need_json(r, &v, "a dict");
 		if (status == HEC_OK &&
@@ -162,7 +162,9 @@ static hec_status one_operand(chat_run *r, const chat_node *n, chat_value *out)
 	else if (n->kind == CHAT_ATTR)
 		status = chat_attribute(r, &v, json_string_value(n->value), out);
 	else if (!chat_is_whole(&v))
-		status = chat_wrong(r, "minus %s", chat_kind_name(&v));
+		status = chat_is_number(&v)
+		                 ? chat_unknown(r, "minus %s that is not whole", chat_kind_name(&v))
+		                 : chat_wrong(r, "minus %s", chat_kind_name(&v));
 	else {
 		status = chat_json(r, json_integer(0), &zero);
 		if (status == HEC_OK)
@@ -227,7 +229,7 @@ static hec_status evaluate(chat_run *r, const chat_node *n, chat_value *out)
 	case CHAT_DICT:
 		return make_dict(r, n, out);
 	default:
-		return chat_wrong(r, "an argument with a name where a value is needed");
+		return chat_unknown(r, "an argument with a name where a value is needed");
 	}
 }
 

@@ -43,12 +43,12 @@ static hec_status to_int(chat_run *r, const chat_call_of *c, chat_value *out)
 		return HEC_OK;
 	}
 	if (!chat_is_text(c->on))
-		return chat_wrong(r, "'int' of %s", chat_kind_name(c->on));
+		return chat_unknown(r, "'int' of %s", chat_kind_name(c->on));
 	char *end;
 	errno = 0;
 	long long n = strtoll(json_string_value(c->on->json), &end, 10);
 	if (errno == ERANGE)
-		return chat_wrong(r, "a number beyond 64 bits");
+		return chat_unknown(r, "a number beyond 64 bits");
 	return chat_json(r, json_integer(*end ? 0 : n), out);
 }
 
@@ -96,7 +96,7 @@ static hec_status space(chat_run *r, const chat_call_of *c, chat_value *out)
 	hec_status status = HEC_OK;
 	for (int i = 0; i < c->all->n && status == HEC_OK; i++) {
 		if (!c->all->name[i] || c->all->at[i].kind != VALUE_JSON)
-			status = chat_wrong(r, "a namespace of values without names");
+			status = chat_unknown(r, "a namespace of values without names");
 		else if (json_object_set(object, c->all->name[i], c->all->at[i].json) != 0)
 			status = fail(HEC_ERR_MEMORY, "no memory for a namespace");
 	}
@@ -261,11 +261,11 @@ static hec_status call(chat_run *r, const known *k, const chat_value *on, const 
 	for (int i = 0; i < a->n && *k->parameters != '*'; i++) {
 		int place = place_of(k->parameters, a->name[i], i);
 		if (place < 0 && a->name[i])
-			return chat_wrong(r, "'%s' with '%s' is not known here", k->name,
-			                  quote(a->name[i], text));
+			return chat_unknown(r, "'%s' with '%s' is not known here", k->name,
+			                    quote(a->name[i], text));
 		if (place < 0)
-			return chat_wrong(r, "'%s' with %d arguments is not known here", k->name,
-			                  a->n);
+			return chat_unknown(r, "'%s' with %d arguments is not known here", k->name,
+			                    a->n);
 		c.at[place] = a->at[i];
 	}
 	return k->run(r, &c, out);
@@ -297,7 +297,7 @@ hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const 
 	char text[QUOTE_TEXT];
 	int i = find_test(name);
 	if (i < 0)
-		return chat_wrong(r, "the test '%s' is not known here", quote(name, text));
+		return chat_unknown(r, "the test '%s' is not known here", quote(name, text));
 	unsigned kind = on->kind == VALUE_UNDEFINED ? OF_UNDEFINED
 	                : on->kind == VALUE_JSON    ? 1u << json_typeof(on->json)
 	                                            : OF_OTHER;
@@ -313,16 +313,48 @@ hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const 
 	return HEC_OK;
 }
 
-hec_status chat_call(chat_run *r, const chat_value *callee, const chat_arguments *a,
-                     chat_value *out)
+hec_status chat_call(chat_run *r, const chat_value *callee, const char *name,
+                     const chat_arguments *a, chat_value *out)
 {
+	char text[QUOTE_TEXT];
 	if (callee->kind == VALUE_FUNCTION)
 		return call(r, find(functions, callee->name), NULL, a, out);
+	if (callee->kind == VALUE_UNDEFINED && name)
+		return chat_unknown(r, "the function '%s' is not known here", quote(name, text));
 	if (callee->kind != VALUE_METHOD)
 		return chat_wrong(r, "a call of %s", chat_kind_name(callee));
 	chat_value on = {VALUE_JSON, callee->json, NULL};
 	return call(r, find(chat_is_text(&on) ? text_methods : dict_methods, callee->name), &on, a,
 	            out);
+}
+
+/* What Python has more: another name is undefined, but these would not be. */
+static const char *pythons(const json_t *v)
+{
+	if (json_is_string(v))
+		return " casefold center count encode expandtabs find format format_map index "
+		       "isalnum "
+		       "isalpha isascii isdecimal isdigit isidentifier islower isnumeric "
+		       "isprintable "
+		       "isspace istitle isupper ljust maketrans partition removeprefix "
+		       "removesuffix "
+		       "rfind rindex rjust rpartition rsplit splitlines swapcase translate zfill ";
+	if (json_is_array(v))
+		return " append clear copy count extend index insert pop remove reverse sort ";
+	if (json_is_object(v))
+		return " clear copy fromkeys pop popitem setdefault update ";
+	return " ";
+}
+
+static bool is_method(const char *names, const char *name)
+{
+	size_t n = strlen(name);
+	if (n == 0 || strchr(name, ' '))
+		return false;
+	for (const char *at = names; (at = strstr(at, name)); at += n)
+		if (at[-1] == ' ' && at[n] == ' ')
+			return true;
+	return false;
 }
 
 hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, chat_value *out)
@@ -336,10 +368,9 @@ hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, c
 	                                    : NULL;
 	if (k)
 		*out = (chat_value){VALUE_METHOD, json_incref(on->json), k->name};
+	else if (on->kind == VALUE_JSON && is_method(pythons(on->json), name))
+		return chat_unknown(r, "'%s' of %s is not known here", name, chat_kind_name(on));
 	else if (chat_is_dict(on) || on->kind == VALUE_SPACE)
 		*out = chat_shared(json_object_get(on->json, name));
-	else if (chat_is_text(on) || chat_is_list(on))
-		return chat_wrong(r, "%s has no '%s' that is known here", chat_kind_name(on),
-		                  quote(name, text));
 	return HEC_OK;
 }

@@ -45,7 +45,7 @@ hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
 
 hec_status chat_members(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	if (!chat_is_dict(c->on))
+	if (!chat_is_dict(c->on) && c->on->kind != VALUE_UNDEFINED)
 		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(c->on));
 	json_t *list = json_array();
 	return chat_list_end(r, members(r, c->on->json, c->how, list), list, out);
@@ -107,7 +107,7 @@ static hec_status attribute_of(chat_run *r, const chat_call_of *c, json_t *item,
 	if (out->kind != VALUE_METHOD)
 		return HEC_OK;
 	chat_value_free(out);
-	return chat_wrong(r, "'%s' of a method", c->name);
+	return chat_unknown(r, "'%s' of a method", c->name);
 }
 
 hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)

@@ -81,6 +81,8 @@ hec_status hec_chat_template_load(const char *path, hec_chat_template **out)
 	char *jinja = NULL, *config_text = NULL;
 	size_t bytes = 0, config_bytes = 0;
 	json_t *config = NULL;
+	if (out)
+		*out = NULL;
 	if (!path || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_chat_template_load: %s is NULL",
 		            path ? "out" : "path");

@@ -34,7 +34,8 @@ static hec_status whole_numbers(chat_run *r, int op, int64_t x, int64_t y, chat_
 		z = x / y - (x % y != 0 && (x < 0) != (y < 0));
 	else
 		z = x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0);
-	return over ? chat_wrong(r, "a number beyond 64 bits") : chat_json(r, json_integer(z), out);
+	return over ? chat_unknown(r, "a number beyond 64 bits")
+	            : chat_json(r, json_integer(z), out);
 }
 
 static hec_status is_in(chat_run *r, const chat_value *a, const chat_value *b, bool *out)
@@ -48,6 +49,9 @@ static hec_status is_in(chat_run *r, const chat_value *a, const chat_value *b, b
 				HEC_TRY(chat_equal(r, a->json, json_array_get(b->json, i), out));
 		return HEC_OK;
 	}
+	if (chat_is_dict(b) &&
+	    (chat_is_number(a) || (a->kind == VALUE_JSON && json_is_null(a->json))))
+		return HEC_OK; /* keys are texts */
 	if (!chat_is_text(a) || (!chat_is_text(b) && !chat_is_dict(b)))
 		return chat_wrong(r, "%s in %s", chat_kind_name(a), chat_kind_name(b));
 	const char *what = json_string_value(a->json);
@@ -76,6 +80,9 @@ static hec_status order(chat_run *r, const chat_value *a, const chat_value *b, i
 	           json_is_number(b->json)) {
 		double x = json_number_value(a->json), y = json_number_value(b->json);
 		*out = (x > y) - (x < y);
+	} else if ((chat_is_number(a) && chat_is_number(b)) ||
+	           (chat_is_list(a) && chat_is_list(b))) {
+		return chat_unknown(r, "%s compared with %s", chat_kind_name(a), chat_kind_name(b));
 	} else {
 		return chat_wrong(r, "%s compared with %s", chat_kind_name(a), chat_kind_name(b));
 	}
@@ -103,6 +110,12 @@ static hec_status compare(chat_run *r, int op, const chat_value *a, const chat_v
 	}
 }
 
+static bool is_repeated(const chat_value *a, const chat_value *b)
+{
+	bool many = chat_is_text(a) || chat_is_list(a);
+	return many ? chat_is_number(b) : chat_is_number(a) && (chat_is_text(b) || chat_is_list(b));
+}
+
 hec_status chat_binary(chat_run *r, int op, const chat_value *a, const chat_value *b,
                        chat_value *out)
 {
@@ -123,8 +136,12 @@ hec_status chat_binary(chat_run *r, int op, const chat_value *a, const chat_valu
 	if (chat_is_whole(a) && chat_is_whole(b))
 		return whole_numbers(r, op, json_integer_value(a->json),
 		                     json_integer_value(b->json), out);
-	return chat_wrong(r, "'%s%c' between %s and %s", op == OP_FLOOR ? "/" : "",
-	                  op == OP_FLOOR ? '/' : op, chat_kind_name(a), chat_kind_name(b));
+	/* Sums with fractions, texts that are filled in or repeated. */
+	bool pythons = (chat_is_number(a) && chat_is_number(b)) || (op == '%' && chat_is_text(a)) ||
+	               (op == '*' && is_repeated(a, b));
+	return (pythons ? chat_unknown : chat_wrong)(
+		r, "'%s%c' between %s and %s", op == OP_FLOOR ? "/" : "", op == OP_FLOOR ? '/' : op,
+		chat_kind_name(a), chat_kind_name(b));
 }
 
 /* ---- parts ---- */
@@ -196,15 +213,17 @@ hec_status chat_slice(chat_run *r, const chat_value *on, const chat_value bounds
 		if (!chat_is_whole(&bounds[i]) && !json_is_null(bounds[i].json))
 			return chat_wrong(r, "a slice by %s", chat_kind_name(&bounds[i]));
 	int64_t step = chat_is_whole(&bounds[2]) ? json_integer_value(bounds[2].json) : 1;
-	if (step == 0 || step < -INT32_MAX || step > INT32_MAX)
-		return chat_wrong(r, "a slice with a step of %lld", (long long)step);
+	if (step == 0)
+		return chat_wrong(r, "a slice with a step of 0");
+	if (step < -INT32_MAX || step > INT32_MAX)
+		return chat_unknown(r, "a slice with a step of %lld", (long long)step);
 	bool up = step > 0;
 	int64_t n = count(on->json), low = up ? 0 : -1, high = up ? n : n - 1;
 	int64_t from = place(&bounds[0], up ? low : high, n, low, high);
 	int64_t to = place(&bounds[1], up ? high : low, n, low, high);
 	if (chat_is_text(on))
 		return step == 1 ? part(r, on->json, from, to, out)
-		                 : chat_wrong(r, "a slice of a text with a step");
+		                 : chat_unknown(r, "a slice of a text with a step");
 	json_t *list = json_array();
 	hec_status status = HEC_OK;
 	for (int64_t i = from; (up ? i < to : i > to) && status == HEC_OK; i += step)

@@ -91,12 +91,13 @@ static hec_status bind_loop(chat_run *r, json_t *list, size_t i)
 	size_t n = json_array_size(list);
 	HEC_TRY(chat_charge(r, 8));
 	/* O*: left out where there is none */
-	json_t *loop = json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:O*, s:O*}", "index",
-	                         (json_int_t)i + 1, "index0", (json_int_t)i, "length",
-	                         (json_int_t)n, "revindex", (json_int_t)(n - i), "revindex0",
-	                         (json_int_t)(n - i - 1), "first", i == 0, "last", i + 1 == n,
-	                         "previtem", i > 0 ? json_array_get(list, i - 1) : NULL, "nextitem",
-	                         json_array_get(list, i + 1));
+	json_t *loop =
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:i, s:i, s:O*, s:O*}", "index",
+	                  (json_int_t)i + 1, "index0", (json_int_t)i, "length", (json_int_t)n,
+	                  "revindex", (json_int_t)(n - i), "revindex0", (json_int_t)(n - i - 1),
+	                  "first", i == 0, "last", i + 1 == n, "depth", 1, "depth0", 0, "previtem",
+	                  i > 0 ? json_array_get(list, i - 1) : NULL, "nextitem",
+	                  json_array_get(list, i + 1));
 	if (!loop)
 		return fail(HEC_ERR_MEMORY, "no memory for a loop");
 	chat_value v = {VALUE_JSON, loop, NULL};
@@ -170,7 +171,7 @@ static hec_status run_set(chat_run *r, const chat_node *n)
 	if (status == HEC_OK && space.kind != VALUE_SPACE)
 		status = chat_wrong(r, "%s is %s, no namespace", name, chat_kind_name(&space));
 	if (status == HEC_OK && v.kind != VALUE_JSON)
-		status = chat_wrong(r, "a member of a namespace that is %s", chat_kind_name(&v));
+		status = chat_unknown(r, "a member of a namespace that is %s", chat_kind_name(&v));
 	if (status == HEC_OK &&
 	    json_object_set(space.json, json_string_value(r->t->nodes[n->d].value), v.json) != 0)
 		status = fail(HEC_ERR_MEMORY, "no memory for a namespace");
@@ -314,6 +315,8 @@ void hec_chat_template_destroy(hec_chat_template *t)
 
 hec_status hec_chat_template_parse(const char *text, size_t bytes, hec_chat_template **out)
 {
+	if (out)
+		*out = NULL;
 	if (!text || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_chat_template_parse: %s is NULL",
 		            text ? "out" : "text");

@@ -53,7 +53,7 @@ hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 		uint32_t u = utf8_get(s + i, &length);
 		if (u > 0x7f && class_of(u) & (CLASS_UPPER | CLASS_LOWER | CLASS_TITLE)) {
 			free(made);
-			return chat_wrong(r, "'%s' knows the letters of ASCII only", c->name);
+			return chat_unknown(r, "'%s' knows the letters of ASCII only", c->name);
 		}
 		bool letter = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z');
 		bool up = c->how == CASE_UPPER || (c->how != CASE_LOWER && start);
@@ -73,8 +73,10 @@ hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 hec_status chat_replace(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	const chat_value *old = &c->at[0], *new = &c->at[1];
-	if (!chat_is_text(old) || !chat_is_text(new) || json_string_length(old->json) == 0)
-		return chat_wrong(r, "'replace' needs two texts, the first not empty");
+	if (!chat_is_text(old) || !chat_is_text(new))
+		return chat_wrong(r, "'replace' needs two texts");
+	if (json_string_length(old->json) == 0)
+		return chat_unknown(r, "'replace' of an empty text is not known here");
 	chat_buffer b = {0};
 	const char *s = json_string_value(c->on->json), *found;
 	hec_status status = HEC_OK;
@@ -120,8 +122,8 @@ hec_status chat_split(chat_run *r, const chat_call_of *c, chat_value *out)
 		                  by ? "an empty text" : chat_kind_name(&c->at[0]));
 	int64_t most = chat_is_whole(&c->at[1]) ? json_integer_value(c->at[1].json) : -1;
 	if (c->all->n > 1 && (!by || most < 0))
-		return chat_wrong(r, "'split' by white space, or %s times, is not known here",
-		                  chat_kind_name(&c->at[1]));
+		return chat_unknown(r, "'split' by white space, or %s times, is not known here",
+		                    chat_kind_name(&c->at[1]));
 	HEC_TRY(chat_charge(r, json_string_length(c->on->json)));
 	json_t *list = json_array();
 	return chat_list_end(r, by ? split_by(r, s, by, most, list) : split_by_space(r, s, list),
@@ -131,8 +133,8 @@ hec_status chat_split(chat_run *r, const chat_call_of *c, chat_value *out)
 hec_status chat_has_end(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	if (!chat_is_text(&c->at[0]))
-		return chat_wrong(r, "'%s' needs a text, not %s", c->name,
-		                  chat_kind_name(&c->at[0]));
+		return (chat_is_list(&c->at[0]) ? chat_unknown : chat_wrong)(
+			r, "'%s' needs a text, not %s", c->name, chat_kind_name(&c->at[0]));
 	size_t n = json_string_length(c->on->json), k = json_string_length(c->at[0].json);
 	const char *s = json_string_value(c->on->json) + (c->how == AT_START || k > n ? 0 : n - k);
 	bool holds = k <= n && memcmp(s, json_string_value(c->at[0].json), k) == 0;

@@ -35,14 +35,29 @@ hec_status chat_charge(chat_run *r, size_t units)
 	return HEC_OK;
 }
 
-hec_status chat_wrong(const chat_run *r, const char *format, ...)
+static hec_status say(const chat_run *r, hec_status status, const char *format, va_list list)
 {
 	char what[256];
+	vsnprintf(what, sizeof what, format, list);
+	return fail(status, "chat template, line %zu: %s", r->line, what);
+}
+
+hec_status chat_wrong(const chat_run *r, const char *format, ...)
+{
 	va_list list;
 	va_start(list, format);
-	vsnprintf(what, sizeof what, format, list);
+	hec_status status = say(r, HEC_ERR_ARGUMENT, format, list);
 	va_end(list);
-	return fail(HEC_ERR_ARGUMENT, "chat template, line %zu: %s", r->line, what);
+	return status;
+}
+
+hec_status chat_unknown(const chat_run *r, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	hec_status status = say(r, HEC_ERR_UNSUPPORTED, format, list);
+	va_end(list);
+	return status;
 }
 
 const char *chat_kind_name(const chat_value *v)
@@ -230,8 +245,8 @@ hec_status chat_print(chat_run *r, chat_buffer *b, const chat_value *v)
 	if (v->kind == VALUE_UNDEFINED)
 		return HEC_OK;
 	if (v->kind != VALUE_JSON || json_is_array(v->json) || json_is_object(v->json))
-		return chat_wrong(r, "%s cannot be printed as text; there is the filter tojson",
-		                  chat_kind_name(v));
+		return chat_unknown(r, "%s cannot be printed as text; there is the filter tojson",
+		                    chat_kind_name(v));
 	if (json_is_string(v->json))
 		return chat_put(r, b, json_string_value(v->json), json_string_length(v->json));
 	if (json_is_real(v->json)) {

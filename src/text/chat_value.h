@@ -73,11 +73,21 @@ static inline bool chat_is_whole(const chat_value *v)
 	return v->kind == VALUE_JSON && json_is_integer(v->json);
 }
 
+/* In Python a truth value is a number, too. */
+static inline bool chat_is_number(const chat_value *v)
+{
+	return v->kind == VALUE_JSON && (json_is_number(v->json) || json_is_boolean(v->json));
+}
+
 /* One more that holds it; undefined for NULL. */
 chat_value chat_shared(const json_t *json);
 void chat_value_free(chat_value *v);
 hec_status chat_charge(chat_run *r, size_t units);
+/* What the template says is wrong with these messages, as it is in Jinja: HEC_ERR_ARGUMENT. */
 hec_status chat_wrong(const chat_run *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What Jinja may well know, and is not known here: HEC_ERR_UNSUPPORTED. */
+hec_status chat_unknown(const chat_run *r, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *chat_kind_name(const chat_value *v);
 bool chat_truth(const chat_value *v);
@@ -113,10 +123,11 @@ hec_status chat_filter(chat_run *r, const char *name, const chat_value *on, cons
                        chat_value *out);
 hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const chat_arguments *a,
                      bool *out);
-hec_status chat_call(chat_run *r, const chat_value *callee, const chat_arguments *a,
-                     chat_value *out);
+/* name: of what is called, for messages. */
+hec_status chat_call(chat_run *r, const chat_value *callee, const char *name,
+                     const chat_arguments *a, chat_value *out);
 bool chat_knows_function(const char *name);
-/* x.name; undefined where there is none. */
+/* x.name; undefined where there is none, as in Jinja. */
 hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, chat_value *out);
 
 #endif

@@ -101,6 +101,8 @@ static hec_status read_number(chat_parser *p)
 		digits[n++] = p->text[p->at++];
 	}
 	digits[n] = '\0';
+	if (is_letter(chat_peek(p, 0))) /* 1e3, 0x10, 1_000 */
+		return chat_refuse_named(p, "the number", p->text + p->at - n, n + 1);
 	p->word = (chat_word){.kind = WORD_CONST,
 	                      .value = real ? json_real(strtod(digits, NULL))
 	                                    : json_integer(strtoll(digits, NULL, 10))};

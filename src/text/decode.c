@@ -49,7 +49,7 @@ static hec_status decode(const hec_tokenizer *t, const int32_t *ids, size_t n, b
 	HEC_TRY(string_put(&s->next, "", 0));
 	HEC_TRY(put_tokens(t, ids, n, skip_special, s));
 	s->now.most = s->next.most = DECODE_TIMES * s->now.used + DECODE_PLUS;
-	if (t->decoders.n == 0)
+	if (t->decoders.n == 0 && !t->decoders.given)
 		HEC_TRY(with_spaces(s));
 	HEC_TRY(stages_decode(&t->decoders, s));
 	return string_put(&s->now, "", 0); /* room for the zero byte */

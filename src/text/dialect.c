@@ -170,7 +170,10 @@ static hec_status put_escape(writing *w)
 		const char *name;
 	} own[] = {
 		{'w', 'W', "word"}, {'d', 'D', "digit"}, {'s', 'S', "space"}, {'h', 'H', "xdigit"}};
-	char c = w->at[1], code[16];
+	char c = w->at[1], code[16], name[QUOTE_TEXT];
+	if (c == 'G' && !w->set) /* a search is made of many */
+		return fail(HEC_ERR_UNSUPPORTED, "the expression \"%s\": \\G is not known here",
+		            quote(w->all, name));
 	if (c == 'p' || c == 'P')
 		return put_named(w);
 	if (c == 'u' && is_hex(w->at + 2, 4)) {

@@ -79,7 +79,7 @@ static hec_status run_model(const hec_tokenizer *t, struct hec_encoding_work *w)
 	w->tokens.n = 0;
 	for (size_t i = 0; i < f->now.n; i++) {
 		piece p = f->now.at[i];
-		HEC_TRY(p.id >= 0 ? tokens_add(&w->tokens, p.id, p.begin, p.end)
+		HEC_TRY(p.id >= 0 ? tokens_add(&w->tokens, ~p.id, p.begin, p.end)
 		                  : t->model.kind->encode(&t->model, f->text, p.begin, p.end,
 		                                          &w->model, &w->tokens));
 	}
@@ -99,7 +99,8 @@ static hec_status gather(const flow *f, const tokens *from, encoded *to)
 			begin--;
 		while (end < f->given_bytes && utf8_continues(text[end]))
 			end++;
-		to->ids[i] = from->at[i].id;
+		int32_t id = from->at[i].id;
+		to->ids[i] = id < 0 ? ~id : id;
 		to->offsets[i] = (hec_span){begin, end};
 	}
 	to->n = from->n;
@@ -116,7 +117,7 @@ static hec_status encode_valid(const hec_tokenizer *t, const char *text, size_t 
 	HEC_TRY(stages_run(&t->pre_tokenizers, &w->flow));
 	HEC_TRY(run_model(t, w));
 	HEC_TRY(gather(&w->flow, &w->tokens, to));
-	post_trim(&t->post, t, text, to);
+	post_trim(&t->post, t, &w->flow, &w->tokens, to);
 	return HEC_OK;
 }
 
@@ -159,6 +160,12 @@ hec_status hec_tokenizer_encode(const hec_tokenizer *t, const char *text, size_t
 		                  : "out");
 	out->n = 0;
 	HEC_TRY(options_take("hec_encode_options", &o, sizeof o, options));
+	if (o.truncate < HEC_TRUNCATE_LONGEST || o.truncate > HEC_TRUNCATE_SECOND)
+		return fail(HEC_ERR_ARGUMENT, "hec_encode_options: truncate is %d",
+		            (int)o.truncate);
+	if (!o.pair && o.pair_bytes)
+		return fail(HEC_ERR_ARGUMENT, "hec_encode_options: pair is NULL, of %zu bytes",
+		            o.pair_bytes);
 	if (!out->work) {
 		out->work = calloc(1, sizeof *out->work);
 		if (!out->work)

@@ -4,8 +4,8 @@
  *
  * The text as it now stands lies in one buffer; each of its bytes knows which bytes of the given text
  * it came from (or, while nothing has changed, is itself that byte). Pieces are ranges of the buffer,
- * in order, that cover it; an added token is a piece with an id, which no later stage touches. A stage
- * either cuts pieces further, or writes new text for each piece and the buffers change places. */
+ * in order, that cover it; an added token is a piece with an id, which no later stage touches, and which may
+ * lie over white space of the next. A stage either cuts pieces further, or writes new text for each piece and the buffers change places. */
 #ifndef TEXT_FLOW_H
 #define TEXT_FLOW_H
 

@@ -54,6 +54,14 @@ size_t language_at(const hec_tokenizer *tokenizer, const hec_encoding *e)
 	return e->n;
 }
 
+hec_status language_place(const hec_tokenizer *tokenizer, const hec_encoding *e, size_t *at)
+{
+	*at = language_at(tokenizer, e);
+	return *at < e->n ? HEC_OK
+	                  : fail(HEC_ERR_UNSUPPORTED,
+	                         "this tokenizer marks no text with its language");
+}
+
 hec_status hec_encoding_set_language(const hec_tokenizer *tokenizer, const char *language,
                                      hec_encoding *encoding, size_t *place)
 {
@@ -63,10 +71,9 @@ hec_status hec_encoding_set_language(const hec_tokenizer *tokenizer, const char 
 		            : !language ? "language"
 		                        : "encoding");
 	int32_t id;
+	size_t at;
+	HEC_TRY(language_place(tokenizer, encoding, &at));
 	HEC_TRY(language_id(tokenizer, language, &id));
-	const size_t at = language_at(tokenizer, encoding);
-	if (at == encoding->n)
-		return fail(HEC_ERR_UNSUPPORTED, "this tokenizer marks no text with its language");
 	encoding->ids[at] = id;
 	if (place)
 		*place = at;

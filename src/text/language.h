@@ -10,5 +10,7 @@ bool is_language(const char *token);
 hec_status language_id(const hec_tokenizer *tokenizer, const char *name, int32_t *out);
 /* Where the tokenizer put one, before the text or behind it; e->n: nowhere. */
 size_t language_at(const hec_tokenizer *tokenizer, const hec_encoding *e);
+/* The same; HEC_ERR_UNSUPPORTED: nowhere. */
+hec_status language_place(const hec_tokenizer *tokenizer, const hec_encoding *e, size_t *at);
 
 #endif

@@ -44,9 +44,24 @@ static hec_status load_prepend(const json_scope *s, void **state)
 	return load_text(s, "prepend", state);
 }
 
+/* What is put in comes from the character before its end: the last that it replaces, or the one that
+ * it is put behind; at the front of a piece, from where the piece begins in the given text. */
+static origin origin_before(const flow *f, piece p, size_t stop)
+{
+	if (stop > p.begin)
+		return flow_origin(f, utf8_before(f->text, stop), stop);
+	uint32_t first = p.begin ? flow_origin(f, utf8_before(f->text, p.begin), p.begin).end : 0;
+	return (origin){first, first};
+}
+
 static hec_status write_prepend(const void *state, flow *f, piece p)
 {
 	const text_state *t = state;
+	if (t->bytes == 0) { /* the first character is put in besides, before nothing */
+		size_t first = utf8_length(f->text[p.begin]);
+		HEC_TRY(flow_put(f, f->text + p.begin, first, origin_before(f, p, p.begin)));
+		return flow_keep(f, p.begin + first, p.end);
+	}
 	HEC_TRY(flow_put(f, t->text, t->bytes, flow_first(f, p)));
 	return flow_keep(f, p.begin, p.end);
 }
@@ -64,16 +79,6 @@ static hec_status load_replace(const json_scope *s, void **state)
 {
 	HEC_TRY(load_text(s, "content", state));
 	return pattern_load(s, "pattern", &((text_state *)*state)->pattern);
-}
-
-/* What is put in comes from the character before its end: the last that it replaces, or the one that
- * it is put behind; at the front of a piece, from where the piece begins in the given text. */
-static origin origin_before(const flow *f, piece p, size_t stop)
-{
-	if (stop > p.begin)
-		return flow_origin(f, utf8_before(f->text, stop), stop);
-	uint32_t first = p.begin ? flow_origin(f, utf8_before(f->text, p.begin), p.begin).end : 0;
-	return (origin){first, first};
 }
 
 static hec_status write_replace(const void *state, flow *f, piece p)

@@ -2,7 +2,8 @@
  *
  * Expressions are those of Oniguruma in its Ruby dialect; PCRE2 runs them where the two agree, after
  * what they write differently is rewritten. Matching runs under limits: an expression that needs too
- * many steps for one match, or more than linear time for a text, is HEC_ERR_FORMAT, not a hang. Expressions that are known are run by hand (words.h). */
+ * many steps for one match, or more than linear time for a text, is HEC_ERR_FORMAT, not a hang
+ * (pattern_match.h). Expressions that are known are run by hand (words.h). */
 #ifndef TEXT_PATTERN_H
 #define TEXT_PATTERN_H
 
@@ -14,6 +15,9 @@ typedef struct pattern {
 	char *plain;           /* a text to be found as it is */
 	size_t plain_bytes;
 	void *code; /* PCRE2's */
+	void *lead; /* a run of what it begins with, where that is known; or NULL */
+	bool once;  /* it matches where a search begins, or not at all */
+	bool lines; /* it matches where a search or a line begins, or not at all */
 } pattern;
 
 /* {"String": "…"} or {"Regex": "…"}. */

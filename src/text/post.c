@@ -1,5 +1,9 @@
-/* post.c — every post-processor is a template: a list of texts and special tokens with their types.
- * BertProcessing and RobertaProcessing are written down as the templates that they are. */
+/* post.c — post-processors, one after the other, as a list of special tokens and texts with their types.
+ *
+ * Each turns a list of parts into another, which begins as the text, or as both. BertProcessing and
+ * RobertaProcessing put special tokens around each part; TemplateProcessing makes a part of each thing
+ * that it names, and takes its template for pairs wherever it is given two parts, whatever they are. None
+ * looks at the texts: so all is worked out when the file is read, and running is one walk over a list. */
 #include "text/post.h"
 
 #include <stdio.h>
@@ -19,29 +23,62 @@
 
 void post_free(post *p)
 {
-	free(p->single.at);
-	free(p->pair.at);
+	for (int i = 0; i < 4; i++)
+		free(p->form[i / 2][i % 2].at);
 	memset(p, 0, sizeof *p);
 }
 
-static hec_status put(post_template *t, int32_t id, int32_t sequence, int64_t type_id)
+static hec_status put(post_form *f, post_item item)
 {
-	t->texts += id < 0;
-	if (t->n == ITEMS_MOST || t->texts > TEXTS_MOST)
+	f->texts += item.id < 0;
+	if (f->n == ITEMS_MOST || f->texts > TEXTS_MOST)
 		return fail(HEC_ERR_FORMAT,
-		            "tokenizer.json: a template of the post_processor has more than %d "
-		            "ids, or names a text more than %d times",
+		            "tokenizer.json: the post_processor puts more than %d "
+		            "ids around a text, or names it more than %d times",
 		            ITEMS_MOST, TEXTS_MOST);
-	HEC_TRY(GROW(&t->at, &t->capacity, t->n + 1));
-	t->at[t->n++] = (post_item){id, sequence, (int32_t)type_id};
+	HEC_TRY(GROW(&f->at, &f->capacity, f->n + 1));
+	item.part = f->parts;
+	f->at[f->n++] = item;
+	return HEC_OK;
+}
+
+static hec_status put_id(post_form *f, int32_t id, int64_t type_id)
+{
+	return put(f, (post_item){.id = id, .type_id = (int32_t)type_id});
+}
+
+static hec_status put_text(post_form *f, int32_t sequence, int64_t type_id)
+{
+	return put(f, (post_item){.id = -1, .sequence = sequence, .type_id = (int32_t)type_id});
+}
+
+static hec_status end_part(post_form *f)
+{
+	if (f->parts == ITEMS_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            "tokenizer.json: the post_processor makes more than %d parts",
+		            ITEMS_MOST);
+	f->parts++;
+	return HEC_OK;
+}
+
+/* The items of a part; type NULL: with the types that they have. */
+static hec_status put_part(post_form *to, const post_form *from, uint32_t part, const int32_t *type)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		post_item item = from->at[i];
+		if (type)
+			item.type_id = *type;
+		if (item.part == part)
+			HEC_TRY(put(to, item));
+	}
 	return HEC_OK;
 }
 
 /* ---- TemplateProcessing ---- */
 
 /* The ids behind the name of a special token, from "special_tokens". */
-static hec_status put_special(const json_scope *s, const char *name, int64_t type,
-                              post_template *to)
+static hec_status put_special(const json_scope *s, const char *name, int64_t type, post_form *to)
 {
 	json_scope all, one;
 	json_t *ids, *id;
@@ -54,12 +91,12 @@ static hec_status put_special(const json_scope *s, const char *name, int64_t typ
 		int64_t n;
 		if (!json_whole(id, &n) || n < 0 || n > INT32_MAX)
 			return json_wrong(&one, "ids", id, "ids from 0 up");
-		HEC_TRY(put(to, (int32_t)n, 0, type));
+		HEC_TRY(put_id(to, (int32_t)n, type));
 	}
 	return HEC_OK;
 }
 
-static hec_status load_item(const json_scope *s, const json_scope *item, post_template *to)
+static hec_status load_item(const json_scope *s, const json_scope *item, post_form *to)
 {
 	json_scope inner;
 	bool found = false;
@@ -72,7 +109,7 @@ static hec_status load_item(const json_scope *s, const json_scope *item, post_te
 		if (strcmp(id, "A") != 0 && strcmp(id, "B") != 0)
 			return fail(HEC_ERR_FORMAT, "%s: '%sid' is neither \"A\" nor \"B\"",
 			            inner.file, inner.path);
-		return put(to, -1, id[0] == 'B', type);
+		return put_text(to, id[0] == 'B', type);
 	}
 	HEC_TRY(json_need_object(item, "SpecialToken", &inner));
 	HEC_TRY(json_need_string(&inner, "id", &id));
@@ -80,11 +117,11 @@ static hec_status load_item(const json_scope *s, const json_scope *item, post_te
 	return put_special(s, id, type, to);
 }
 
-static hec_status load_list(const json_scope *s, const char *key, post_template *to)
+/* Each item of the template is a part. */
+static hec_status load_list(const json_scope *s, const char *key, post_form *to)
 {
 	json_t *list, *value;
 	size_t i;
-	to->n = to->texts = 0;
 	HEC_TRY(json_need_array(s, key, &list));
 	json_array_foreach(list, i, value)
 	{
@@ -93,16 +130,54 @@ static hec_status load_list(const json_scope *s, const char *key, post_template 
 		if (!json_is_object(value))
 			return json_wrong(s, key, value, "a list of objects");
 		HEC_TRY(load_item(s, &item, to));
+		HEC_TRY(end_part(to));
+	}
+	return HEC_OK;
+}
+
+static hec_status fill_template(const post_form *plan, bool special, const post_form *from,
+                                post_form *to)
+{
+	size_t k = 0;
+	for (uint32_t part = 0; part < plan->parts; part++) {
+		bool text = k < plan->n && plan->at[k].part == part && plan->at[k].id < 0;
+		if (text)
+			HEC_TRY(put_part(to, from, (uint32_t)plan->at[k].sequence,
+			                 &plan->at[k].type_id));
+		for (; k < plan->n && plan->at[k].part == part; k++)
+			if (!text && special)
+				HEC_TRY(put_id(to, plan->at[k].id, plan->at[k].type_id));
+		if (text || special)
+			HEC_TRY(end_part(to));
+	}
+	return HEC_OK;
+}
+
+static hec_status load_plans(const json_scope *s, post *p, post_form plan[2])
+{
+	HEC_TRY(load_list(s, "single", &plan[0]));
+	HEC_TRY(load_list(s, "pair", &plan[1]));
+	for (int i = 0; i < 4; i++) {
+		post_form *f = &p->form[i / 2][i % 2], next = {0};
+		f->undefined = f->undefined || f->parts < 1 || f->parts > 2;
+		if (f->undefined)
+			continue;
+		hec_status status = fill_template(&plan[f->parts - 1], i % 2, f, &next);
+		free(status == HEC_OK ? f->at : next.at);
+		if (status != HEC_OK)
+			return status;
+		*f = next;
 	}
 	return HEC_OK;
 }
 
 static hec_status load_template(const json_scope *s, post *p)
 {
-	HEC_TRY(load_list(s, "single", &p->single));
-	HEC_TRY(load_list(s, "pair", &p->pair));
-	p->has_template = true;
-	return HEC_OK;
+	post_form plan[2] = {{0}, {0}};
+	hec_status status = load_plans(s, p, plan);
+	free(plan[0].at);
+	free(plan[1].at);
+	return status;
 }
 
 /* ---- the others ---- */
@@ -120,24 +195,37 @@ static hec_status load_named(const json_scope *s, const char *key, int32_t *id)
 	return HEC_OK;
 }
 
+/* RobertaProcessing gives every token type 0, and puts one more before each part but the first. */
+static hec_status put_around(const post_form *from, bool roberta, int32_t cls, int32_t sep,
+                             post_form *to)
+{
+	const int32_t zero = 0;
+	for (uint32_t part = 0; part < from->parts; part++) {
+		if (part == 0 || roberta)
+			HEC_TRY(put_id(to, part ? sep : cls, 0));
+		HEC_TRY(put_part(to, from, part, roberta ? &zero : NULL));
+		HEC_TRY(put_id(to, sep, part > 0 && !roberta));
+		HEC_TRY(end_part(to));
+	}
+	return HEC_OK;
+}
+
 static hec_status load_around(const json_scope *s, post *p, bool roberta)
 {
 	int32_t cls, sep;
 	HEC_TRY(load_named(s, "cls", &cls));
 	HEC_TRY(load_named(s, "sep", &sep));
-	p->single.n = p->single.texts = p->pair.n = p->pair.texts = 0;
-	for (int i = 0; i < 2; i++) {
-		post_template *t = i ? &p->pair : &p->single;
-		HEC_TRY(put(t, cls, 0, 0));
-		HEC_TRY(put(t, -1, 0, 0));
-		HEC_TRY(put(t, sep, 0, 0));
+	for (int pair = 0; pair < 2; pair++) {
+		post_form *plain = &p->form[pair][0], *f = &p->form[pair][1], next = {0};
+		for (size_t i = 0; roberta && i < plain->n; i++)
+			plain->at[i].type_id = 0;
+		hec_status status = put_around(f, roberta, cls, sep, &next);
+		next.undefined = f->undefined;
+		free(status == HEC_OK ? f->at : next.at);
+		if (status != HEC_OK)
+			return status;
+		*f = next;
 	}
-	if (roberta)
-		HEC_TRY(put(&p->pair, sep, 0, 0));
-	HEC_TRY(put(&p->pair, -1, 1, !roberta));
-	HEC_TRY(put(&p->pair, sep, 0, !roberta));
-	p->has_template = true;
-	p->plain_without_special = !roberta;
 	return HEC_OK;
 }
 
@@ -146,10 +234,13 @@ static hec_status load_trim(const json_scope *s, post *p)
 	bool trim = true, prefix = true;
 	HEC_TRY(json_want_bool(s, "trim_offsets", &trim));
 	HEC_TRY(json_want_bool(s, "add_prefix_space", &prefix));
-	if (trim) {
-		p->trim = true;
-		p->trim_prefix = prefix;
-	}
+	if (!trim)
+		return HEC_OK;
+	if (p->trims == POST_TRIMS_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            "%s: the post_processor trims offsets more than %d times", s->file,
+		            POST_TRIMS_MOST);
+	p->trim_prefix[p->trims++] = prefix;
 	return HEC_OK;
 }
 
@@ -188,13 +279,13 @@ static hec_status load_object(const json_scope *s, post *p, int depth)
 	return HEC_OK;
 }
 
-static hec_status check_ids(const json_scope *s, const hec_tokenizer *t, const post_template *list)
+static hec_status check_ids(const json_scope *s, const hec_tokenizer *t, const post_form *f)
 {
-	for (size_t i = 0; i < list->n; i++)
-		if (list->at[i].id >= 0 && !hec_tokenizer_token(t, list->at[i].id))
+	for (size_t i = 0; i < f->n; i++)
+		if (f->at[i].id >= 0 && !hec_tokenizer_token(t, f->at[i].id))
 			return fail(HEC_ERR_FORMAT,
 			            "%s: the post_processor adds id %d, which no token has",
-			            s->file, list->at[i].id);
+			            s->file, f->at[i].id);
 	return HEC_OK;
 }
 
@@ -202,11 +293,16 @@ hec_status post_load(const json_scope *root, const hec_tokenizer *t, post *p)
 {
 	json_scope s;
 	bool found = false;
+	for (int i = 0; i < 4; i++)
+		for (int32_t text = 0; text <= i / 2; text++) {
+			HEC_TRY(put_text(&p->form[i / 2][i % 2], text, text));
+			HEC_TRY(end_part(&p->form[i / 2][i % 2]));
+		}
 	HEC_TRY(json_want_object(root, "post_processor", &s, &found));
 	if (found)
 		HEC_TRY(load_object(&s, p, 0));
-	HEC_TRY(check_ids(root, t, &p->single));
-	return check_ids(root, t, &p->pair);
+	HEC_TRY(check_ids(root, t, &p->form[0][1]));
+	return check_ids(root, t, &p->form[1][1]);
 }
 
 /* ---- running ---- */
@@ -226,8 +322,7 @@ hec_status post_room(hec_encoding *out, size_t n)
 
 size_t post_added(const post *p, bool pair)
 {
-	const post_template *list = pair ? &p->pair : &p->single;
-	return p->has_template ? list->n - list->texts : 0;
+	return p->form[pair][1].n - p->form[pair][1].texts;
 }
 
 static void add_text(const encoded *e, int sequence, int32_t type_id, hec_encoding *out)
@@ -246,32 +341,28 @@ static void add_text(const encoded *e, int sequence, int32_t type_id, hec_encodi
 hec_status post_run(const post *p, const encoded *text, const encoded *pair, bool special,
                     hec_encoding *out)
 {
-	const encoded *parts[2] = {text, pair};
-	const post_template *list = pair ? &p->pair : &p->single;
-	if (!p->has_template || (!special && p->plain_without_special)) {
-		HEC_TRY(post_room(out, text->n + (pair ? pair->n : 0)));
-		for (int i = 0; i < 2 && parts[i]; i++)
-			add_text(parts[i], i, i, out);
-		return HEC_OK;
-	}
+	const encoded *texts[2] = {text, pair};
+	const post_form *f = &p->form[pair != NULL][special];
+	if (f->undefined)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "tokenizer.json: the post_processor has a TemplateProcessing behind "
+		            "one that makes neither 1 nor 2 parts of %s",
+		            pair ? "a pair of texts" : "a text");
 	/* A template may name a text twice. */
 	size_t total = 0;
-	for (size_t i = 0; i < list->n; i++)
-		if (list->at[i].id >= 0)
-			total += special;
-		else if (parts[list->at[i].sequence])
-			total += parts[list->at[i].sequence]->n;
+	for (size_t i = 0; i < f->n; i++)
+		total += f->at[i].id >= 0 ? 1 : texts[f->at[i].sequence]->n;
 	HEC_TRY(post_room(out, total));
-	for (size_t i = 0; i < list->n; i++) {
-		const post_item *item = &list->at[i];
-		if (item->id < 0 && parts[item->sequence]) {
-			add_text(parts[item->sequence], item->sequence, item->type_id, out);
-		} else if (item->id >= 0 && special) {
-			out->ids[out->n] = item->id;
-			out->offsets[out->n] = (hec_span){0, 0};
-			out->type_ids[out->n] = item->type_id;
-			out->sequence[out->n++] = -1;
+	for (size_t i = 0; i < f->n; i++) {
+		const post_item *item = &f->at[i];
+		if (item->id < 0) {
+			add_text(texts[item->sequence], item->sequence, item->type_id, out);
+			continue;
 		}
+		out->ids[out->n] = item->id;
+		out->offsets[out->n] = (hec_span){0, 0};
+		out->type_ids[out->n] = item->type_id;
+		out->sequence[out->n++] = -1;
 	}
 	return HEC_OK;
 }
@@ -296,11 +387,11 @@ static void blanks_of(const char *token, size_t bytes, size_t *before, size_t *a
 	}
 }
 
-static void trim_one(const post *p, bool first, const char *text, size_t before, size_t after,
+static void trim_one(bool prefix, bool first, const char *text, size_t before, size_t after,
                      hec_span *span)
 {
 	/* A single space at the start may be the one that was put there: it took no place. */
-	if (before == 1 && (first || span->begin == 0) && p->trim_prefix)
+	if (before == 1 && (first || span->begin == 0) && prefix)
 		before = 0;
 	for (; before > 0 && span->begin < span->end; before--)
 		span->begin += utf8_length(text[span->begin]);
@@ -308,19 +399,20 @@ static void trim_one(const post *p, bool first, const char *text, size_t before,
 		span->end = utf8_before(text, span->end);
 }
 
-void post_trim(const post *p, const hec_tokenizer *t, const char *text, encoded *e)
+void post_trim(const post *p, const hec_tokenizer *t, const flow *f, const tokens *from, encoded *e)
 {
-	for (size_t i = 0; p->trim && i < e->n; i++) {
+	for (size_t i = 0; p->trims && i < e->n; i++) {
+		const token *one = &from->at[i];
 		size_t before, after;
-		hec_span o = e->offsets[i];
-		/* An added token may have taken spaces of the text, and what is unknown to Unigram
-		 * may hold some; the name does not show them. */
-		bool shown =
-			!(t->added.n && added_by_id(&t->added, e->ids[i])) &&
-			!(t->model.kind == &model_unigram && e->ids[i] == t->model.unigram.unk);
-		const char *token = shown ? hec_tokenizer_token(t, e->ids[i]) : text + o.begin;
-		blanks_of(token, shown ? strlen(token) : o.end - o.begin, &before, &after);
-		if (before || after)
-			trim_one(p, i == 0, text, before, after, &e->offsets[i]);
+		/* What was found in the text, and what is unknown to Unigram, is called as it stands
+		 * there: it may have spaces that the vocabulary's word for it does not show. */
+		bool shown = one->id < 0 ||
+		             (t->model.kind == &model_unigram && one->id == t->model.unigram.unk);
+		const char *name =
+			shown ? f->text + one->begin : vocab_token(&t->vocab, one->id, NULL);
+		blanks_of(name, shown ? one->end - one->begin : strlen(name), &before, &after);
+		for (size_t k = 0; (before || after) && k < p->trims; k++)
+			trim_one(p->trim_prefix[k], i == 0, f->given, before, after,
+			         &e->offsets[i]);
 	}
 }

@@ -5,6 +5,8 @@
 #include <hecate/tokenizer.h>
 
 #include "format/json.h"
+#include "text/flow.h"
+#include "text/tokens.h"
 
 /* Tokens of one text with offsets into it. */
 typedef struct encoded {
@@ -13,24 +15,30 @@ typedef struct encoded {
 	size_t n, ids_capacity, offsets_capacity;
 } encoded;
 
-/* One step of a template: a text, or special tokens. */
+/* A token that is put in, or one of the texts. */
 typedef struct post_item {
 	int32_t id;       /* −1: a text */
 	int32_t sequence; /* of a text: 0 or 1 */
 	int32_t type_id;
+	uint32_t part; /* of the list of parts; items of a part stand together */
 } post_item;
 
-typedef struct post_template {
+/* What comes out: parts, one behind the other. */
+typedef struct post_form {
 	post_item *at;
 	size_t n, capacity;
 	size_t texts; /* of them are texts */
-} post_template;
+	uint32_t parts;
+	bool undefined; /* a TemplateProcessing meets other than 1 or 2 parts */
+} post_form;
+
+#define POST_TRIMS_MOST 8
 
 typedef struct post {
-	bool trim, trim_prefix; /* ByteLevel: spaces are no part of a token's place */
-	bool has_template;
-	bool plain_without_special; /* BertProcessing: types 0 and 1 where nothing is added */
-	post_template single, pair;
+	post_form form[2][2]; /* [one text, or a pair][without special tokens, or with them] */
+	/* ByteLevel: spaces are no part of a token's place; each that says so trims again. */
+	bool trim_prefix[POST_TRIMS_MOST];
+	size_t trims;
 } post;
 
 struct hec_tokenizer;
@@ -45,7 +53,9 @@ hec_status post_run(const post *p, const encoded *text, const encoded *pair, boo
 size_t post_added(const post *p, bool pair);
 /* Room for n tokens. */
 hec_status post_room(hec_encoding *out, size_t n);
-/* Takes the spaces off the offsets of the tokens where the file asks for it. */
-void post_trim(const post *p, const struct hec_tokenizer *t, const char *text, encoded *e);
+/* Takes the spaces off the offsets of the tokens where the file asks for it. from: the same tokens, as they
+ * lie in the buffer. */
+void post_trim(const post *p, const struct hec_tokenizer *t, const flow *f, const tokens *from,
+               encoded *e);
 
 #endif

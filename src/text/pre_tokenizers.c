@@ -22,7 +22,7 @@ static hec_status load_split(const json_scope *s, void **state)
 	split_state *p = *state;
 	HEC_TRY(pattern_load(s, "pattern", &p->pattern));
 	HEC_TRY(split_load_behavior(s, &p->behavior));
-	return json_want_bool(s, "invert", &p->invert);
+	return json_need_bool(s, "invert", &p->invert);
 }
 
 static void free_split(void *state)
@@ -109,7 +109,7 @@ static hec_status make_class(void **state, class_state what)
 static hec_status load_digits(const json_scope *s, void **state)
 {
 	bool each = false;
-	HEC_TRY(json_want_bool(s, "individual_digits", &each));
+	HEC_TRY(json_need_bool(s, "individual_digits", &each));
 	return make_class(state,
 	                  (class_state){.classes = CLASS_DIGIT,
 	                                .behavior = each ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS});

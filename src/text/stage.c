@@ -108,9 +108,8 @@ static hec_status load_object(const json_scope *s, stage_sort sort, int depth, s
 hec_status stages_load(const json_scope *root, stage_sort sort, stages *out)
 {
 	json_scope s;
-	bool found = false;
-	HEC_TRY(json_want_object(root, sorts[sort].key, &s, &found));
-	return found ? load_object(&s, sort, 0, out) : HEC_OK;
+	HEC_TRY(json_want_object(root, sorts[sort].key, &s, &out->given));
+	return out->given ? load_object(&s, sort, 0, out) : HEC_OK;
 }
 
 hec_status stages_put(stages *s, const stage_kind *kind, void *state)

@@ -25,6 +25,7 @@ typedef struct stage {
 typedef struct stages {
 	stage *at;
 	size_t n, capacity;
+	bool given; /* the file has one, be it an empty Sequence */
 } stages;
 
 typedef enum stage_sort { STAGE_NORMALIZER, STAGE_PRE_TOKENIZER, STAGE_DECODER } stage_sort;

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/quote.h"
 #include "text/byte_level.h"
 #include "text/classes.h"
 #include "text/vocab_files.h"
@@ -86,6 +87,17 @@ static hec_status load_config(hec_tokenizer *t)
 	return HEC_OK;
 }
 
+static hec_status check_version(const json_scope *s)
+{
+	const char *version = "1.0";
+	char name[QUOTE_TEXT];
+	HEC_TRY(json_want_string(s, "version", &version));
+	return strcmp(version, "1.0") == 0
+	               ? HEC_OK
+	               : fail(HEC_ERR_UNSUPPORTED, "%s: 'version' is \"%s\"; \"1.0\" is known",
+	                      s->file, quote(version, name));
+}
+
 static hec_status load_json(hec_tokenizer *t)
 {
 	json_t *root;
@@ -97,6 +109,8 @@ static hec_status load_json(hec_tokenizer *t)
 	HEC_TRY(json_text_read("tokenizer.json", t->json, t->json_bytes, JSON_TOKENIZER_MOST,
 	                       &root));
 	hec_status status = json_scope_root("tokenizer.json", root, &s);
+	if (status == HEC_OK)
+		status = check_version(&s);
 	if (status == HEC_OK)
 		status = load_parts(t, &s);
 	json_decref(root);
@@ -149,6 +163,8 @@ static hec_status copy_text(const char *text, size_t bytes, char **out)
 hec_status hec_tokenizer_parse(const char *json, size_t bytes, const char *config,
                                size_t config_bytes, hec_tokenizer **out)
 {
+	if (out)
+		*out = NULL;
 	if (!json || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_tokenizer_parse: %s is NULL",
 		            json ? "out" : "json");
@@ -203,6 +219,8 @@ static hec_status load_files(const char *path, bool folder, hec_tokenizer **out)
 
 hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 {
+	if (out)
+		*out = NULL;
 	if (!path || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_tokenizer_load: %s is NULL",
 		            path ? "out" : "path");
@@ -282,7 +300,7 @@ const char *hec_tokenizer_token(const hec_tokenizer *t, int32_t id)
 {
 	if (!t)
 		return NULL;
-	const char *token = vocab_token(&t->added.names, id, NULL);
+	const char *token = added_name(&t->added, id);
 	return token ? token : vocab_token(&t->vocab, id, NULL);
 }
 
@@ -305,5 +323,12 @@ int32_t hec_tokenizer_role(const hec_tokenizer *t, const char *role)
 bool hec_tokenizer_is_special(const hec_tokenizer *t, int32_t id)
 {
 	const added_token *token = t ? added_by_id(&t->added, id) : NULL;
+	/* Unigram may have a piece twice, of which an added token is one: the name counts. */
+	if (t && !token) {
+		size_t bytes;
+		const char *name = vocab_token(&t->vocab, id, &bytes);
+		token = name ? added_by_id(&t->added, vocab_find(&t->added.names, name, bytes))
+		             : NULL;
+	}
 	return token && token->special;
 }

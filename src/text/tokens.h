@@ -6,7 +6,7 @@
 #include "text/grow.h"
 
 typedef struct token {
-	int32_t id;
+	int32_t id;          /* ~id where it was found in the text as an added token */
 	uint32_t begin, end; /* bytes of the buffer */
 } token;
 

@@ -247,14 +247,24 @@ hec_status limits_load(const json_scope *root, limits *l)
 	return found ? load_padding(&s, l) : HEC_OK;
 }
 
+/* What a caller's struct has of one that is known here: it may be of an older header, or a newer one. */
+static size_t size_given(size_t size, size_t known)
+{
+	return size < known ? size : known;
+}
+
 bool hec_tokenizer_truncation(const hec_tokenizer *t, hec_encode_options *options)
 {
 	if (!t || !options || !t->limits.truncates)
 		return false;
-	options->max_length = t->limits.max_length;
-	options->stride = t->limits.stride;
-	options->truncate = t->limits.truncate;
-	options->truncate_left = t->limits.truncate_left;
+	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+	const size_t bytes = size_given(options->size, sizeof o);
+	memcpy(&o, options, bytes);
+	o.max_length = t->limits.max_length;
+	o.stride = t->limits.stride;
+	o.truncate = t->limits.truncate;
+	o.truncate_left = t->limits.truncate_left;
+	memcpy(options, &o, bytes);
 	return true;
 }
 
@@ -262,6 +272,8 @@ bool hec_tokenizer_padding(const hec_tokenizer *t, hec_pad_options *options)
 {
 	if (!t || !options || !t->limits.pads)
 		return false;
-	*options = t->limits.padding;
+	hec_pad_options o = t->limits.padding;
+	o.size = options->size;
+	memcpy(options, &o, size_given(options->size, sizeof o));
 	return true;
 }

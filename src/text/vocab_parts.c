@@ -215,12 +215,40 @@ static hec_status put_spaces_decoder(vocab_files *v, int strip)
 	                json_pack("{s:s, s:o}", "type", "Sequence", "decoders", list));
 }
 
+static json_t *replace_one(const char *from, size_t from_bytes, const char *to, size_t to_bytes)
+{
+	return json_pack("{s:s, s:{s:s%}, s:s%}", "type", "Replace", "pattern", "String", from,
+	                 from_bytes, "content", to, to_bytes);
+}
+
+/* The unknown reads as the model says. Its spaces are no text's, so they come behind all else: until then
+ * it is what no text has. */
+static hec_status put_unknown_decoder(vocab_files *v)
+{
+	static const char place[] = "\xef\xb7\x90unk\xef\xb7\x91"; /* U+FDD0, U+FDD1 */
+	const sp_piece *unk = &v->pieces.pieces[v->pieces.unk];
+	const char *surface = v->pieces.unk_surface;
+	const size_t bytes = v->pieces.unk_surface_bytes;
+	if (utf8_valid(surface, bytes) != bytes || memchr(surface, 0, bytes))
+		return fail(HEC_ERR_FORMAT, "%s: the text of the unknown is no UTF-8",
+		            v->piece_file);
+	if (unk->bytes == 0 || utf8_valid(unk->text, unk->bytes) != unk->bytes)
+		return HEC_OK;
+	json_t *list = json_object_get(json_object_get(v->root, "decoder"), "decoders");
+	if (json_array_insert_new(list, 0,
+	                          replace_one(unk->text, unk->bytes, place, strlen(place))) != 0 ||
+	    json_array_append_new(list, replace_one(place, strlen(place), surface, bytes)) != 0)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for a decoder", v->piece_file);
+	return HEC_OK;
+}
+
 hec_status vocab_load_plain(vocab_files *v, const char *chosen)
 {
 	HEC_TRY(read_pieces(v, chosen));
-	return put_spaces_decoder(v, v->pieces.remove_extra_spaces ? INT32_MAX
-	                             : v->pieces.dummy_prefix      ? 1
-	                                                           : 0);
+	HEC_TRY(put_spaces_decoder(v, v->pieces.remove_extra_spaces ? INT32_MAX
+	                              : v->pieces.dummy_prefix      ? 1
+	                                                            : 0));
+	return put_unknown_decoder(v);
 }
 
 /* A word for each space, "▁" before it. */

@@ -245,14 +245,17 @@ static hec_status join_pieces(const void *state, strings *s)
 
 const stage_kind wordpiece_decoder = {"WordPiece", load_prefix, NULL, join_pieces, free_affix};
 
-/* The suffix is a space, but not at the end. */
+/* The suffix is a space, but not at the end. An empty one is between all characters, and around them. */
 static hec_status end_words(const void *state, strings *s)
 {
 	const affix *a = state;
 	strings_start(s);
 	for (size_t i = 0; i < s->now.n; i++) {
 		size_t at = string_begin(&s->now, i), end = s->now.end[i];
+		bool apart = a->bytes == 0 && i + 1 < s->now.n;
 		while (at < end) {
+			if (apart && !utf8_continues(s->now.bytes[at]))
+				HEC_TRY(string_put(&s->next, " ", 1));
 			bool ends = a->bytes && end - at >= a->bytes &&
 			            memcmp(s->now.bytes + at, a->text, a->bytes) == 0;
 			if (!ends)
@@ -261,6 +264,7 @@ static hec_status end_words(const void *state, strings *s)
 				HEC_TRY(string_put(&s->next, " ", 1));
 			at += ends ? a->bytes : 1;
 		}
+		HEC_TRY(string_put(&s->next, " ", apart));
 		HEC_TRY(string_close(&s->next));
 	}
 	strings_swap(s);

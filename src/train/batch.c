@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/size.h"
 #include "tensor/check.h"
+#include "train/sound.h"
 
 #define POOL ((int64_t)1 << 18) /* examples; a key of sorting holds 20 bits of place */
 #define IGNORE (-100)
@@ -26,6 +27,7 @@ struct batcher {
 	int64_t first; /* index in the epoch of the pool's first batch */
 	batch_place at;
 	int32_t *source, *types, *input, *target, *source_length, *target_length, *example;
+	float *features; /* of sounds: [rows, mels, frames] */
 };
 
 /* ---- numbers ---- */
@@ -87,7 +89,8 @@ static int64_t longest_side(const batcher *b, uint32_t example)
 {
 	const uint16_t *n = b->corpus->lengths[example];
 	int64_t target = b->corpus->task == HEC_TASK_LM ? n[1] - 1 : n[1];
-	return max_i64(max_i64(n[0], target), 1);
+	int64_t source = b->corpus->sounds ? sound_places(&b->corpus->speech) : n[0];
+	return max_i64(max_i64(source, target), 1);
 }
 
 static void cut_pool(batcher *b)
@@ -169,6 +172,23 @@ batch_place batcher_at(const batcher *b)
 
 /* ---- making ---- */
 
+/* As many sounds as a batch may have: none is shorter than a window. */
+static bool allocate_features(batcher *b)
+{
+	const hec_speech *s = &b->corpus->speech;
+	if (!b->corpus->sounds || !b->o.ctx)
+		return true;
+	int64_t rows = max_i64(b->o.max_tokens / sound_places(s), 1);
+	if (b->o.max_rows > 0)
+		rows = min_i64(rows, b->o.max_rows);
+	size_t frame, all;
+	if (!size_mul((size_t)s->mel.mels * sizeof(float), (size_t)sound_frames(s), &frame) ||
+	    !size_mul(frame, (size_t)min_i64(rows, b->count), &all))
+		return false;
+	b->features = malloc(all);
+	return b->features != NULL;
+}
+
 static bool allocate(batcher *b)
 {
 	size_t n = (size_t)b->o.max_tokens, pool = (size_t)min_i64(POOL, max_i64(b->count, 1));
@@ -187,7 +207,7 @@ static bool allocate(batcher *b)
 	b->target_length = malloc(n * sizeof *b->target_length);
 	return (b->order || !shuffled) && b->keys && b->cuts && b->turn && b->example &&
 	       b->source && b->types && b->input && b->target && b->source_length &&
-	       b->target_length;
+	       b->target_length && allocate_features(b);
 }
 
 static hec_status check_sizes(const batcher *b)
@@ -197,10 +217,12 @@ static hec_status check_sizes(const batcher *b)
 		return fail(
 			HEC_ERR_FORMAT,
 			"%s: no example is left (%lld lines: %lld empty, %lld not UTF-8, %lld too "
-			"long, %lld without a tab)",
+			"long, %lld without a tab, %lld without a readable sound, %lld with too "
+			"long a one)",
 			c->name, (long long)c->counts.lines, (long long)c->counts.empty,
 			(long long)c->counts.bad_utf8, (long long)c->counts.too_long,
-			(long long)c->counts.no_tab);
+			(long long)c->counts.no_tab, (long long)c->counts.no_sound,
+			(long long)c->counts.long_sound);
 	int64_t longest = 0;
 	for (int64_t i = 0; i < b->count; i++)
 		longest = max_i64(longest, longest_side(b, (uint32_t)i));
@@ -252,6 +274,7 @@ void batcher_destroy(batcher *b)
 	free(b->target);
 	free(b->source_length);
 	free(b->target_length);
+	free(b->features);
 	free(b);
 }
 
@@ -351,7 +374,7 @@ static void put_example(batcher *b, int64_t row, const shape *s, uint32_t exampl
 	const uint16_t *n = b->corpus->lengths[example];
 	const int32_t *ids = b->example;
 	hec_task task = b->corpus->task;
-	if (n[0] > 0) {
+	if (n[0] > 0 && !b->corpus->sounds) {
 		put_row(b->source + row * s->source, ids, n[0], s->source, b->o.pad_id);
 		b->source_length[row] = n[0];
 	}
@@ -369,13 +392,30 @@ static void put_example(batcher *b, int64_t row, const shape *s, uint32_t exampl
 		put_read(b, row, s->source, ids, n[0]);
 }
 
+static hec_tensor features_of(const batcher *b, int64_t row, int64_t rows)
+{
+	const int64_t mels = b->corpus->speech.mel.mels, frames = sound_frames(&b->corpus->speech);
+	return hec_tensor_3d(b->features + row * mels * frames, HEC_F32, rows, mels, frames);
+}
+
+static hec_status put_sound(batcher *b, int64_t row)
+{
+	const hec_corpus *c = b->corpus;
+	const hec_tensor one = features_of(b, row, 1);
+	hec_tensor out = hec_tensor_2d(one.data, HEC_F32, one.shape[1], one.shape[2]);
+	return sound_features(b->o.ctx, &c->speech, (const char *const *)c->lists, b->example,
+	                      &out);
+}
+
 static void describe(const batcher *b, const shape *s, hec_batch *out)
 {
 	hec_task task = b->corpus->task;
 	*out = (hec_batch){.size = sizeof *out};
 	out->input.size = sizeof out->input;
 	bool alone = !b->o.encoder && s->source > 0; /* a decoder reads what is judged */
-	if (task != HEC_TASK_LM && !alone) {
+	if (b->corpus->sounds) {
+		out->input.features = features_of(b, 0, s->rows);
+	} else if (task != HEC_TASK_LM && !alone) {
 		out->input.ids = hec_tensor_2d(b->source, HEC_I32, s->rows, s->source);
 		out->input.length = b->source_length;
 	}
@@ -422,6 +462,8 @@ hec_status batcher_next(batcher *b, hec_batch *out, bool *ended)
 		uint32_t example = pool_example(b, i);
 		HEC_TRY(corpus_read(b->corpus, example, b->example));
 		put_example(b, i - begin, &s, example);
+		if (b->corpus->sounds)
+			HEC_TRY(put_sound(b, i - begin));
 	}
 	describe(b, &s, out);
 	move_on(b, ended);

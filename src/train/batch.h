@@ -24,6 +24,7 @@ typedef struct batcher_options {
 	double mask_rate;      /* mlm */
 	bool encoder, decoder; /* of the model that reads: which side a text goes to */
 	bool types;            /* it tells a question from its context */
+	hec_ctx *ctx; /* that features of sounds are made in; NULL: batches are only counted */
 } batcher_options;
 
 typedef struct batcher batcher;

@@ -19,6 +19,7 @@
 #include "text/tokenizer.h"
 #include "text/vocab_family.h"
 #include "train/lines.h"
+#include "train/sound.h"
 
 #define ENTRIES 4096 /* of the index at a time */
 
@@ -33,7 +34,7 @@ char *path_join(const char *a, const char *b)
 
 /* ---- what it was made from ---- */
 
-static uint64_t mix(uint64_t hash, const void *data, size_t size)
+uint64_t corpus_mix(uint64_t hash, const void *data, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u; /* FNV-1a */
@@ -42,32 +43,32 @@ static uint64_t mix(uint64_t hash, const void *data, size_t size)
 
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
-	return mix(hash, text ? text : "", text ? strlen(text) + 1 : 1);
+	return corpus_mix(hash, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
 /* All of it: the same vocabulary behind another normalizer gives other ids. */
 static uint64_t mix_tokenizer(uint64_t hash, const hec_tokenizer *t)
 {
 	const vocab_files *v = t->files;
-	hash = mix(hash, t->json, t->json_bytes);
+	hash = corpus_mix(hash, t->json, t->json_bytes);
 	for (size_t i = 0; v && i < v->n; i++) {
 		hash = mix_text(hash, v->kept[i].name);
-		hash = mix(hash, v->kept[i].data, v->kept[i].bytes);
+		hash = corpus_mix(hash, v->kept[i].data, v->kept[i].bytes);
 	}
 	/* Beside tokenizer.json, the config gives the roles of tokens and nothing else; without, all
 	 * that is not in the vocabulary. */
 	if (v)
-		hash = mix_text(mix(hash, t->config, t->config_bytes), v->family->name);
-	return mix(hash, t->role, sizeof t->role);
+		hash = mix_text(corpus_mix(hash, t->config, t->config_bytes), v->family->name);
+	return corpus_mix(hash, t->role, sizeof t->role);
 }
 
 static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 {
 	uint64_t h = 14695981039346656037u;
 	int32_t task = (int32_t)o->task;
-	h = mix(h, &task, sizeof task);
-	h = mix(h, &o->max_source, sizeof o->max_source);
-	h = mix(h, &o->max_target, sizeof o->max_target);
+	h = corpus_mix(h, &task, sizeof task);
+	h = corpus_mix(h, &o->max_source, sizeof o->max_source);
+	h = corpus_mix(h, &o->max_target, sizeof o->max_target);
 	for (size_t i = 0; i < o->n; i++) {
 		struct stat info;
 		if (stat(o->files[i], &info) != 0)
@@ -76,7 +77,7 @@ static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 		int64_t about[3] = {(int64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
 		                    (int64_t)info.st_mtim.tv_nsec};
 		h = mix_text(h, o->files[i]);
-		h = mix(h, about, sizeof about);
+		h = corpus_mix(h, about, sizeof about);
 	}
 	h = mix_tokenizer(h, o->tokenizer);
 	if (o->target_tokenizer)
@@ -91,11 +92,13 @@ static hec_status fingerprint_of(const hec_corpus_options *o, uint64_t *out)
 	if (o->truncate)
 		h = mix_text(h, "truncate");
 	if (o->task == HEC_TASK_ANSWER)
-		h = mix(h, &o->stride, sizeof o->stride);
+		h = corpus_mix(h, &o->stride, sizeof o->stride);
 	if (o->label_ids)
-		h = mix(h, o->label_ids, o->n_labels * sizeof *o->label_ids);
+		h = corpus_mix(h, o->label_ids, o->n_labels * sizeof *o->label_ids);
 	for (size_t i = 0; i < o->n_labels; i++)
 		h = mix_text(h, o->labels[i]);
+	if (o->speech)
+		HEC_TRY(corpus_mix_sounds(o, &h));
 	*out = h;
 	return HEC_OK;
 }
@@ -185,7 +188,9 @@ static hec_status read_lengths(hec_corpus *c, bool *fit)
 static bool ids_fit(const hec_corpus *c, const int32_t *ids, int64_t source, int64_t target)
 {
 	bool fit = true;
-	for (int64_t i = 0; i < source; i++)
+	if (c->sounds)
+		fit = sound_fits(ids, source, c->n_lists);
+	for (int64_t i = 0; !c->sounds && i < source; i++)
 		fit = fit && ids[i] >= 0 && ids[i] < c->vocab;
 	for (int64_t i = 0; i < target; i++) {
 		/* An answer's targets are places in its source; the last one lies behind it where all
@@ -242,23 +247,28 @@ static void take_counts(hec_corpus *c)
 		.no_tab = h->no_tab,
 		.unknown_label = h->unknown_label,
 		.cut = h->cut,
+		.no_sound = h->no_sound,
+		.long_sound = h->long_sound,
+		.seconds = c->sounds ? (double)h->samples / (double)c->speech.mel.rate : 0,
 	};
 }
 
-static int open_part(const char *path, const char *end)
+static hec_status open_part(const char *path, const char *end, int *fd)
 {
 	char *name = path_join(path, end);
-	int fd = name ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	if (!name)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for a name", path);
+	*fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	free(name);
-	return fd;
+	return HEC_OK;
 }
 
 /* *found false: there is nothing, or something else. */
 static hec_status try_open(const hec_corpus_options *o, uint64_t fingerprint, hec_corpus *c,
                            bool *found)
 {
-	c->tokens = open_part(o->cache, ".tokens");
-	c->index = open_part(o->cache, ".index");
+	HEC_TRY(open_part(o->cache, ".tokens", &c->tokens));
+	HEC_TRY(open_part(o->cache, ".index", &c->index));
 	*found = c->tokens >= 0 && c->index >= 0 &&
 	         read_at(c->index, &c->header, sizeof c->header, 0) && header_fits(c, fingerprint);
 	if (*found)
@@ -293,7 +303,7 @@ static hec_status check_options(const hec_corpus_options *o)
 		return fail(HEC_ERR_ARGUMENT,
 		            "corpus: windows of %lld tokens cannot share %lld of them",
 		            (long long)o->max_source, (long long)o->stride);
-	return HEC_OK;
+	return o->speech ? corpus_check_speech(o) : HEC_OK;
 }
 
 static int64_t target_vocab(const hec_corpus_options *o)
@@ -305,6 +315,21 @@ static int64_t target_vocab(const hec_corpus_options *o)
 	for (size_t i = 0; o->label_ids && i < o->n_labels; i++)
 		most = max_i64(most, (int64_t)o->label_ids[i] + 1);
 	return most;
+}
+
+/* Names of sounds mean something beside their lists. */
+static hec_status take_speech(const hec_corpus_options *o, hec_corpus *c)
+{
+	c->sounds = true;
+	c->speech = *o->speech;
+	c->lists = calloc(o->n, sizeof *c->lists);
+	for (size_t i = 0; c->lists && i < o->n; i++) {
+		c->lists[i] = path_join(o->files[i], "");
+		if (!c->lists[i])
+			return fail(HEC_ERR_MEMORY, "corpus: no memory for a name");
+		c->n_lists++;
+	}
+	return c->lists ? HEC_OK : fail(HEC_ERR_MEMORY, "corpus: no memory for names");
 }
 
 static hec_status open_or_build(const hec_corpus_options *o, hec_corpus *c)
@@ -320,6 +345,8 @@ static hec_status open_or_build(const hec_corpus_options *o, hec_corpus *c)
 	c->mask_id = hec_tokenizer_role(o->tokenizer, "mask");
 	c->pad_id = hec_tokenizer_role(o->tokenizer, "pad");
 	c->eos_id = hec_tokenizer_role(o->tokenizer, "eos");
+	if (o->speech)
+		HEC_TRY(take_speech(o, c));
 	HEC_TRY(fingerprint_of(o, &fingerprint));
 	HEC_TRY(try_open(o, fingerprint, c, &found));
 	if (found)
@@ -332,8 +359,9 @@ static hec_status open_or_build(const hec_corpus_options *o, hec_corpus *c)
 hec_status hec_corpus_open(const hec_corpus_options *options, hec_corpus **out)
 {
 	hec_corpus_options o = {.size = sizeof o};
-	HEC_TRY(CHECK_GIVEN("corpus", options));
 	HEC_TRY(CHECK_GIVEN("corpus", out));
+	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("corpus", options));
 	HEC_TRY(options_take("hec_corpus_options", &o, sizeof o, options));
 	HEC_TRY(check_options(&o));
 	hec_corpus *c = calloc(1, sizeof *c);
@@ -358,6 +386,9 @@ void hec_corpus_close(hec_corpus *c)
 		close(c->tokens);
 	if (c->index >= 0)
 		close(c->index);
+	for (size_t i = 0; i < c->n_lists; i++)
+		free(c->lists[i]);
+	free(c->lists);
 	free(c->lengths);
 	free(c->name);
 	free(c);

@@ -251,7 +251,7 @@ static hec_status put_example(builder *b, const example *e)
 	switch (b->o->task) {
 	case HEC_TASK_TRANSLATE:
 	case HEC_TASK_SEQ2SEQ:
-		return put_pair(b, e);
+		return b->o->speech ? builder_put_sound(b, e) : put_pair(b, e);
 	case HEC_TASK_LM:
 		return put_text(b, e);
 	case HEC_TASK_MLM:
@@ -274,7 +274,7 @@ static hec_status put_lines(builder *b)
 			break;
 		HEC_TRY(put_example(b, &e));
 		int64_t lines = hec_lines_counts(b->lines)->lines;
-		if (b->o->progress && lines % 1000 == 0)
+		if (b->o->progress && lines % (b->o->speech ? 10 : 1000) == 0)
 			HEC_TRY(b->o->progress(b->o->user, "reading", lines, 0));
 	}
 	HEC_TRY(put_last_piece(b));

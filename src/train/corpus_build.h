@@ -26,6 +26,8 @@ hec_status builder_put(builder *b, const int32_t *source, size_t n, const int32_
                        size_t m);
 /* A text that gives no example, by the number of its tokens. */
 void builder_leave_out(builder *b, size_t tokens);
+/* corpus_sound.c: a name of a sound and its text. */
+hec_status builder_put_sound(builder *b, const example *e);
 /* corpus_answer.c: all questions of SQuAD's files. */
 hec_status builder_put_answers(builder *b);
 

@@ -6,6 +6,7 @@
 
 #include "tensor/check.h"
 #include "train/corpus.h"
+#include "train/sound.h"
 
 static const char *const task_names[HEC_TASKS] = {"translate", "seq2seq",  "lm",
                                                   "mlm",       "classify", "answer"};
@@ -57,6 +58,7 @@ static hec_status check_files(hec_task task, const char *const *files, size_t n)
 hec_status hec_lines_open(hec_task task, const char *const *files, size_t n, hec_lines **out)
 {
 	HEC_TRY(CHECK_GIVEN("lines", out));
+	*out = NULL;
 	HEC_TRY(check_files(task, files, n));
 	hec_lines *l = calloc(1, sizeof *l);
 	char **names = calloc(n, sizeof *names);
@@ -93,6 +95,26 @@ void hec_lines_close(hec_lines *l)
 const hec_corpus_counts *hec_lines_counts(const hec_lines *l)
 {
 	return &l->counts;
+}
+
+size_t lines_file(const hec_lines *l)
+{
+	return l->at;
+}
+
+hec_status hec_lines_sound(const hec_lines *l, const char *name, size_t bytes, char *path,
+                           size_t room)
+{
+	char whole[PATH_MOST];
+	HEC_TRY(CHECK_GIVEN("lines", l));
+	HEC_TRY(CHECK_GIVEN("lines", name));
+	HEC_TRY(CHECK_GIVEN("lines", path));
+	if (l->at >= l->n || !sound_path(l->files[l->at], name, bytes, whole) ||
+	    strlen(whole) >= room)
+		return fail(HEC_ERR_ARGUMENT, "lines: a name of %zu bytes is that of no file",
+		            bytes);
+	memcpy(path, whole, strlen(whole) + 1);
+	return HEC_OK;
 }
 
 static size_t files_at_once(const hec_lines *l)

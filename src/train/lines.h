@@ -22,6 +22,9 @@ typedef struct example {
 /* The next one, good or not; *more false: there is none. Counts it. */
 hec_status lines_next_example(hec_lines *lines, example *out, bool *more);
 
+/* Of the files, which the last example was read from. */
+size_t lines_file(const hec_lines *lines);
+
 bool task_has_two_files(hec_task task);
 /* Sides that are texts, first and one past the last. */
 void task_text_sides(hec_task task, int *begin, int *end);

@@ -17,8 +17,9 @@ struct hec_train_lock {
 
 hec_status hec_train_lock_take(const char *dir, hec_train_lock **out)
 {
-	HEC_TRY(CHECK_GIVEN("train", dir));
 	HEC_TRY(CHECK_GIVEN("train", out));
+	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("train", dir));
 	hec_train_lock *lock = malloc(sizeof *lock);
 	if (!lock)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to lock it", dir);

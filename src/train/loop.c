@@ -16,6 +16,7 @@
 #include "train/log.h"
 #include "train/run.h"
 #include "train/schedule.h"
+#include "train/sound.h"
 
 double run_clock(void)
 {
@@ -79,7 +80,8 @@ static int64_t tokens_of(const hec_model_input *in)
 		sum += in->length[i];
 	for (int64_t i = 0; in->decoder_length && i < in->decoder_ids.shape[0]; i++)
 		sum += in->decoder_length[i];
-	return sum;
+	/* Of every other frame one state. */
+	return in->features.rank ? sum + in->features.shape[0] * in->features.shape[2] / 2 : sum;
 }
 
 /* The gradient of a step. */
@@ -338,6 +340,21 @@ static hec_status take_options(const hec_train_options *given, bool valid, hec_t
 	return HEC_OK;
 }
 
+/* Whether the model reads what the corpus gives. */
+static hec_status check_sounds(const hec_model_config *c, const hec_corpus *corpus)
+{
+	const int64_t mels = corpus->sounds ? corpus->speech.mel.mels : 0,
+		      frames = corpus->sounds ? sound_frames(&corpus->speech) : 0,
+		      reads = c->front.features > 0 ? 2 * c->encoder.position.max : 0;
+	if (mels == c->front.features && frames == reads)
+		return HEC_OK;
+	return fail(HEC_ERR_ARGUMENT,
+	            "train: the model reads %lld frames of %lld mel bands, the corpus has %lld of "
+	            "%lld (0: text)",
+	            (long long)reads, (long long)c->front.features, (long long)frames,
+	            (long long)mels);
+}
+
 static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 {
 	const hec_model_config *c = hec_model_config_of(r->model);
@@ -351,7 +368,11 @@ static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 		.encoder = c->encoder.layers > 0,
 		.decoder = c->decoder.layers > 0,
 		.types = c->types > 1,
+		.ctx = r->ctx,
 	};
+	HEC_TRY(check_sounds(c, train));
+	if (valid)
+		HEC_TRY(check_sounds(c, valid));
 	if (train->task == HEC_TASK_MLM && train->mask_id < 0)
 		return fail(HEC_ERR_ARGUMENT,
 		            "train: the tokenizer has no token to hide words with "

@@ -3,13 +3,14 @@
 
 #include <math.h>
 
-/* How far from the end of the warm-up to the last step: 0 … 1. */
-static double way(const hec_trainer_options *o, int64_t step)
+/* How far from the end of the warm-up to the step after the last: 0 … 1. That one is never taken, so that
+ * the last step still learns where lr_end is 0. */
+static double way(const hec_trainer_options *o, double s, double w)
 {
-	double all = (double)(o->steps - o->warmup);
+	double all = (double)o->steps + 1 - w;
 	if (all <= 0)
 		return 1;
-	return fmin(fmax((double)(step - o->warmup) / all, 0), 1);
+	return fmin(fmax((s - w) / all, 0), 1);
 }
 
 double schedule_rate(const hec_trainer_options *o, int64_t width, int64_t step)
@@ -24,9 +25,9 @@ double schedule_rate(const hec_trainer_options *o, int64_t width, int64_t step)
 	case HEC_SCHEDULE_INVERSE_SQRT:
 		return o->lr * sqrt(w / s);
 	case HEC_SCHEDULE_COSINE:
-		return o->lr_end + (o->lr - o->lr_end) * 0.5 * (1 + cos(pi * way(o, step)));
+		return o->lr_end + (o->lr - o->lr_end) * 0.5 * (1 + cos(pi * way(o, s, w)));
 	case HEC_SCHEDULE_LINEAR:
-		return o->lr + (o->lr_end - o->lr) * way(o, step);
+		return o->lr + (o->lr_end - o->lr) * way(o, s, w);
 	default:
 		return o->lr;
 	}

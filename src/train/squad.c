@@ -222,8 +222,9 @@ static hec_status read_all(squad_reader *r, hec_squad *s, const char *const *fil
 
 hec_status hec_squad_read(const char *const *files, size_t n, hec_squad **out)
 {
-	HEC_TRY(CHECK_GIVEN("squad", files));
 	HEC_TRY(CHECK_GIVEN("squad", out));
+	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("squad", files));
 	hec_squad *s = calloc(1, sizeof *s);
 	json_t **roots = calloc(n + 1, sizeof *roots);
 	if (!s || !roots) {

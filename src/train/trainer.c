@@ -108,9 +108,10 @@ static hec_status make_trainer(hec_trainer *t)
 hec_status hec_trainer_create(hec_ctx *ctx, hec_model *model, const hec_trainer_options *options,
                               hec_trainer **out)
 {
+	HEC_TRY(CHECK_GIVEN("trainer", out));
+	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("trainer", ctx));
 	HEC_TRY(CHECK_GIVEN("trainer", model));
-	HEC_TRY(CHECK_GIVEN("trainer", out));
 	hec_trainer_options o;
 	HEC_TRY(trainer_take_options(options, &o));
 	hec_dtype dtype = hec_model_block(model).dtype;

@@ -114,7 +114,12 @@ static void parse(world *w, hec_tokenizer **t)
 {
 	static const char json[] =
 		"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, "
-		"\"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 3, \"content\": \"</s>\"}]}";
+		"\"merges\": [\"a b\"]}, \"added_tokens\": [{\"id\": 3, \"content\": \"</s>\"}], "
+		"\"post_processor\": {\"type\": \"Sequence\", \"processors\": [{\"type\": "
+		"\"TemplateProcessing\", \"single\": [{\"Sequence\": {\"id\": \"A\"}}], \"pair\": "
+		"[], "
+		"\"special_tokens\": {}}, {\"type\": \"BertProcessing\", \"cls\": [\"a\", 0], "
+		"\"sep\": [\"b\", 1]}]}}";
 	CALL(w, hec_tokenizer_parse(json, strlen(json), "{}", 2, t));
 }
 

@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <hecate/tensor_file.h>
+
+#include "support/scratch.h"
+
 static hec_stack_config stack_variant(int n, double dropout, bool encoder)
 {
 	static const hec_activation acts[] = {HEC_ACT_GELU, HEC_ACT_SILU, HEC_ACT_GELU_TANH};
@@ -215,4 +219,37 @@ hec_tensor stored_tensor(kit *k, const safetensors *s, const char *name)
 	hec_tensor t = make(k, dtype, shape);
 	OK(k, safetensors_read(s, e, 0, e->count, t.data));
 	return t;
+}
+
+static bool is_listed(const char *const *list, const char *name)
+{
+	while (*list && strcmp(*list, name) != 0)
+		list++;
+	return *list;
+}
+
+void golden_edited(kit *k, const char *name, const char *const *without, const char *const *with,
+                   const char *dir)
+{
+	char from[512], path[600];
+	safetensors *s = NULL;
+	hec_named_tensor list[128];
+	size_t count = 0;
+	scratch_copy(golden_model(name, from), dir);
+	OK(k, safetensors_open_folder(from, &s));
+	for (size_t i = 0; i < safetensors_count(s); i++) {
+		const safetensors_entry *e = safetensors_at(s, i);
+		hec_dtype dtype;
+		if (!is_listed(without, e->name) && safetensors_dtype_known(e->dtype, &dtype))
+			list[count++] = (hec_named_tensor){e->name, stored_tensor(k, s, e->name)};
+		assert_true(count < 100);
+	}
+	for (; *with; with++) {
+		list[count] = (hec_named_tensor){*with, make(k, HEC_F32, (int64_t[]){4, -1})};
+		OK(k, hec_fill(k->ctx, 0, &list[count++].tensor));
+		assert_true(count < 128);
+	}
+	snprintf(path, sizeof path, "%s/model.safetensors", dir);
+	OK(k, hec_tensor_file_write(path, list, count));
+	safetensors_close(s);
 }

@@ -33,6 +33,11 @@ const char *golden_model(const char *name, char path[512]);
 /* A tensor of a file, read; HEC_TENSOR_NONE where there is none of that name. */
 hec_tensor stored_tensor(kit *k, const safetensors *s, const char *name);
 
+/* A copy of such a model at dir, without some tensors, and with others that hold four zeros each. NULL ends
+ * each list. */
+void golden_edited(kit *k, const char *name, const char *const *without, const char *const *with,
+                   const char *dir);
+
 /* A tensor for the logits of a batch, poisoned. */
 hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *input);
 

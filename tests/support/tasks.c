@@ -43,6 +43,20 @@ void task_config(const char *path, const char *key, json_t *value)
 	json_decref(root);
 }
 
+void task_spoil(const kit *k, const char *path)
+{
+	char file[2 * SCRATCH_PATH], *bytes;
+	size_t size;
+	uint64_t header; /* its length stands before it */
+	join(file, path, "model.safetensors");
+	OK(k, file_read(file, 1 << 26, &bytes, &size));
+	memcpy(&header, bytes, sizeof header);
+	assert_in_range(header, 1, size - sizeof header - 1);
+	memset(bytes + sizeof header + header, 0xff, size - sizeof header - header);
+	assert_int_equal(file_replace(file, bytes, size), HEC_OK);
+	free(bytes);
+}
+
 json_t *task_cases(const kit *k)
 {
 	char path[512];

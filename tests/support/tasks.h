@@ -16,6 +16,8 @@ const char *task_folder(const kit *k, const char *model, char path[SCRATCH_PATH]
 void task_file(const char *path, const char *name, const char *text);
 /* Sets a member of its config.json. */
 void task_config(const char *path, const char *key, json_t *value /* taken */);
+/* Makes every weight of its model.safetensors NaN. */
+void task_spoil(const kit *k, const char *path);
 
 json_t *task_cases(const kit *k); /* to json_decref */
 /* Strings of a JSON array; returns how many. */

@@ -22,10 +22,16 @@ SYSTEM = {"role": "system", "content": "Be kind; größer <|im_end|>."}
 CALL = {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": {
     "name": "weather", "arguments": {"city": "Zürich", "days": 2, "exact": 0.5}}}]}
 RESULT = {"role": "tool", "content": "{\"sun\": true}"}
+NAMED = {"role": "assistant", "content": "", "tool_calls": [
+    {"type": "function", "id": "a1B2c3D4e", "function": {"name": "weather", "arguments": {"city": "Zürich"}}},
+    {"type": "function", "id": "f5G6h7I8j", "function": {"name": "zeit", "arguments": {}}}]}
+RESULTS = [{"role": "tool", "tool_call_id": "a1B2c3D4e", "content": "{\"sun\": true}"},
+           {"role": "tool_results", "tool_call_id": "f5G6h7I8j", "content": {"content": 12.5}}]
 CHATS = {
     "one": [USER], "two": [USER, HELPER], "three": [USER, HELPER, {"role": "user", "content": "你好 👋"}],
     "system": [SYSTEM, USER], "system three": [SYSTEM, USER, HELPER, USER],
     "odd": [HELPER, USER], "call": [USER, CALL, RESULT, HELPER],
+    "call by name": [SYSTEM, USER, NAMED, *RESULTS, HELPER, USER],
 }
 
 
@@ -38,6 +44,8 @@ def main():
         with open(path, encoding="utf-8", newline="") as f:
             text = f.read()
         for name, messages in CHATS.items():
+            if name == "call by name" and "tool_call_id" not in text:
+                continue
             for tools in (None, TOOLS):
                 for prompt in (False, True):
                     try:

@@ -34,9 +34,9 @@ def case(t, text, pair=None):
     at = {0: parity.byte_positions(text), 1: parity.byte_positions(pair or "")}
     offsets = []
     for i, (b, end) in enumerate(e.offsets):
-        positions = at[e.sequence_ids[i] or 0]
+        positions = at.get(e.sequence_ids[i] if pair else 0, at[0])
         offsets.append([positions[b], positions[end]])
-    return {"text": text, "pair": pair, "ids": e.ids, "types": e.type_ids, "offsets": offsets,
+    return {"text": text, "pair": pair, "ids": e.ids, "tokens": [t.id_to_token(i) for i in e.ids], "types": e.type_ids, "offsets": offsets,
             "decoded": t.decode(e.ids, skip_special_tokens=False),
             "plain": t.decode(e.ids, skip_special_tokens=True)}
 
@@ -66,6 +66,75 @@ def added():
             "decoder": None, "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "u"}}
 
 
+def small(post=None, tokens=(), normalizer=None, model="BPE", **more):
+    """A file of a few words for one part of it to be tried on."""
+    vocab = {"<unk>": 0, "[CLS]": 1, "[SEP]": 2, "</s>": 3, "Ġ": 4, "h": 5, "i": 6, "Ġh": 7, "ĠĠ": 8, "hi": 9, "Ġhi": 10}
+    models = {"BPE": {"type": "BPE", "unk_token": "<unk>", "vocab": vocab, "merges": ["Ġ h", "Ġ Ġ", "h i", "Ġ hi"]},
+              "Unigram": {"type": "Unigram", "unk_id": 0, "vocab": [[x, -float(i)] for x, i in vocab.items()]}}
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": list(tokens), "normalizer": normalizer,
+            "pre_tokenizer": None, "post_processor": post, "decoder": None, "model": {**models[model], **more}}
+
+
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+
+
+def template(single, pair):
+    """Words of each: A and B, or a special token; with a type where it is not 0."""
+    ids = {"[CLS]": [1], "[SEP]": [2], "</s>": [3], "two": [3, 1], "none": []}
+
+    def items(words):
+        for word in words.split():
+            name, _, kind = word.partition(":")
+            yield {"Sequence" if name in "AB" else "SpecialToken": {"id": name, "type_id": int(kind or 0)}}
+    return {"type": "TemplateProcessing", "single": list(items(single)), "pair": list(items(pair)),
+            "special_tokens": {k: {"id": k, "ids": v, "tokens": [k] * len(v)} for k, v in ids.items()}}
+
+
+def chained():
+    """Several post-processors, one behind the other; and whose tokens they trim."""
+    bert = {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}
+    roberta = {"type": "RobertaProcessing", "sep": ["</s>", 3], "cls": ["[CLS]", 1], "trim_offsets": True,
+               "add_prefix_space": False}
+    begin, both = template("[CLS] A:1", "A:1 B:2"), template("A:2", "B:1 two:3 A")
+    for name, parts in [
+            ("roberta, template", [roberta, begin]), ("template, bert", [begin, bert]), ("bert, roberta", [bert, roberta]),
+            ("bert twice", [bert, bert]), ("template twice", [begin, both]), ("two parts as a pair", [template("two none A", "A B"), bert]),
+            ("trimmed twice", [BYTES, begin, {**BYTES, "add_prefix_space": True}]),
+            ("within one another", [{"type": "Sequence", "processors": [both, bert]}, {"type": "Sequence", "processors": []}, BYTES])]:
+        yield "chained: " + name, small({"type": "Sequence", "processors": parts}, [token(3, "</s>", lstrip=True)])
+    yield "chained: unk found and given", small(BYTES, [token(0, "<unk>", lstrip=True, rstrip=True), token(7, "Ġh")])
+    yield "chained: unk of Unigram", small(BYTES, [token(0, "<unk>", lstrip=True, rstrip=True)], {"type": "Lowercase"}, "Unigram")
+
+
+def taken():
+    """Tokens that take white space in which is itself a token."""
+    mask, line, two = token(11, "<m>", rstrip=True), token(12, "\n", special=False), token(13, "  ", special=False)
+    for name, tokens, more in [
+            ("white space", [mask, line, two], {}),
+            ("white space, trimmed", [mask, line, two], {"post": BYTES}),
+            ("white space, written again", [mask, line, two], {"normalizer": {"type": "Replace", "pattern": {"String": "h"}, "content": "Ġh"}}),
+            ("by both", [{**mask, "lstrip": True}, line, two], {}),
+            ("by itself", [token(11, " ", rstrip=True)], {"post": BYTES}),
+            ("in normalized text", [{**mask, "normalized": True, "special": False}, {**line, "normalized": True}],
+             {"normalizer": {"type": "Lowercase"}})]:
+        yield "taken: " + name, small(tokens=tokens, **more)
+
+
+def odd():
+    """Parts that are empty, and tokens that are called as normalized text has them."""
+    yield "odd: no decoders", {**small(), "decoder": {"type": "Sequence", "decoders": []}}
+    yield "odd: no suffix", {**small(), "decoder": {"type": "BPEDecoder", "suffix": ""}}
+    yield "odd: nothing before", {**small(tokens=[token(3, "</s>")], normalizer={"type": "Prepend", "prepend": ""}),
+                                  "pre_tokenizer": {"type": "Whitespace"}}
+    yield "odd: a piece twice", small(template("[CLS] A", "A B"), [token(1, "[CLS]"), token(4, "</s>")], model="Unigram", vocab=[
+        [x, -1.0] for x in ["<unk>", "[CLS]", "h", "i", "</s>", "hi", "[CLS]", "</s>"]])
+    names = [token(11, "[USER]", normalized=True, special=False), token(12, "[Sys]", normalized=True, special=False, rstrip=True),
+             token(3, "</S>"), token(9, "hi", normalized=True, special=False), token(14, "[low]", normalized=True)]
+    yield "odd: normalized names", small(BYTES, names, {"type": "Lowercase"})
+    yield "odd: longer names", small(BYTES, names[:2] + names[3:4], {"type": "Sequence", "normalizers": [
+        {"type": "Prepend", "prepend": "Ġ"}, {"type": "Replace", "pattern": {"String": " "}, "content": "Ġ"}]})
+
+
 def main():
     parity.VOCAB = 320
     out = {"made by": "tokenizers " + tokenizers.__version__, "tokenizers": []}
@@ -84,6 +153,20 @@ def main():
         t = tokenizers.Tokenizer.from_str(json.dumps(spec))
         cases = [case(t, x) for x in ["a X  b", "Y Z  X", "X Y Z a b c", "abXY"]]
         out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": cases})
+    for name, spec in chained():
+        t = tokenizers.Tokenizer.from_str(json.dumps(spec))
+        texts = ["", "hi", "  hiĠ h", " <unk> hx <unk>", "h  x i", "!Ġ\n X  Ġh", "ĠĠ</s>ĠĠhi  </s> h"]
+        # Which text a token of a pair is of, it no longer knows behind two of them: a pair of equal texts.
+        cases = [case(t, x) for x in texts] + [case(t, texts[i], texts[i]) for i in (0, 2, 6)]
+        out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": cases})
+    for name, spec in taken():
+        t = tokenizers.Tokenizer.from_str(json.dumps(spec))
+        texts = ["<m>\nhi", "<m>  hi", "   ", "h   i", "<m> \n  <m>   <M>\nh", " \n<m>", "<m> \n"]
+        out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": [case(t, x) for x in texts]})
+    for name, spec in odd():
+        t = tokenizers.Tokenizer.from_str(json.dumps(spec))
+        texts = ["", "hi", "hi h </s> i", "éi</s>hé h", "[USER] hi[Sys]  [user][sys]", "[LOW]hi [low]", "</S>hi [USER]"]
+        out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": [case(t, x) for x in texts]})
     with open(sys.argv[1], "w", encoding="utf-8") as f:
         json.dump(out, f, ensure_ascii=False, separators=(",", ":"))
         f.write("\n")

@@ -55,7 +55,7 @@ def main():
         for text in TEXTS:
             if not any(c in text for c in controls):
                 ids, _, offsets = spm.spans(sp, text)
-                cases.append({"text": text, "ids": ids, "spans": offsets})
+                cases.append({"text": text, "ids": ids, "spans": offsets, "decoded": sp.decode(ids)})
         goldens.append({"path": os.path.basename(path), "cases": cases})
     spm.train = lambda path, seed, **o: small(path, out, rules="normalization_rule_name" not in o,
                                               **{**{k: v for k, v in o.items() if k != "normalization_rule_name"},

@@ -12,10 +12,13 @@ import math
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
+import wave
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+import numpy
 import torch
 import transformers
 from safetensors.torch import load_file
@@ -60,6 +63,8 @@ CASES = {
     "marian-translate": ("marian", "translate", []),
     "t5-seq2seq": ("t5", "seq2seq", ["--source-prefix", "very good "]),
     "t5-gated-seq2seq": ("t5_gated", "seq2seq", []),
+    "whisper-seq2seq": ("whisper", "seq2seq", []),
+    "whisper-de-seq2seq": ("whisper", "seq2seq", ["--language", "de", "--label-smoothing", "0.1"]),
 }
 
 
@@ -98,6 +103,46 @@ def write_texts(folder, seed):
         json.dump({"version": "v2.0", "data": data}, f)
 
 
+def write_sounds(folder, seed):
+    """Short sounds at several rates, each word a note, and a list of them."""
+    draw = random.Random(seed)
+    os.makedirs(f"{folder}/sounds", exist_ok=True)
+    with open(f"{folder}/sounds.tsv", "w") as f:
+        for i in range(120):
+            words, rate_ = [draw.choice(WORDS) for _ in range(draw.randint(1, 6))], draw.choice([8000, 16000, 22050])
+            samples = []
+            for w in words:
+                pitch = 200 + 60 * WORDS.index(w)
+                samples += [int(12000 * math.sin(2 * math.pi * pitch * k / rate_)) + draw.randint(-99, 99)
+                            for k in range(rate_ // 21)]
+            with wave.open(f"{folder}/sounds/{i}.wav", "wb") as out:
+                out.setnchannels(1)
+                out.setsampwidth(2)
+                out.setframerate(rate_)
+                out.writeframes(struct.pack(f"<{len(samples)}h", *samples))
+            f.write(f"sounds/{i}.wav\t{' '.join(words)}\n")
+
+
+# Behind all words, as Whisper has them; times come last.
+SPEECH = {"<|startoftranscript|>": 3, "<|en|>": 70, "<|de|>": 71, "<|translate|>": 72, "<|transcribe|>": 73,
+          "<|nospeech|>": 74, "<|notimestamps|>": 75, **{f"<|{k / 50:.2f}|>": 76 + k for k in range(16)}}
+
+
+def change_json(path, **more):
+    with open(path) as f:
+        config = json.load(f)
+    config.update(more)
+    with open(path, "w") as f:
+        json.dump(config, f)
+
+
+def make_multilingual(folder):
+    """Also filled up with the end, as Whisper's are."""
+    change_json(f"{folder}/generation_config.json", is_multilingual=True, lang_to_id={"<|en|>": 70, "<|de|>": 71},
+                task_to_id={"translate": 72, "transcribe": 73}, no_timestamps_token_id=75, pad_token_id=2)
+    change_json(f"{folder}/config.json", pad_token_id=2)
+
+
 def write_tokenizer(folder, config):
     """Words between spaces, with the special tokens where the model has them."""
     kind = config["model_type"]
@@ -115,6 +160,8 @@ def write_tokenizer(folder, config):
         if kind in ("roberta", "xlm-roberta", "bart"):
             ids["<mask>"] = next(free)
             roles.update(mask="<mask>", cls="<s>", sep="</s>")
+        if kind == "whisper":
+            ids.update(SPEECH)
         ends = ("<s>", "</s>") if kind in ("roberta", "xlm-roberta", "bart") else \
             (None, "</s>") if kind in ("t5", "marian", "mbart") else (None, None)
         types = False
@@ -152,6 +199,8 @@ def fine_tune(hecate, folder, model, task, more, steps, case):
     shutil.rmtree(out, ignore_errors=True)
     files = {"classify": ["labels.tsv"], "answer": ["squad.json"], "seq2seq": ["pairs.tsv"], "lm": ["a.txt"],
              "mlm": ["a.txt"], "translate": ["a.txt", "b.txt"]}[task]
+    if case.startswith("whisper"):
+        files = ["sounds.tsv"]
     command = [hecate, "train", "--from", model, "--task", task, "--out", out, "--steps", str(steps), "--quiet",
                "--report-every", "10", "--lr", "1e-3", "--threads", "1", "--max-length", "24", "--stride", "6", "--dropout", "0",
                "--attention-dropout", "0", "--activation-dropout", "0", "--dump-batches", f"{folder}/batches.jsonl",
@@ -175,6 +224,8 @@ def load(path):
     assert not unused, f"tensors do not fit: {unused}"
     if model.config.pad_token_id is None:  # what Hecate fills batches up with
         model.config.pad_token_id = 0
+    if config["model_type"] == "whisper":  # not learned, says the class; from_pretrained forgets it
+        model.model.encoder.embed_positions.requires_grad_(False)
     return model.eval(), config  # eval: no dropout
 
 
@@ -184,6 +235,9 @@ def mask(lengths, n):
 
 def forward(model, batch):
     given = {}
+    if "features" in batch:
+        return model(input_features=torch.tensor(batch["features"]),
+                     decoder_input_ids=torch.tensor(batch["decoder_ids"])), None
     if "ids" in batch:
         ids = torch.tensor(batch["ids"])
         given = {"input_ids": ids, "attention_mask": mask(batch["lengths"], ids.shape[1])}
@@ -201,6 +255,10 @@ def forward(model, batch):
 
 
 def loss_of(model, batch, smoothing):
+    if "features" in batch and smoothing == 0:  # their own way from labels to what the decoder reads, and to the loss
+        wanted = torch.tensor(batch["targets"])
+        n = int((wanted != -100).sum())
+        return model(input_features=torch.tensor(batch["features"]), labels=wanted).loss * n, n
     out, seen = forward(model, batch)
     wanted = torch.tensor(batch["targets"])
     if "start_logits" in out:
@@ -297,7 +355,11 @@ def compare_saved(hecate, out, batches):
         if key in one:
             one[key] = [one[key][0][:one[length][0]]]
     say = lambda key: ",".join(map(str, one[key][0]))
-    options = ["--ids", say("ids" if "ids" in one else "decoder_ids")]
+    if "features" in one:
+        numpy.save(f"{out}/features.npy", numpy.array(one["features"], dtype=numpy.float32)[0])
+        options = ["--features", f"{out}/features.npy", "--decoder-ids", say("decoder_ids")]
+    else:
+        options = ["--ids", say("ids" if "ids" in one else "decoder_ids")]
     if "types" in one:
         options += ["--type-ids", say("types")]
     if "ids" in one and "decoder_ids" in one:
@@ -329,6 +391,7 @@ def main():
     torch.set_num_threads(1)
     os.makedirs(f"{args.folder}/texts", exist_ok=True)
     write_texts(f"{args.folder}/texts", args.seed)
+    write_sounds(f"{args.folder}/texts", args.seed)
     passed = failed = 0
     for case, (name, task, more) in CASES.items():
         if args.only not in case:
@@ -339,6 +402,8 @@ def main():
         os.unlink(f"{model}/expected.safetensors")
         with open(f"{model}/config.json") as f:
             write_tokenizer(model, json.load(f))
+        if "--language" in more:
+            make_multilingual(model)
         try:
             out = fine_tune(args.hecate, args.folder, model, task, more, args.steps, case)
             worst, steps, reports = compare_losses(out, f"{args.folder}/batches.jsonl", args.within)

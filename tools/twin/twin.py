@@ -99,7 +99,7 @@ def rate(s, width, step):
         return lr * width ** -0.5 * min(step ** -0.5, step * warmup ** -1.5)
     if step < warmup:
         return lr * step / warmup
-    way = min((step - warmup) / max(s["steps"] - warmup, 1), 1)
+    way = min((step - warmup) / max(s["steps"] + 1 - warmup, 1), 1)
     return {"inverse-sqrt": lr * math.sqrt(warmup / step), "constant": lr,
             "linear": lr + (end - lr) * way,
             "cosine": end + (lr - end) * 0.5 * (1 + math.cos(math.pi * way))}[kind]

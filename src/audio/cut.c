@@ -1,0 +1,131 @@
+/* cut.c — three kinds of file say how long they are in ways of their own:
+ *
+ *   WAV   the chunk "data" has a length; one that nobody knew while writing is 0 or as good as endless
+ *   OGG   a file is pages; the last one says that it is the last
+ *   MP3   a first frame "Xing" or "Info" may count the bytes; without it nothing says
+ *
+ * FLAC says how many frames it has, which read.c compares. */
+#include "audio/cut.h"
+
+#include <string.h>
+
+#define CHUNKS_MOST 4096    /* of a WAV before its data */
+#define ENDLESS 0x7FFF0000u /* lengths from here on are those of streams */
+#define PAGE_HEAD 27        /* bytes of an OGG page before its table of segments */
+#define PAGE_LAST 4         /* the flag */
+#define MP3_FRAME_MOST 2881 /* bytes: counters are off by as much */
+#define ID3_HEAD 10
+#define TAGS_MOST 16
+
+typedef struct input {
+	cut_read *read;
+	void *user;
+	uint64_t size;
+} input;
+
+static bool get(const input *in, uint64_t at, unsigned char *to, size_t bytes)
+{
+	return at <= in->size && bytes <= in->size - at &&
+	       in->read(in->user, at, to, bytes) == bytes;
+}
+
+static uint32_t number(const unsigned char *p, bool big)
+{
+	return big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
+	           : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+
+/* ---- WAV ---- */
+
+static bool wav_is_cut(const input *in, bool big, bool wide)
+{
+	uint64_t at = 12, known = 0; /* known: what RF64 says of its data */
+	unsigned char chunk[8], sizes[16];
+	int chunks = 0;
+	for (; chunks < CHUNKS_MOST && get(in, at, chunk, sizeof chunk); chunks++) {
+		const uint64_t length = number(chunk + 4, big), begin = at + sizeof chunk;
+		if (wide && memcmp(chunk, "ds64", 4) == 0 && get(in, begin, sizes, sizeof sizes))
+			known = number(sizes + 8, big) | (uint64_t)number(sizes + 12, big) << 32;
+		if (memcmp(chunk, "data", 4) == 0) {
+			const uint64_t data = wide && length == UINT32_MAX ? known
+			                      : length >= ENDLESS          ? 0
+			                                                   : length;
+			return data < UINT64_MAX / 2 && data > in->size - begin;
+		}
+		at = begin + length + (length & 1);
+	}
+	return chunks < CHUNKS_MOST; /* it ends before its data */
+}
+
+/* ---- OGG ---- */
+
+static bool ogg_is_cut(const input *in)
+{
+	unsigned char page[PAGE_HEAD + 255];
+	uint64_t at = 0;
+	bool last = false;
+	while (at < in->size) {
+		uint64_t length = PAGE_HEAD;
+		if (!get(in, at, page, PAGE_HEAD))
+			return !last;
+		if (memcmp(page, "OggS", 4) != 0)
+			break; /* something of another kind behind the pages */
+		const size_t segments = page[26];
+		if (!get(in, at + PAGE_HEAD, page + PAGE_HEAD, segments))
+			return true;
+		length += segments;
+		for (size_t i = 0; i < segments; i++)
+			length += page[PAGE_HEAD + i];
+		if (length > in->size - at)
+			return true;
+		last = page[5] & PAGE_LAST;
+		at += length;
+	}
+	return !last;
+}
+
+/* ---- MP3 ---- */
+
+/* Behind tags, whose length has 7 bits a byte. */
+static uint64_t mp3_begin(const input *in)
+{
+	unsigned char tag[ID3_HEAD];
+	uint64_t at = 0;
+	for (int i = 0; i < TAGS_MOST && get(in, at, tag, sizeof tag) && !memcmp(tag, "ID3", 3);
+	     i++)
+		at += ID3_HEAD + ((uint64_t)(tag[6] & 0x7F) << 21 |
+		                  (uint64_t)(tag[7] & 0x7F) << 14 | (uint64_t)(tag[8] & 0x7F) << 7 |
+		                  (tag[9] & 0x7F));
+	return at;
+}
+
+static bool mp3_is_cut(const input *in)
+{
+	const uint64_t begin = mp3_begin(in);
+	unsigned char head[4], counts[16];
+	if (!get(in, begin, head, sizeof head) || head[0] != 0xFF || (head[1] & 0xE0) != 0xE0)
+		return false;
+	/* Side information of MPEG 1 or 2, in stereo or mono, stands before it. */
+	const bool first = (head[1] >> 3 & 3) == 3, mono = head[3] >> 6 == 3;
+	const uint64_t at = begin + 4 + (first ? (mono ? 17 : 32) : (mono ? 9 : 17));
+	if (!get(in, at, counts, sizeof counts) ||
+	    (memcmp(counts, "Xing", 4) != 0 && memcmp(counts, "Info", 4) != 0))
+		return false;
+	const uint32_t flags = number(counts + 4, true);
+	if (!(flags & 2))
+		return false;
+	const uint64_t bytes = number(counts + (flags & 1 ? 12 : 8), true);
+	return bytes > in->size - begin + MP3_FRAME_MOST;
+}
+
+bool sound_is_cut(cut_read *read, void *user, uint64_t size)
+{
+	const input in = {read, user, size};
+	unsigned char begin[12];
+	if (!get(&in, 0, begin, sizeof begin))
+		return false;
+	const bool big = memcmp(begin, "RIFX", 4) == 0, wide = memcmp(begin, "RF64", 4) == 0;
+	if (big || wide || memcmp(begin, "RIFF", 4) == 0)
+		return memcmp(begin + 8, "WAVE", 4) == 0 && wav_is_cut(&in, big, wide);
+	return memcmp(begin, "OggS", 4) == 0 ? ogg_is_cut(&in) : mp3_is_cut(&in);
+}

@@ -1,0 +1,75 @@
+/* speech.c — the files of a Whisper directory, for whoever learns from sounds. */
+#include <hecate/speech.h>
+
+#include <string.h>
+
+#include "base/quote.h"
+#include "base/status.h"
+#include "model/model.h"
+#include "task/whisper.h"
+#include "tensor/check.h"
+
+static hec_status take_task(const whisper_config *c, const char *task, bool *translate)
+{
+	char quoted[QUOTE_TEXT];
+	*translate = task ? strcmp(task, "translate") == 0 : c->translates;
+	if (task && !*translate && strcmp(task, "transcribe") != 0)
+		return fail(HEC_ERR_ARGUMENT, "speech: transcribe or translate, not '%s'",
+		            quote(task, quoted));
+	return HEC_OK;
+}
+
+static hec_status take_language(const whisper_config *c, const char *language, int32_t *id)
+{
+	if (!language && !c->language[0])
+		return fail(HEC_ERR_ARGUMENT,
+		            "speech: the model knows %zu languages: say which one is spoken",
+		            c->language_count);
+	return whisper_language_find(c, language ? language : c->language, id);
+}
+
+_Static_assert(sizeof(((hec_speech *)0)->language) == WHISPER_CODE, "a code fits");
+
+static hec_status make_prompt(const whisper_config *c, const char *language, const char *task,
+                              hec_speech *out)
+{
+	bool translate = false;
+	out->prompt[out->prompt_length++] = c->start;
+	HEC_TRY(take_task(c, task, &translate));
+	if (c->multilingual) {
+		int32_t id;
+		HEC_TRY(take_language(c, language, &id));
+		memcpy(out->language, whisper_language_code(c, id), WHISPER_CODE);
+		out->translate = translate;
+		out->prompt[out->prompt_length++] = id;
+		out->prompt[out->prompt_length++] = translate ? c->translate : c->transcribe;
+	} else if ((task && translate) || (language && strcmp(language, "en") != 0)) {
+		return fail(HEC_ERR_ARGUMENT, "speech: the model knows English only: it does not "
+		                              "translate, and the language can be \"en\" alone");
+	}
+	out->prompt[out->prompt_length++] = c->no_timestamps;
+	return HEC_OK;
+}
+
+hec_status hec_speech_read(const char *dir, const hec_tokenizer *tokenizer, const char *language,
+                           const char *task, hec_speech *out)
+{
+	hec_model_config model;
+	whisper_config c;
+	HEC_TRY(CHECK_GIVEN("speech", dir));
+	HEC_TRY(CHECK_GIVEN("speech", tokenizer));
+	HEC_TRY(CHECK_GIVEN("speech", out));
+	HEC_TRY(hec_model_config_read(dir, &model));
+	if (model.front.features == 0 || model.decoder.layers == 0)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "%s: the model reads no sound or writes no words; a Whisper model does",
+		            dir);
+	HEC_TRY(whisper_config_read(dir, &model, tokenizer, &c));
+	hec_speech s = {.size = sizeof s, .mel = c.mel, .end = c.end};
+	s.mel.length = c.window * c.mel.hop;
+	hec_status status = make_prompt(&c, language, task, &s);
+	if (status == HEC_OK)
+		*out = s;
+	whisper_config_free(&c);
+	return status;
+}
