@@ -1,5 +1,5 @@
 /* invocations.h — what a user may type at a command with a model of tests/golden/answer_fill, and how it
- * ends. Needs explain_run.h before it. */
+ * ends. Needs program_run.h before it. */
 #ifndef TESTS_INVOCATIONS_H
 #define TESTS_INVOCATIONS_H
 

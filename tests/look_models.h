@@ -10,7 +10,7 @@
 #include <hecate/tokenizer.h>
 #include <jansson.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 #define WIDTH 32
 #define HEADS 4

@@ -1,5 +1,5 @@
 /* peak.h — the memory that a run of the program takes, as the system counts it, and what it told before.
- * Needs _DEFAULT_SOURCE (wait4), and explain_run.h before it. */
+ * Needs _DEFAULT_SOURCE (wait4), and program_run.h before it. */
 #ifndef TESTS_PEAK_H
 #define TESTS_PEAK_H
 

@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "invocations.h"
 
 #define CONTEXT "the water was called one of them"

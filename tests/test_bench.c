@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 /* Quick: what is measured does not matter here. */
 #define QUICK "bench --json --threads 1 --ms 1 "

@@ -4,7 +4,7 @@
 
 #include "support/tasks.h"
 
-#include "explain_run.h"
+#include "program_run.h"
 
 static char models[4][SCRATCH_PATH];
 enum { TEXTS_MODEL, TOKENS_MODEL, BASE_MODEL, PROBLEM_MODEL };

@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-#include "explain_run.h"
+#include "program_run.h"
 
 #define ANSWER "Die Datei konnte nicht geöffnet werden.\n"
 

@@ -16,7 +16,7 @@
 
 #include <jansson.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 #define U (FLT_EPSILON / 2.0) /* unit roundoff of the program's floats */
 

@@ -15,7 +15,7 @@
 
 #include <hecate/width.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 #define MANUAL_MOST (1 << 18) /* bytes of docs/attention.md */
 

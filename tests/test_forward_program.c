@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "format/safetensors.h"
 
 #define CLOSE 1e-5 /* of the largest */

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "peak.h"
 #include "support/sanitized.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "train_call.h"
 
 #define SIZES                                                                                      \

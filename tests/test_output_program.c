@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 #define MODEL TESTS_DIR "/golden/decode_text"
 

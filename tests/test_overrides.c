@@ -291,7 +291,8 @@ static void another_head_does_not_hide_a_missing_tensor(void **state)
 	assert_int_equal(fwrite(text, 1, n, f), n);
 	fclose(f);
 	FAILS(&k, HEC_ERR_FORMAT, hec_model_load_with(k.ctx, dir, &o, &m),
-	      "'bert.encoder.layer.2.attention.self.query.weight' is missing");
+	      "tensors 'bert.encoder.layer.2.attention.self.query.weight', ",
+	      ", 'bert.encoder.layer.2.output.LayerNorm.bias' are missing");
 	assert_null(m);
 	kit_close(&k);
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "peak.h"
 #include "support/sanitized.h"
 #include "train_texts.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 /* Unlike write_file, also texts with a zero byte. */
 static void write_text(const char *name, const char *text, size_t size)

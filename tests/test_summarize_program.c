@@ -5,7 +5,7 @@
 
 #include "support/test.h"
 
-#include "explain_run.h"
+#include "program_run.h"
 
 static int make_model(void **state)
 {

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 /* Runs with the words, of which %s is the temporary folder. */
 static result run_in(const char *words)

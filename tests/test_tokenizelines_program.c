@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 #define LONGEST ((size_t)64 << 20) /* bytes of a line, as src/cli/lines.h has it */
 

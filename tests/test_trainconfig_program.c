@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "train_texts.h"
 
 #define SIZED "--vocab 280 --batch-tokens 128 --max-length 40 --warmup 10 --threads 1 --quiet "

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "train_texts.h"
 
 static int make_run(void **state)

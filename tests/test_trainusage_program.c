@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 #include "train_texts.h"
 
 /* ---- usage ---- */

@@ -5,7 +5,7 @@
 
 #include <hecate/audio.h>
 
-#include "explain_run.h"
+#include "program_run.h"
 
 #define MODEL TESTS_DIR "/golden/transcribe_english"
 #define MANY TESTS_DIR "/golden/transcribe_many"

@@ -5,7 +5,7 @@
 
 #include "support/test.h"
 
-#include "explain_run.h"
+#include "program_run.h"
 
 static result translate(const char *input, const char *arguments)
 {

@@ -1,4 +1,4 @@
-/* train_call.h — `hecate train` in the folder of explain_run.h, which it needs before it, and what came of it. */
+/* train_call.h — `hecate train` in the folder of program_run.h, which it needs before it, and what came of it. */
 #ifndef TESTS_TRAIN_CALL_H
 #define TESTS_TRAIN_CALL_H
 

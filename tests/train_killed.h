@@ -1,4 +1,4 @@
-/* train_killed.h — a run that goes on from a model and is killed again and again, in the folder of explain_run.h, which
+/* train_killed.h — a run that goes on from a model and is killed again and again, in the folder of program_run.h, which
  * it needs before it. */
 #ifndef TESTS_TRAIN_KILLED_H
 #define TESTS_TRAIN_KILLED_H

@@ -1,4 +1,4 @@
-/* train_texts.h — small texts to learn from, and runs that learn from them. Needs explain_run.h before it. */
+/* train_texts.h — small texts to learn from, and runs that learn from them. Needs program_run.h before it. */
 #ifndef TESTS_TRAIN_TEXTS_H
 #define TESTS_TRAIN_TEXTS_H
 

@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MESSAGE_SIZE 1024
-
-static _Thread_local char message[MESSAGE_SIZE];
+static _Thread_local char message[STATUS_MESSAGE];
 
 hec_status fail(hec_status status, const char *format, ...)
 {
@@ -20,8 +18,8 @@ hec_status fail(hec_status status, const char *format, ...)
 
 hec_status fail_in(hec_status status, const char *format, ...)
 {
-	char inner[MESSAGE_SIZE];
-	memcpy(inner, message, sizeof inner);
+	char inner[STATUS_MESSAGE];
+	memcpy(inner, message, strlen(message) + 1);
 	va_list args;
 	va_start(args, format);
 	int n = vsnprintf(message, sizeof message, format, args);

@@ -4,6 +4,9 @@
 
 #include <hecate/status.h>
 
+/* Room for a message: every tensor that a model lacks is named in one, those of its layers together. */
+#define STATUS_MESSAGE 8192
+
 /* Records the message and returns status, so that a check reads `return fail(HEC_ERR_SHAPE, …)`. */
 hec_status fail(hec_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

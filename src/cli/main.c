@@ -35,7 +35,7 @@ static const command *const commands[] = {
 	&command_bench,
 };
 /* clang-format on */
-#define MESSAGE_MOST 2048 /* bytes */
+#define MESSAGE_MOST 9216 /* bytes: the longest message of the library, and what stands before it */
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const command *find_command(const char *name)

@@ -2,11 +2,9 @@
  *
  *   settings (flags, or DIR/train.json when resuming) → count the text → tokenizer → ids
  *   → sizes → model → hec_train, which steps, validates, saves */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -17,9 +15,11 @@
 #include "train_data.h"
 #include "train_dump.h"
 #include "train_evaluate.h"
+#include "train_folder.h"
 #include "train_from.h"
 #include "train_listen.h"
 #include "train_model.h"
+#include "train_plan.h"
 #include "train_progress.h"
 #include "train_settings.h"
 
@@ -37,10 +37,7 @@ typedef struct job {
 	FILE *batches;
 	hec_ctx *ctx;
 	hec_model *model;
-	json_t *old;           /* train.json of the run that is resumed: it owns texts of s */
-	hec_train_lock *lock;  /* of DIR while we are at work in it */
-	bool made;             /* DIR is ours */
-	bool fresh;            /* DIR was empty, or not there, when we locked it */
+	train_folder folder;
 	char start[PATH_MOST]; /* --from: DIR/start */
 	bool spoilt;           /* a batch is missing in `batches` */
 	bool begun;            /* the first step comes, or has been */
@@ -91,282 +88,6 @@ void train_data_left_out(void *user, const char *why)
 		train_progress_say(&current->progress, "hecate train: warning: left out: %s%s", why,
 		                   told == LEFT_OUT_TOLD ? "; no more of them are named" : "");
 }
-
-/* ---- DIR and train.json ---- */
-
-/* A run that was killed while it wrote its first file has not begun. */
-static bool is_empty(const char *path)
-{
-	DIR *dir = opendir(path);
-	bool empty = true;
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-		    strcmp(e->d_name, ".train.json.new") != 0 &&
-		    strncmp(e->d_name, ".hecate-", 8) != 0) /* of a writer that was killed */
-			empty = false;
-	if (dir)
-		closedir(dir);
-	return empty;
-}
-
-/* Written beside, flushed, renamed: there is always a whole one. */
-static bool replace_file(const job *j, const char *name, void print(const job *, FILE *))
-{
-	char path[PATH_MOST], beside[PATH_MOST];
-	snprintf(path, sizeof path, "%s/%s", j->s.out, name);
-	snprintf(beside, sizeof beside, "%s/.%s.new", j->s.out, name);
-	FILE *f = fopen(beside, "w");
-	if (f)
-		print(j, f);
-	bool good = f && !ferror(f) && fflush(f) == 0 && fsync(fileno(f)) == 0;
-	int error = errno;
-	if (f && fclose(f) != 0 && good) {
-		error = errno;
-		good = false;
-	}
-	if (good && rename(beside, path) != 0) {
-		error = errno;
-		good = false;
-	}
-	if (!good) {
-		unlink(beside);
-		command_failed(j->self, "%s could not be written: %s", path, strerror(error));
-	}
-	return good;
-}
-
-static void print_settings(const job *j, FILE *out)
-{
-	settings_print(&j->s, out);
-}
-
-static bool write_settings(const job *j)
-{
-	return replace_file(j, "train.json", print_settings);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_list(const option_list *a, const option_list *b)
-{
-	bool same = a->count == b->count;
-	for (size_t i = 0; same && i < a->count; i++)
-		same = strcmp(a->items[i], b->items[i]) == 0;
-	return same;
-}
-
-/* A run has one tokenizer from its first step on; another must not seem to be taken. */
-static int check_tokenizer(const job *j, const train_settings *was)
-{
-	char path[PATH_MOST];
-	if (!same_text(j->s.from, was->from))
-		return command_usage(j->self, "%s has its model: --from cannot be changed",
-		                     j->s.out);
-	if (!same_list(&j->s.overrides, &was->overrides))
-		return command_usage(j->self, "%s has its model: --override cannot be changed",
-		                     j->s.out);
-	snprintf(path, sizeof path, "%s/start/config.json", j->s.out);
-	if (!same_text(j->s.config, was->config) && access(path, F_OK) == 0)
-		return command_usage(j->self, "%s has its architecture: --config cannot be changed",
-		                     j->s.out);
-	snprintf(path, sizeof path, "%s/tokenizer.json", j->s.out);
-	if (access(path, F_OK) != 0 ||
-	    (same_text(j->s.tokenizer, was->tokenizer) && j->s.vocab == was->vocab))
-		return PARSED;
-	return command_usage(j->self,
-	                     "%s has its tokenizer: neither --tokenizer nor --vocab "
-	                     "can be changed",
-	                     j->s.out);
-}
-
-/* Settings of the run in DIR, with those of the command line over them. */
-static int resume_settings(job *j, int argc, char **argv)
-{
-	char path[PATH_MOST], error[256];
-	json_error_t why;
-	int operands;
-	train_settings given = j->s;
-	snprintf(path, sizeof path, "%s/train.json", given.out);
-	if (access(path, F_OK) != 0 && is_empty(given.out))
-		return given.task ? PARSED /* nothing yet: it begins */
-		                  : command_failed(j->self, "%s holds no run to resume", given.out);
-	j->old = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-	if (!j->old)
-		return command_failed(j->self, "%s holds no run to resume: train.json: %s",
-		                      given.out, why.text);
-	settings_default(&j->s);
-	if (!settings_take_json(&j->s, j->old, error, sizeof error))
-		return command_failed(j->self, "%s: %s", given.out, error);
-	if (given.train.count)
-		j->s.train.count = 0;
-	if (given.valid.count)
-		j->s.valid.count = 0;
-	const train_settings was = j->s;
-	if (given.overrides.count)
-		j->s.overrides.count = 0;
-	int code = command_options(j->self, settings_options(&j->s), argc, argv, &operands);
-	/* Fine-tuning counts its steps by its epochs: other epochs, other steps. */
-	if (j->s.from && given.epochs >= 0 && given.steps < 0)
-		j->s.steps = 0;
-	return code == PARSED ? check_tokenizer(j, &was) : code;
-}
-
-static int open_folder(job *j)
-{
-	const char *out = j->s.out;
-	char error[512];
-	if (!j->s.resume && !is_empty(out))
-		return command_failed(j->self,
-		                      "%s is not empty: --resume goes on with the run in it", out);
-	j->made = mkdir(out, 0777) == 0;
-	if (!j->made && errno != EEXIST)
-		return command_failed(j->self, "%s could not be made: %s", out, strerror(errno));
-	if (hec_train_lock_take(out, &j->lock) != HEC_OK)
-		return failed(j);
-	j->fresh = is_empty(out);
-	if (!j->old && !write_settings(j))
-		return EXIT_FAILED;
-	return train_keep_config(&j->s, error, sizeof error) ? PARSED
-	                                                     : command_failed(j->self, "%s", error);
-}
-
-/* Files, and folders of files: deeper nothing of ours goes before the first step. */
-static void empty_folder(const char *path, bool deeper)
-{
-	DIR *dir = opendir(path);
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		char inside[PATH_MOST];
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-		    (size_t)snprintf(inside, sizeof inside, "%s/%s", path, e->d_name) >=
-		            sizeof inside)
-			continue;
-		if (unlink(inside) == 0 || !deeper)
-			continue;
-		empty_folder(inside, false);
-		rmdir(inside);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-/* A run that failed before its first step shall not be in the way of the next: DIR was empty when we
- * took it, and is again. */
-static void forget_folder(const job *j)
-{
-	empty_folder(j->s.out, true);
-	if (j->made)
-		rmdir(j->s.out);
-}
-
-/* ---- what a person should know before it begins ---- */
-
-static void say_left_out(job *j, const char *name, const hec_corpus *corpus)
-{
-	const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
-	const struct {
-		int64_t n;
-		const char *why;
-	} left_out[] = {
-		/* Of a language the empty lines part the paragraphs. */
-		{j->s.task_id == HEC_TASK_LM ? 0 : c->empty, "empty"},
-		{c->bad_utf8, "not UTF-8"},
-		{c->too_long, "too long"},
-		{c->no_tab, "without a tab"},
-		{c->unknown_label, "of unknown label"},
-		{c->no_sound, "whose sound cannot be read"},
-		{c->long_sound, "with a sound longer than the window"},
-	};
-	char text[512] = "";
-	size_t used = 0;
-	for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-		if (left_out[i].n > 0)
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld %s",
-			                         used ? ", " : "; left out: ",
-			                         (long long)left_out[i].n, left_out[i].why);
-	if (c->cut > 0)
-		snprintf(text + used, sizeof text - used, "; cut to --max-length: %lld",
-		         (long long)c->cut);
-	if (j->s.sounds) {
-		train_progress_say(&j->progress,
-		                   "%s: %lld line%s, %lld example%s, %.1f s of sound, %lld "
-		                   "tokens%s",
-		                   name, (long long)c->lines, plural(c->lines),
-		                   (long long)c->examples, plural(c->examples), c->seconds,
-		                   (long long)c->target_tokens, text);
-		return;
-	}
-	train_progress_say(&j->progress, "%s: %lld line%s, %lld example%s, %lld + %lld tokens%s",
-	                   name, (long long)c->lines, plural(c->lines), (long long)c->examples,
-	                   plural(c->examples), (long long)c->source_tokens,
-	                   (long long)c->target_tokens, text);
-}
-
-/* What the process has by now, without the weights, which the plan counts. */
-static double memory_beside(const hec_model *model)
-{
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
-		pages = 0;
-	if (f)
-		fclose(f);
-	double bytes = (double)pages * (double)sysconf(_SC_PAGESIZE) -
-	               4.0 * (double)hec_model_block(model).shape[0];
-	return bytes > 0 ? bytes : 0;
-}
-
-static int say_plan(job *j)
-{
-	const train_settings *s = &j->s;
-	hec_trainer_options o;
-	hec_trainer_memory memory = {.size = sizeof memory};
-	train_trainer_options(s, &o);
-	if (hec_trainer_plan(j->ctx, j->model, &o, &memory) != HEC_OK)
-		return failed(j);
-	if (s->memory > 0 && (double)train_bytes(s, &memory) > (double)s->memory * 1e6)
-		train_progress_say(&j->progress,
-		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
-		                   "with batches of %lld tokens",
-		                   (long long)s->memory, (double)train_bytes(s, &memory) / 1e6,
-		                   (long long)s->micro_tokens);
-	if (s->quiet)
-		return PARSED;
-	say_left_out(j, "train", j->data.train);
-	if (j->data.valid)
-		say_left_out(j, "valid", j->data.valid);
-	else if (s->average > 1)
-		train_progress_say(&j->progress, "--average does nothing: there is no --valid to "
-		                                 "try the mean on");
-	const hec_model_config *c = hec_model_config_of(j->model);
-	train_progress_say(&j->progress,
-	                   "model: width %lld, %lld + %lld layers, %lld head%s, hidden %lld, "
-	                   "vocabulary %lld: %.2f M parameters",
-	                   (long long)c->width, (long long)c->encoder.layers,
-	                   (long long)c->decoder.layers, (long long)s->heads, plural(s->heads),
-	                   (long long)s->hidden, (long long)c->vocab,
-	                   (double)hec_model_block(j->model).shape[0] / 1e6);
-	char sounds[64] = "";
-	if (s->sounds)
-		snprintf(sounds, sizeof sounds, ", %.1f for features of sounds",
-		         (double)train_sound_bytes(s) / 1e6);
-	train_progress_say(
-		&j->progress,
-		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
-		"as the kernels want them, %.0f for activations%s; beside it %.0f for the program, "
-		"its "
-		"tokenizer and lists; %s, %d thread%s",
-		(long long)s->accumulate, (long long)s->micro_tokens,
-		(double)train_bytes(s, &memory) / 1e6, (double)memory.parameters / 1e6,
-		(double)memory.packs / 1e6, (double)memory.activations / 1e6, sounds,
-		memory_beside(j->model) / 1e6, hec_ctx_isa(j->ctx), hec_ctx_threads(j->ctx),
-		plural(hec_ctx_threads(j->ctx)));
-	return PARSED;
-}
-
-/* ---- the parts of a run ---- */
 
 /* Before anything is made: learning a tokenizer takes a while. */
 static int look_at_files(const job *j, const option_list *files)
@@ -454,7 +175,7 @@ static int open_data(job *j)
 	if (!train_read_config(s, error, sizeof error))
 		return command_failed(j->self, "%s", error);
 	/* A run that is resumed has its sizes; its labels are found again. */
-	if (!j->old || !train_is_settled(s) || s->task_id == HEC_TASK_CLASSIFY) {
+	if (!j->folder.old || !train_is_settled(s) || s->task_id == HEC_TASK_CLASSIFY) {
 		int code = count_text(j);
 		if (code != PARSED)
 			return code;
@@ -504,7 +225,7 @@ static int open_model(job *j)
 	}
 	if (train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
 		return failed(j);
-	return j->old || write_settings(j) ? PARSED : EXIT_FAILED;
+	return j->folder.old || train_folder_write(j->self, &j->s) ? PARSED : EXIT_FAILED;
 }
 
 static hec_train_go on_event(void *user, const hec_train_event *event)
@@ -512,8 +233,8 @@ static hec_train_go on_event(void *user, const hec_train_event *event)
 	job *j = user;
 	/* Settings with which a run cannot go on must not take the place of those with which it can:
 	 * only now it is known. */
-	if (event->kind == HEC_TRAIN_BEGIN && j->old)
-		(void)write_settings(j);
+	if (event->kind == HEC_TRAIN_BEGIN && j->folder.old)
+		(void)train_folder_write(j->self, &j->s);
 	j->begun = true;
 	return train_progress_event(&j->progress, event);
 }
@@ -562,7 +283,7 @@ static void train_options(job *j, hec_train_options *o)
 	o->progress = on_event;
 	o->batch = j->batches ? on_batch : NULL;
 	o->user = j;
-	o->lock = j->lock;
+	o->lock = j->folder.lock;
 	o->origin = s->from ? j->start : NULL;
 }
 
@@ -614,7 +335,8 @@ static int learn(job *j)
 	hec_train_options o;
 	hec_train_result result = {.size = sizeof result};
 	/* A run that goes on adds to what it wrote before. */
-	if (j->s.dump_batches && !(j->batches = fopen(j->s.dump_batches, j->old ? "a" : "w")))
+	if (j->s.dump_batches &&
+	    !(j->batches = fopen(j->s.dump_batches, j->folder.old ? "a" : "w")))
 		return command_failed(j->self, "%s could not be written: %s", j->s.dump_batches,
 		                      strerror(errno));
 	if (train_evaluator_open(&j->s, &j->data, &j->evaluator) != HEC_OK ||
@@ -642,17 +364,18 @@ static int run_job(job *j)
 	if (code == PARSED)
 		code = look_at_files(j, &j->s.valid);
 	if (code == PARSED)
-		code = open_folder(j);
+		code = train_folder_open(&j->folder, j->self, &j->s);
 	if (code == PARSED)
 		code = open_data(j);
 	if (code == PARSED)
 		code = open_model(j);
-	if (code == PARSED)
-		code = say_plan(j);
+	if (code == PARSED &&
+	    train_plan_say(&j->progress, &j->s, &j->data, j->ctx, j->model) != HEC_OK)
+		code = failed(j);
 	if (code == PARSED)
 		code = learn(j);
-	if (code != EXIT_DONE && j->fresh && !j->begun && !train_interrupted())
-		forget_folder(j);
+	if (code != EXIT_DONE && j->folder.fresh && !j->begun && !train_interrupted())
+		train_folder_forget(&j->folder, j->s.out);
 	return code;
 }
 
@@ -666,8 +389,7 @@ static void close_job(job *j)
 	hec_model_destroy(j->model);
 	hec_ctx_destroy(j->ctx);
 	train_data_close(&j->data);
-	json_decref(j->old);
-	hec_train_lock_free(j->lock);
+	train_folder_close(&j->folder);
 }
 
 static int dump_settings(job *j)
@@ -698,7 +420,7 @@ static int train_run(const command *self, int argc, char **argv)
 	if (code == PARSED && j.s.resume && !j.s.out)
 		code = command_usage(self, "--out is missing: the folder of the run to resume");
 	if (code == PARSED && j.s.resume)
-		code = resume_settings(&j, argc, argv);
+		code = train_folder_resume(&j.folder, self, &j.s, argc, argv);
 	if (code == PARSED && !settings_check(&j.s, error, sizeof error))
 		code = command_usage(self, "%s", error);
 	if (code != PARSED) {

@@ -1,29 +1,97 @@
 /* match.c — every tensor that a model has is looked for before any is read, so that one error names all
- * that are missing or misshapen. */
+ * that are missing or misshapen, those of layers that follow each other as one. */
 #include "model/match.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
+#include "model/layer_names.h"
 
+/* ---- what is wrong ---- */
+
+typedef enum problem_kind { NO_PROBLEM, MISSING, OTHER_TYPE, OTHER_SHAPE } problem_kind;
+
+typedef struct problem {
+	problem_kind kind;
+	char detail[2 * SAFETENSORS_SHAPE_TEXT + 40];
+} problem;
+
+/* Tensors of which the same is wrong are gathered and said together: "tensors 'a', 'h.*.b' (0 … 11) are
+ * missing". */
 typedef struct problems {
-	char text[700];
-	size_t used, count, left_out;
+	char text[STATUS_MESSAGE - 512]; /* what is left serves the name of the directory */
+	size_t used, left_out;
+	struct {
+		problem what;
+		char names[STATUS_MESSAGE - 512];
+		size_t used, tensors;
+		char first[WEIGHT_NAME], last[WEIGHT_NAME]; /* of layers, not yet in names */
+		size_t layers;
+	} now;
 } problems;
 
-static void note(problems *p, const char *what)
+/* Puts a text behind another; false and nothing where it does not fit. */
+__attribute__((format(printf, 4, 5))) static bool put(char *text, size_t room, size_t *used,
+                                                      const char *format, ...)
 {
-	size_t n = strlen(what);
-	p->count++;
-	if (p->left_out > 0 || p->used + n + 3 > sizeof p->text) {
-		p->left_out++;
-		return;
+	va_list args;
+	va_start(args, format);
+	const int n = vsnprintf(text + *used, room - *used, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= room - *used) {
+		text[*used] = '\0';
+		return false;
 	}
-	p->used += (size_t)snprintf(p->text + p->used, sizeof p->text - p->used, "%s%s",
-	                            p->used ? "; " : "", what);
+	*used += (size_t)n;
+	return true;
 }
+
+static void end_layers(problems *p)
+{
+	char pattern[LAYER_NAMES_TEXT], range[LAYER_RANGE_TEXT];
+	if (p->now.layers == 0)
+		return;
+	layer_names_text(p->now.first, p->now.last, pattern, range);
+	if (put(p->now.names, sizeof p->now.names, &p->now.used, "%s'%s'%s",
+	        p->now.used ? ", " : "", pattern, range))
+		p->now.tensors += p->now.layers;
+	else
+		p->left_out += p->now.layers;
+	p->now.layers = 0;
+}
+
+static void end_problem(problems *p)
+{
+	static const char *const verbs[][2] = {[MISSING] = {"is missing", "are missing"},
+	                                       [OTHER_TYPE] = {"is of type", "are of type"},
+	                                       [OTHER_SHAPE] = {"has shape", "have shape"}};
+	end_layers(p);
+	const bool several = p->now.tensors > 1;
+	if (p->now.tensors > 0 &&
+	    !put(p->text, sizeof p->text, &p->used, "%s%s %s %s%s", p->used ? "; " : "",
+	         several ? "tensors" : "tensor", p->now.names, verbs[p->now.what.kind][several],
+	         p->now.what.detail))
+		p->left_out += p->now.tensors;
+	p->now.used = p->now.tensors = 0;
+}
+
+static void note(problems *p, const char *name, const problem *what)
+{
+	if (p->now.what.kind != what->kind || strcmp(p->now.what.detail, what->detail) != 0) {
+		end_problem(p);
+		p->now.what = *what;
+	}
+	if (p->now.layers > 0 && !layer_name_follows(p->now.last, name))
+		end_layers(p);
+	if (p->now.layers++ == 0)
+		snprintf(p->now.first, sizeof p->now.first, "%s", name);
+	snprintf(p->now.last, sizeof p->now.last, "%s", name);
+}
+
+/* ---- where it is ---- */
 
 /* By this name, or with the old names of norms. */
 static const safetensors_entry *find_old(const safetensors *files, const char *name)
@@ -155,35 +223,37 @@ static bool may_be_fresh(const weight *w, match_mode mode)
 	       (mode == MATCH_HEAD && strncmp(our_name(w), "head.", 5) == 0);
 }
 
-/* "" where there is nothing wrong. */
-static void say_problem(const char *name, const safetensors_entry *e,
-                        const safetensors_entry *wanted, char *what, size_t size)
+static problem problem_of(const safetensors_entry *e, const safetensors_entry *wanted)
 {
 	char is[SAFETENSORS_SHAPE_TEXT], asked[SAFETENSORS_SHAPE_TEXT];
-	*what = '\0';
-	if (!e)
-		snprintf(what, size, "tensor '%s' is missing", name);
-	else if (!is_number(e))
-		snprintf(what, size, "tensor '%s' is of type %s, not F32, F16, BF16 or F64", name,
+	problem p = {NO_PROBLEM, ""};
+	if (!e) {
+		p.kind = MISSING;
+	} else if (!is_number(e)) {
+		p.kind = OTHER_TYPE;
+		snprintf(p.detail, sizeof p.detail, " %s, not F32, F16, BF16 or F64",
 		         safetensors_dtype_name(e->dtype));
-	else if (!same_shape(wanted, e))
-		snprintf(what, size, "tensor '%s' has shape %s, config.json asks for %s", name,
+	} else if (!same_shape(wanted, e)) {
+		p.kind = OTHER_SHAPE;
+		snprintf(p.detail, sizeof p.detail, " %s, config.json asks for %s",
 		         safetensors_shape_text(e, is), safetensors_shape_text(wanted, asked));
+	}
+	return p;
 }
 
 /* to->entry: what was found. */
 static void match_one(const weight *w, file_prefix prefix, match_mode mode, match *to, problems *p)
 {
-	char what[2 * SAFETENSORS_SHAPE_TEXT + WEIGHT_NAME + 80], name[WEIGHT_NAME];
+	char name[WEIGHT_NAME];
 	safetensors_entry wanted = {0};
 	const safetensors_entry *e = to->entry;
 	wanted.rank = weights_file_shape(w, wanted.shape);
 	to->rows = w->shape[0];
-	say_problem(name_there(w, e, prefix, name), e, &wanted, what, sizeof what);
-	if (!*what)
+	const problem what = problem_of(e, &wanted);
+	if (what.kind == NO_PROBLEM)
 		return;
-	if (!may_be_fresh(w, mode) || (e && !is_number(e))) {
-		note(p, what);
+	if (!may_be_fresh(w, mode) || what.kind == OTHER_TYPE) {
+		note(p, name_there(w, e, prefix, name), &what);
 		return;
 	}
 	safetensors_entry cut = wanted;
@@ -210,7 +280,8 @@ hec_status match_weights(matching *m, match_mode mode)
 		match_one(&m->list[i], prefix, mode, &m->found[i], &p);
 		m->any_fresh += m->found[i].fresh;
 	}
-	if (p.count == 0)
+	end_problem(&p);
+	if (p.used == 0)
 		return HEC_OK;
 	if (p.left_out > 0)
 		return fail(HEC_ERR_FORMAT, "%s: %s; and %zu more", m->dir, p.text, p.left_out);

@@ -1,13 +1,13 @@
-/* report.c — what became of the tensors of the files, in lines for people. Tensors whose names differ
- * only in the number of a layer share a line: "fresh: h.*.ln_1.weight [30] (2 … 11)". */
+/* report.c — what became of the tensors of the files, in lines for people. Tensors of layers that follow
+ * each other share a line: "fresh: h.*.ln_1.weight [30] (2 … 11)". */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quote.h"
 #include "base/size.h"
+#include "model/layer_names.h"
 #include "model/match.h"
 
 #define LINE_MOST 1024
@@ -47,79 +47,13 @@ __attribute__((format(printf, 2, 3))) static void put(text *t, const char *forma
 	t->used += length;
 }
 
-/* ---- names and the number in them ---- */
-
-/* The first part that is a number: its place, digits and value. */
-static bool number_in(const char *name, size_t *at, size_t *digits, uint64_t *value)
-{
-	for (const char *part = name;; part++) {
-		const size_t n = strspn(part, "0123456789");
-		if (n > 0 && n < 10 && part[n] == '.') {
-			*at = (size_t)(part - name);
-			*digits = n;
-			*value = strtoull(part, NULL, 10);
-			return true;
-		}
-		part = strchr(part, '.');
-		if (!part)
-			return false;
-	}
-}
-
-/* The next letter of a name at *i, its number being one letter before all others. */
-static int letter(const char *name, size_t at, size_t digits, size_t *i)
-{
-	if (digits > 0 && *i == at) {
-		*i += digits;
-		return 1;
-	}
-	return name[*i] ? (unsigned char)name[(*i)++] + 1 : 0;
-}
-
-/* Names that differ in that number alone come together, by it. */
-static int compare_names(const char *a, const char *b)
-{
-	size_t at_a = 0, at_b = 0, digits_a = 0, digits_b = 0, i = 0, j = 0;
-	uint64_t x = 0, y = 0;
-	(void)number_in(a, &at_a, &digits_a, &x);
-	(void)number_in(b, &at_b, &digits_b, &y);
-	for (;;) {
-		const int c = letter(a, at_a, digits_a, &i), d = letter(b, at_b, digits_b, &j);
-		if (c != d)
-			return c < d ? -1 : 1;
-		if (c == 0)
-			return x < y ? -1 : x > y;
-	}
-}
-
-static int by_pattern(const void *a, const void *b)
-{
-	return compare_names(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool follows(const char *a, const char *b)
-{
-	size_t at_a = 0, at_b = 0, digits_a = 0, digits_b = 0;
-	uint64_t x = 0, y = 0;
-	return number_in(a, &at_a, &digits_a, &x) && number_in(b, &at_b, &digits_b, &y) &&
-	       at_a == at_b && strncmp(a, b, at_a) == 0 && y == x + 1 &&
-	       strcmp(a + at_a + digits_a, b + at_b + digits_b) == 0;
-}
-
 /* One line for names first … last, which follow each other. */
 static void put_names(text *to, const char *kind, const char *first, const char *last,
                       const char *what)
 {
-	char name[QUOTE_TEXT], rest[QUOTE_TEXT];
-	size_t at = 0, digits = 0;
-	uint64_t from = 0, up_to = 0;
-	if (first == last || !number_in(last, &at, &digits, &up_to) ||
-	    !number_in(first, &at, &digits, &from)) {
-		put(to, "%s: %s%s\n", kind, quote(first, name), what);
-		return;
-	}
-	put(to, "%s: %s*%s%s (%" PRIu64 " … %" PRIu64 ")\n", kind, quote_bytes(first, at, name),
-	    quote(first + at + digits, rest), what, from, up_to);
+	char pattern[LAYER_NAMES_TEXT], range[LAYER_RANGE_TEXT];
+	layer_names_text(first, last, pattern, range);
+	put(to, "%s: %s%s%s\n", kind, pattern, what, range);
 }
 
 /* ---- what is read, cut and fresh ---- */
@@ -155,13 +89,18 @@ static void put_kind(text *to, const matching *m, const char *kind)
 		say_what(&m->list[i], &m->found[i], what);
 		while (i + 1 < m->count && m->list[i + 1].parts > 0 &&
 		       (own = kind_of(&m->found[i + 1])) && strcmp(own, kind) == 0 &&
-		       follows(last, m->list[i + 1].name))
+		       layer_name_follows(last, m->list[i + 1].name))
 			last = m->list[++i].name;
 		put_names(to, kind, first, last, what);
 	}
 }
 
 /* ---- what is ignored ---- */
+
+static int by_pattern(const void *a, const void *b)
+{
+	return layer_names_compare(*(const char *const *)a, *(const char *const *)b);
+}
 
 /* Names of the files' tensors that nothing is read from; for free(). */
 static const char **unused(const matching *m, size_t *count)
@@ -215,7 +154,7 @@ static hec_status put_ignored(text *to, const matching *m)
 			put(to, "ignored: %zu more\n", count - i);
 			break;
 		}
-		while (i + 1 < count && follows(names[i], names[i + 1]))
+		while (i + 1 < count && layer_name_follows(names[i], names[i + 1]))
 			i++;
 		put_names(to, "ignored", first, names[i], "");
 	}

@@ -1,6 +1,6 @@
-/* explain_run.h — running the program as a user does: a temporary folder, exit code, both outputs. Needs cmocka.h before it. */
-#ifndef TESTS_EXPLAIN_RUN_H
-#define TESTS_EXPLAIN_RUN_H
+/* program_run.h — running the program as a user does: a temporary folder, exit code, both outputs. Needs cmocka.h before it. */
+#ifndef TESTS_PROGRAM_RUN_H
+#define TESTS_PROGRAM_RUN_H
 
 #include <stdarg.h>
 #include <stdio.h>
