@@ -1,5 +1,6 @@
 /* test_audio.c — every kind of file comes back as the sound that was put in, at 16 kHz and mono; what
  * is cut, wrong or too long is refused with its reason. */
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "alloc/refuse.h"
+#include "base/file.h"
 
 #define TURN 6.28318530717958647692
 #define MOST (4 << 20)
@@ -528,17 +530,13 @@ static void a_path_gives_what_memory_gives(void **state)
 {
 	(void)state;
 	file f = make_file(SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 2, 5000, uneven, 440);
-	char path[] = "/tmp/hecate_audio_XXXXXX";
-	int fd = mkstemp(path);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, f.data, (size_t)f.size), f.size);
-	close(fd);
+	char path[SCRATCH_PATH];
+	assert_int_equal(file_replace(scratch_fresh(path), f.data, (size_t)f.size), HEC_OK);
 	hec_audio a, b;
 	assert_int_equal(hec_audio_read_memory("x", f.data, (size_t)f.size, NULL, &a), HEC_OK);
 	assert_int_equal(hec_audio_read(path, NULL, &b), HEC_OK);
 	assert_int_equal(a.count, b.count);
 	assert_memory_equal(a.samples, b.samples, (size_t)a.count * sizeof(float));
-	unlink(path);
 	hec_audio_free(&a);
 	hec_audio_free(&b);
 	free(f.data);
@@ -564,5 +562,5 @@ int main(void)
 		cmocka_unit_test(reading_can_be_cancelled),
 		cmocka_unit_test(a_path_gives_what_memory_gives),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

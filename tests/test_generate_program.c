@@ -157,7 +157,7 @@ static void on_a_terminal_a_conversation_is_kept(void **state)
 {
 	(void)state;
 	if (shell("command -v script >/dev/null") != 0)
-		skip();
+		skip(); /* nothing else here makes a terminal */
 	/* What is said second comes after what was said and answered first. */
 	write_file("decoder/chat_template.jinja",
 	           "{% if messages|length > 2 %}{{ raise_exception('said ' ~ messages[0].content ~ "

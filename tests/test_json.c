@@ -1,4 +1,5 @@
 /* test_json.c — JSON in: strict, typed, with messages that say where; out: the same bits again. */
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include <locale.h>
@@ -299,8 +300,7 @@ static void doubles_come_back_with_the_same_bits_in_few_digits(void **state)
 static void what_is_written_is_laid_out_for_people(void **state)
 {
 	(void)state;
-	char path[] = "/tmp/hecate-json-XXXXXX";
-	assert_true(close(mkstemp(path)) == 0);
+	char path[SCRATCH_PATH];
 	json_t *root;
 	assert_int_equal(parse("{\"z\": [1, \"two\", null], \"a\": {\"deep\": [[0.5]], \"e\": {}}, "
 	                       "\"s\": \"\\\"\\\\\\n\\u0007é\\ud83d\\ude00\", \"l\": []}",
@@ -308,7 +308,7 @@ static void what_is_written_is_laid_out_for_people(void **state)
 	                 HEC_OK);
 	assert_int_equal(json_put(root, "last", json_true()), HEC_OK);
 	FAILS(&bare, HEC_ERR_MEMORY, json_put(root, "x", NULL), "'x'");
-	assert_int_equal(json_file_write(path, root), HEC_OK);
+	assert_int_equal(json_file_write(scratch_fresh(path), root), HEC_OK);
 	char *text;
 	size_t size;
 	assert_int_equal(file_read(path, 1000, &text, &size), HEC_OK);
@@ -456,5 +456,5 @@ int main(void)
 		cmocka_unit_test(members_one_by_one_are_those_of_the_whole),
 		cmocka_unit_test(every_refused_allocation_is_an_error),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

@@ -1,5 +1,6 @@
 /* test_view.c — attention weights drawn: what people see lines up; what cannot be drawn is refused; what is
  * saved is what is drawn. */
+#include "support/scratch.h"
 #include "support/views.h"
 
 #include <math.h>
@@ -248,8 +249,8 @@ static void wrong_views_are_refused_with_their_numbers(void **state)
 static void a_saved_file_holds_what_is_drawn(void **state)
 {
 	(void)state;
-	char path[] = "/tmp/hecate-view-XXXXXX", read[1 << 16];
-	assert_true(mkstemp(path) >= 0);
+	char path[SCRATCH_PATH], read[1 << 16];
+	scratch_fresh(path);
 	for (int format = 0; format < HEC_VIEW_FORMATS; format++) {
 		assert_int_equal(hec_view_save(&small_view, (hec_view_format)format, NULL, path),
 		                 HEC_OK);
@@ -262,7 +263,6 @@ static void a_saved_file_holds_what_is_drawn(void **state)
 		assert_memory_equal(read, d.text, n);
 		free(d.text);
 	}
-	remove(path);
 }
 
 int main(void)
@@ -278,5 +278,5 @@ int main(void)
 		cmocka_unit_test(wrong_views_are_refused_with_their_numbers),
 		cmocka_unit_test(a_saved_file_holds_what_is_drawn),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

@@ -69,7 +69,7 @@ def answer(hecate, folder, data, table):
                 f.write(context)
                 f.flush()
                 got = json.loads(hecate("answer", "-m", folder, "--context", f.name, "--json", question))
-            want, _ = answers(model.double(), tokenizer, question, context, 384, 128, 15, True, 2)
+            want, _, _ = answers(model.double(), tokenizer, question, context, 384, 128, 15, True, 2)
             first, *second = want["answers"]
             several += want["windows"] > 1
             if [got[k] for k in ("answer", "begin", "end")] != [first[k] for k in ("answer", "begin", "end")]:

@@ -22,8 +22,8 @@ hec_status audio_read(const char *path, const hec_audio_options *options, hec_au
 
 hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio *out)
 {
-	(void)options;
-	return refuse(path, out);
+	bool too_long;
+	return audio_read(path, options, out, &too_long);
 }
 
 hec_status hec_audio_read_memory(const char *name, const void *data, size_t bytes,

@@ -1,67 +1,51 @@
 /* fuzz_vocab.c — vocabularies without tokenizer.json. The first byte says what the rest is: a
  * SentencePiece model alone, the same with the class of a family, vocab.txt, or vocab.json and
  * merges.txt with a zero byte between them. What loads encodes a text; ids and offsets are in range. */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <hecate/tokenizer.h>
 
-#include "stop.h"
+#include "parts.h"
 
 #define KINDS 7
-
-/* A folder for each kind, whose files are only written over: what a run costs is reading them. */
-static char folders[64];
 
 static const char *const classes[KINDS] = {
 	NULL, "T5Tokenizer", "XLMRobertaTokenizer", "LlamaTokenizer",
 	NULL, NULL,          "RobertaTokenizer"};
 
-static void path_of(int kind, const char *name, char out[128])
-{
-	snprintf(out, 128, "%s/%d/%s", folders, kind, name);
-}
-
-static void last(void)
-{
-	static const char *const names[] = {
-		"x.model",    "spiece.model",          "vocab.txt", "vocab.json",
-		"merges.txt", "tokenizer_config.json", ""};
-	char path[128];
-	for (int kind = 0; kind < KINDS; kind++)
-		for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-			path_of(kind, names[i], path);
-			*names[i] ? unlink(path) : rmdir(path);
-		}
-	rmdir(folders);
-}
+/* A folder for each kind, whose files are only written over: what a run costs is reading them. */
+static const char *const names[] = {"0/",
+                                    "1/",
+                                    "2/",
+                                    "3/",
+                                    "4/",
+                                    "5/",
+                                    "6/",
+                                    "0/x.model",
+                                    "1/spiece.model",
+                                    "2/spiece.model",
+                                    "3/spiece.model",
+                                    "4/vocab.txt",
+                                    "5/vocab.json",
+                                    "5/merges.txt",
+                                    "6/vocab.json",
+                                    "6/merges.txt",
+                                    "1/tokenizer_config.json",
+                                    "2/tokenizer_config.json",
+                                    "3/tokenizer_config.json",
+                                    "6/tokenizer_config.json",
+                                    NULL};
 
 static void put(int kind, const char *name, const void *data, size_t bytes)
 {
-	char path[128];
-	path_of(kind, name, path);
-	FILE *f = fopen(path, "wb");
-	if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0)
-		stop("the temporary folder cannot be written");
+	char path[64];
+	snprintf(path, sizeof path, "%d/%s", kind, name);
+	parts_write(path, data, bytes);
 }
 
 static void first(void)
 {
-	bool memory = access("/dev/shm", W_OK) == 0;
-	snprintf(folders, sizeof folders, "%s/hecate-fuzz-XXXXXX", memory ? "/dev/shm" : "/tmp");
-	if (!mkdtemp(folders))
-		stop("no temporary folder");
-	atexit(last);
+	parts_make(names);
 	for (int kind = 0; kind < KINDS; kind++) {
-		char path[128], config[96];
-		path_of(kind, "", path);
-		if (mkdir(path, 0700) != 0)
-			stop("no temporary folder");
+		char config[96];
 		snprintf(config, sizeof config, "{\"tokenizer_class\": \"%s\"}",
 		         classes[kind] ? classes[kind] : "");
 		if (classes[kind])
@@ -96,7 +80,7 @@ static void use(const hec_tokenizer *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (!*folders)
+	if (!*parts_folder)
 		first();
 	if (size == 0)
 		return 0;
@@ -114,12 +98,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		put(kind, "merges.txt", rest + before + (zero != NULL),
 		    n - before - (zero != NULL));
 	}
-	char path[128];
-	path_of(kind, kind == 0 ? "x.model" : "", path);
 	hec_tokenizer *t = NULL;
-	if (hec_tokenizer_load(path, &t) != HEC_OK) {
-		if (t || !*hec_error_message())
-			stop("a failure that says nothing");
+	if (hec_tokenizer_load(parts_path(kind == 0 ? names[KINDS] : names[kind]), &t) != HEC_OK) {
+		if (t)
+			stop("a tokenizer after a failure");
+		parts_refused();
 		return 0;
 	}
 	use(t);
