@@ -492,8 +492,8 @@ static void every_refused_allocation_is_an_error(void **state)
 		hec_status got = hec_audio_read_memory("x", f.data, (size_t)f.size, NULL, &a);
 		bool fired = refuse_fired();
 		refuse_request(0, false);
-		if (fired && n <= 3)
-			assert_int_equal(got, HEC_ERR_MEMORY);
+		if (got != HEC_OK || n <= 3) /* libsndfile does without some */
+			assert_int_equal(got, fired ? HEC_ERR_MEMORY : HEC_OK);
 		if (got == HEC_OK)
 			hec_audio_free(&a);
 		assert_null(a.samples);

@@ -246,7 +246,7 @@ static void labels_of_one_name_are_told_apart(void **state)
 		{"same", "same", "same"}, {"a", "b", "a"}, {"a", "a", "a (0)"}, {"", "x", ""}};
 	static const char *const wanted[][3] = {{"same (0)", "same (1)", "same (2)"},
 	                                        {"a (0)", "b", "a (2)"},
-	                                        {"a (0) (0)", "a (1)", "a (0) (2)"},
+	                                        {"a (0) (0)", "a (1) (1)", "a (0) (2)"},
 	                                        {" (0)", "x", " (2)"}};
 	for (int i = 0; i < 4; i++) {
 		char path[SCRATCH_PATH];

@@ -299,11 +299,31 @@ static void weights_of_layers_that_are_not_used_are_told(void **state)
 	}
 }
 
+/* Each of its bytes is looked at once, or nearly. */
+static void a_name_of_many_digits_takes_no_time(void **state)
+{
+	(void)state;
+	static char digits[400001];
+	memset(digits, '1', sizeof digits - 1);
+	const char *const with[] = {digits, NULL}, *const none[] = {NULL};
+	kit k = kit_open(7431);
+	char dir[128], line[512];
+	snprintf(dir, sizeof dir, "%s/digits", folder);
+	golden_edited(&k, "bert_base", none, with, dir);
+	snprintf(line, sizeof line, "forward -m %s --ids 1,2 --out %s/out", dir, folder);
+	result r = run_with("timeout 30", line);
+	assert_int_equal(r.code, 0);
+	assert_string_equal(r.err, "");
+	done(&r);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_overridden_is_told),
 		cmocka_unit_test(weights_of_layers_that_are_not_used_are_told),
+		cmocka_unit_test(a_name_of_many_digits_takes_no_time),
 		cmocka_unit_test(every_number_is_what_transformers_gives),
 		cmocka_unit_test(in_f64_they_are_equal_to_the_last_digits),
 		cmocka_unit_test(an_invocation_ends_as_it_should),

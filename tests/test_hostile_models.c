@@ -3,6 +3,7 @@
 #include "support/models.h"
 #include "support/scratch.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,6 +260,40 @@ static void misshapen_tensors_of_layers_are_said_together(void **state)
 	kit_close(&k);
 }
 
+/* However many are missing, and whatever their names fill of a message. */
+static void any_number_of_missing_tensors_is_an_error(void **state)
+{
+	(void)state;
+	kit k = kit_open(7167);
+	hec_model_config c = model_variant(FORM_DECODER, 1, HEC_HEAD_LM, 0);
+	c.decoder.layers = 40;
+	hec_model *m = model_open(&k, &c, HEC_F32), *back = NULL;
+	char dir[SCRATCH_PATH], path[SCRATCH_PATH + 32], *bytes;
+	size_t size, missing = 0;
+	OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(dir)));
+	snprintf(path, sizeof path, "%s/model.safetensors", dir);
+	OK(&k, file_read(path, 64 << 20, &bytes, &size));
+	const int file = open(path, O_WRONLY);
+	assert_true(file >= 0);
+	/* Every other layer's get other names, one after the other; a name is "…layers.7.…" or the like. */
+	for (char *at = bytes + 8; (at = strstr(at, "s.")); at += 2) {
+		char *end;
+		const long layer = strtol(at + 2, &end, 10);
+		if (end == at + 2 || *end != '.' || layer % 2 == 0)
+			continue;
+		assert_int_equal(pwrite(file, "_", 1, at + 1 - bytes), 1);
+		missing++;
+		FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &back), "missing");
+		assert_null(back);
+	}
+	assert_true(missing > 200);
+	assert_non_null(strstr(hec_error_message(), " more"));
+	close(file);
+	free(bytes);
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
 static void a_tensor_of_an_odd_type_is_refused(void **state)
 {
 	(void)state;
@@ -291,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_few_bytes_cannot_ask_for_terabytes),
 		cmocka_unit_test(files_that_hold_next_to_nothing_say_what_is_missing),
 		cmocka_unit_test(misshapen_tensors_of_layers_are_said_together),
+		cmocka_unit_test(any_number_of_missing_tensors_is_an_error),
 		cmocka_unit_test(a_tensor_of_an_odd_type_is_refused),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);

@@ -172,6 +172,17 @@ static void a_pattern_that_would_take_quadratic_time_is_told(void **state)
 	}
 	/* Many steps from every start, and nothing found. */
 	FAILS(&k, HEC_ERR_FORMAT, walk("(a|aa)+c", text, most >> 7), "byte", "quadratic time");
+	/* A text as it is, all but the last of it everywhere: minutes, were each place tried in full. */
+	const size_t bytes = most >> 2;
+	char *almost = malloc(bytes + 1);
+	memset(almost, 'a', bytes);
+	memcpy(almost + bytes - 1, "b", 2);
+	const pattern plain = {.plain = almost, .plain_bytes = bytes};
+	pattern_work *work = NULL;
+	pattern_walk w = {0};
+	OK(&k, pattern_next(&plain, &work, text, 0, most, &w));
+	CHECK(&k, !w.found, "found at %zu", w.start);
+	free(almost);
 	/* Runs of some hundred characters are gone over again and again. */
 	for (size_t i = 0; i < most; i += 300)
 		text[i] = ' ';

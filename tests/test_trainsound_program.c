@@ -200,6 +200,14 @@ static void a_text_begins_as_the_model_writes_it(void **state)
 	               "--dump-batches %1$s/d.batches --quiet");
 	done(&r);
 	check_prompt("d.batches", (const int64_t[]){42, 45, 49}, 3);
+	root = read_json("said/generation_config.json");
+	json_object_set_new(root, "language", json_string("german"));
+	assert_int_equal(json_dump_file(root, path, 0), 0);
+	json_decref(root);
+	r = train("--from %1$s/said " LIST "--out %1$s/e --steps 1 --quiet");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "generation_config.json: the model knows no language 'ger"));
+	done(&r);
 }
 
 static void settings_are_those_of_sounds(void **state)
@@ -317,7 +325,8 @@ static void what_is_wrong_is_told(void **state)
 	(void)state;
 	static const mistake rows[] = {
 		{"--from %1$s/many " LIST "--out %1$s/no", "knows 3 languages", 1},
-		{"--from %1$s/many " LIST "--out %1$s/no --language xx", "no language 'xx'", 1},
+		{"--from %1$s/many " LIST "--out %1$s/no --language xx",
+	         "hecate train: the model knows no language 'xx'", 1},
 		{"--from %1$s/many " LIST "--out %1$s/no --language de --speech-task sing",
 	         "'sing'", 1},
 		{"--from %1$s/english " LIST "--out %1$s/no --language de", "English only", 1},

@@ -190,6 +190,12 @@ static hec_status open_rate(reader *r)
 	return HEC_OK;
 }
 
+/* libsndfile says that memory was refused in words only. */
+static hec_status status_of(const char *why)
+{
+	return strstr(why, "malloc") ? HEC_ERR_MEMORY : HEC_ERR_FORMAT;
+}
+
 static hec_status open_all(reader *r)
 {
 	static SF_VIRTUAL_IO calls = {source_size, source_seek, source_read, source_write,
@@ -202,7 +208,7 @@ static hec_status open_all(reader *r)
 		char why[QUOTE_TEXT];
 		quote(sf_strerror(NULL), why);
 		/* What it says of a name that it could not open, and of an MP3 without a whole frame. */
-		return fail(HEC_ERR_FORMAT, "%s: %s", r->name,
+		return fail(status_of(why), "%s: %s", r->name,
 		            strstr(why, "does not exist") ? "no sound was found in it" : why);
 	}
 	HEC_TRY(check_info(r));
@@ -295,8 +301,9 @@ static hec_status read_all(reader *r)
 	}
 	if (sf_error(r->file) != SF_ERR_NO_ERROR) {
 		char why[QUOTE_TEXT];
-		return fail(HEC_ERR_FORMAT, "%s: after %lld frames: %s", r->name,
-		            (long long)r->frames, quote(sf_strerror(r->file), why));
+		quote(sf_strerror(r->file), why);
+		return fail(status_of(why), "%s: after %lld frames: %s", r->name,
+		            (long long)r->frames, why);
 	}
 	if (r->info.frames > r->frames && r->info.frames != SF_COUNT_MAX &&
 	    (r->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG)

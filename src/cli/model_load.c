@@ -47,9 +47,9 @@ static bool in_layer(const char *name, size_t bytes)
 {
 	for (size_t i = 0; i + 1 < bytes; i++) {
 		size_t end = i + 1;
-		while (end < bytes && isdigit((unsigned char)name[end]))
+		while (name[i] == '.' && end < bytes && isdigit((unsigned char)name[end]))
 			end++;
-		if (name[i] == '.' && end > i + 1 && end < bytes && name[end] == '.')
+		if (end > i + 1 && end < bytes && name[end] == '.')
 			return true;
 	}
 	return false;

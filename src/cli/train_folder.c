@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "replace_file.h"
 #include "train_from.h"
 
 #define PATH_MOST 4096
@@ -26,30 +27,18 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
-/* Written beside, flushed, renamed: there is always a whole one. */
+static bool print_settings(const void *user, FILE *out)
+{
+	settings_print(user, out);
+	return true;
+}
+
 bool train_folder_write(const command *self, const train_settings *s)
 {
-	char path[PATH_MOST], beside[PATH_MOST];
-	snprintf(path, sizeof path, "%s/train.json", s->out);
-	snprintf(beside, sizeof beside, "%s/.train.json.new", s->out);
-	FILE *f = fopen(beside, "w");
-	if (f)
-		settings_print(s, f);
-	bool good = f && !ferror(f) && fflush(f) == 0 && fsync(fileno(f)) == 0;
-	int error = errno;
-	if (f && fclose(f) != 0 && good) {
-		error = errno;
-		good = false;
-	}
-	if (good && rename(beside, path) != 0) {
-		error = errno;
-		good = false;
-	}
-	if (!good) {
-		unlink(beside);
-		command_failed(self, "%s could not be written: %s", path, strerror(error));
-	}
-	return good;
+	if (replace_file(s->out, "train.json", print_settings, s))
+		return true;
+	command_failed(self, "%s/train.json could not be written: %s", s->out, strerror(errno));
+	return false;
 }
 
 static bool same_text(const char *a, const char *b)

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "model_load.h"
+#include "replace_file.h"
 #include "train_model.h"
 #include "try.h"
 
@@ -46,41 +47,35 @@ static hec_status read_config(const train_settings *s, const char *home, hec_mod
 
 /* ---- --config ---- */
 
-/* Beside it, flushed, renamed: a run that is killed here reads --config again. */
-static bool copy_file(const char *from, const char *beside, const char *to)
+static bool copy(const void *user, FILE *out)
 {
+	FILE *in = *(FILE *const *)user;
 	char piece[4096];
-	FILE *in = fopen(from, "rb"), *out = in ? fopen(beside, "wb") : NULL;
-	bool good = out != NULL;
+	bool good = true;
 	for (size_t n; good && (n = fread(piece, 1, sizeof piece, in)) > 0;)
 		good = fwrite(piece, 1, n, out) == n;
-	good = good && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
-	int error = errno;
-	if (in)
-		fclose(in);
-	if (out && fclose(out) != 0)
-		good = false;
-	errno = good ? errno : error;
-	return good && rename(beside, to) == 0;
+	return good && !ferror(in);
 }
 
+/* A run that is killed here reads --config again. */
 bool train_keep_config(const train_settings *s, char *error, size_t room)
 {
-	char from[PATH_MOST], home[PATH_MOST], beside[PATH_MOST + 32], to[PATH_MOST + 32];
+	char from[PATH_MOST], home[PATH_MOST];
 	struct stat info;
 	if (!s->config || has_begun(s) || hec_train_can_resume(s->out))
 		return true;
 	bool folder = stat(s->config, &info) == 0 && S_ISDIR(info.st_mode);
 	snprintf(from, sizeof from, "%s%s", s->config, folder ? "/config.json" : "");
 	snprintf(home, sizeof home, "%s/start", s->out);
-	snprintf(beside, sizeof beside, "%s/.config.json.new", home);
-	snprintf(to, sizeof to, "%s/config.json", home);
 	(void)mkdir(home, 0777); /* where it fails, writing into it says why */
-	if (copy_file(from, beside, to))
-		return true;
-	snprintf(error, room, "%.100s could not be copied to %.100s: %s", from, to,
-	         strerror(errno));
-	return false;
+	FILE *in = fopen(from, "rb");
+	const bool good = in && replace_file(home, "config.json", copy, &in);
+	if (!good)
+		snprintf(error, room, "%.100s could not be copied to %.100s/config.json: %s", from,
+		         home, strerror(errno));
+	if (in)
+		fclose(in);
+	return good;
 }
 
 /* ---- config.json ---- */

@@ -59,6 +59,12 @@ static char *trimmed(const char *text, size_t bytes)
 	return strndup(text, bytes);
 }
 
+/* Of what kind the file is, whether it is there and how long it is: not what happened to us. */
+static bool is_left_out(hec_status status)
+{
+	return status == HEC_ERR_FORMAT || status == HEC_ERR_IO || status == HEC_ERR_UNSUPPORTED;
+}
+
 /* Those that a corpus leaves out are passed over here as well. */
 static hec_status read_list(train_listener *l, hec_lines *lines, int64_t most)
 {
@@ -71,9 +77,12 @@ static hec_status read_list(train_listener *l, hec_lines *lines, int64_t most)
 		if (!more)
 			return HEC_OK;
 		TRY(train_data_progress(NULL, "listening", l->n, 0));
-		if (hec_lines_sound(lines, text[0], bytes[0], path, sizeof path) != HEC_OK ||
-		    hec_audio_read(path, &l->reading, &audio) != HEC_OK)
+		if (hec_lines_sound(lines, text[0], bytes[0], path, sizeof path) != HEC_OK)
 			continue;
+		const hec_status status = hec_audio_read(path, &l->reading, &audio);
+		if (is_left_out(status))
+			continue;
+		TRY(status);
 		const bool good = audio.count > 0 && !audio.cut;
 		hec_audio_free(&audio);
 		if (!good)

@@ -21,12 +21,16 @@ typedef struct problem {
 
 /* Tensors of which the same is wrong are gathered and said together: "tensors 'a', 'h.*.b' (0 … 11) are
  * missing". */
+#define TEXT_MOST (STATUS_MESSAGE - 512) /* what is left serves the name of the directory */
+#define WORDS_MOST 64                    /* beside names and detail */
+
 typedef struct problems {
-	char text[STATUS_MESSAGE - 512]; /* what is left serves the name of the directory */
+	char text[TEXT_MOST];
 	size_t used, left_out;
 	struct {
 		problem what;
-		char names[STATUS_MESSAGE - 512];
+		/* So that the first problem always fits into the text. */
+		char names[TEXT_MOST - sizeof(problem) - WORDS_MOST];
 		size_t used, tensors;
 		char first[WEIGHT_NAME], last[WEIGHT_NAME]; /* of layers, not yet in names */
 		size_t layers;
@@ -281,7 +285,7 @@ hec_status match_weights(matching *m, match_mode mode)
 		m->any_fresh += m->found[i].fresh;
 	}
 	end_problem(&p);
-	if (p.used == 0)
+	if (p.used == 0 && p.left_out == 0)
 		return HEC_OK;
 	if (p.left_out > 0)
 		return fail(HEC_ERR_FORMAT, "%s: %s; and %zu more", m->dir, p.text, p.left_out);

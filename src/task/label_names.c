@@ -92,9 +92,13 @@ static hec_status make(const hec_model *m, int64_t n, named *list, char ***out)
 	if (!*out)
 		return no_memory(n);
 	HEC_TRY(copy_names(m, n, *out));
-	/* A name with an id behind it may be another's already: then both get one more. */
-	while (has_twins(m, *out, list, n))
-		HEC_TRY(part_twins(*out, list, n));
+	if (!has_twins(m, *out, list, n))
+		return HEC_OK;
+	HEC_TRY(part_twins(*out, list, n));
+	/* A name with an id behind it may be another's already. Of names that all end in their ids no two are
+	 * the same. */
+	for (int64_t i = 0, same = has_twins(m, *out, list, n); same && i < n; i++)
+		HEC_TRY(add_id(&(*out)[i], i));
 	return HEC_OK;
 }
 

@@ -25,7 +25,10 @@ static hec_status take_language(const whisper_config *c, const char *language, i
 		return fail(HEC_ERR_ARGUMENT,
 		            "speech: the model knows %zu languages: say which one is spoken",
 		            c->language_count);
-	return whisper_language_find(c, language ? language : c->language, id);
+	if (language)
+		return whisper_language_find(c, language, id);
+	hec_status status = whisper_language_find(c, c->language, id);
+	return status == HEC_OK ? status : fail_in(status, "generation_config.json");
 }
 
 _Static_assert(sizeof(((hec_speech *)0)->language) == WHISPER_CODE, "a code fits");

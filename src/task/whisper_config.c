@@ -311,6 +311,6 @@ hec_status whisper_language_find(const whisper_config *c, const char *name, int3
 		else if (used + 6 < sizeof known && strcmp(known + used - 3, "…") != 0)
 			used += (size_t)snprintf(known + used, sizeof known - used, ", …");
 	}
-	return fail(HEC_ERR_ARGUMENT, "transcribe: the model knows no language '%s'; it knows %s",
+	return fail(HEC_ERR_ARGUMENT, "the model knows no language '%s'; it knows %s",
 	            quote(name, quoted), known);
 }

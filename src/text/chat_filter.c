@@ -1,6 +1,5 @@
 /* chat_filter.c — the filters, tests, methods and functions that chat templates use: tables of what has
  * which name and takes which arguments. An argument that is not in them is refused, never ignored. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,39 @@ static hec_status length(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_json(r, json_integer((json_int_t)n), out);
 }
 
-/* A text that is no whole number is 0, as in Jinja. */
+/* Digits with a sign, of which those behind a point do not count; a text that is no number is 0, as in Jinja. What
+ * Python takes besides (1e3, 1_000, other digits) is not known here. */
+static hec_status read_int(chat_run *r, const char *text, size_t bytes, int64_t *out)
+{
+	static const char blank[] = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
+	const char *at = text, *end = text + bytes;
+	while (at < end && memchr(blank, *at, sizeof blank - 1))
+		at++;
+	while (at < end && memchr(blank, end[-1], sizeof blank - 1))
+		end--;
+	const bool minus = at < end && *at == '-';
+	bool behind = false, digits = false;
+	int64_t n = 0; /* below zero, which reaches one further */
+	*out = 0;
+	for (at += at < end && (*at == '-' || *at == '+'); at < end; at++) {
+		if (*at >= '0' && *at <= '9') {
+			digits = true;
+			if (!behind && (__builtin_mul_overflow(n, 10, &n) ||
+			                __builtin_sub_overflow(n, *at - '0', &n)))
+				return chat_unknown(r, "a number beyond 64 bits");
+		} else if (*at == '.' && !behind) {
+			behind = true;
+		} else {
+			const bool odd =
+				(unsigned char)*at >= 0x80 || (digits && memchr("eE_", *at, 3));
+			return odd ? chat_unknown(r, "'int' of such a text") : HEC_OK;
+		}
+	}
+	if (digits && __builtin_mul_overflow(n, minus ? 1 : -1, out))
+		return chat_unknown(r, "a number beyond 64 bits");
+	return HEC_OK;
+}
+
 static hec_status to_int(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	if (chat_is_whole(c->on)) {
@@ -44,12 +75,9 @@ static hec_status to_int(chat_run *r, const chat_call_of *c, chat_value *out)
 	}
 	if (!chat_is_text(c->on))
 		return chat_unknown(r, "'int' of %s", chat_kind_name(c->on));
-	char *end;
-	errno = 0;
-	long long n = strtoll(json_string_value(c->on->json), &end, 10);
-	if (errno == ERANGE)
-		return chat_unknown(r, "a number beyond 64 bits");
-	return chat_json(r, json_integer(*end ? 0 : n), out);
+	int64_t n;
+	HEC_TRY(read_int(r, json_string_value(c->on->json), json_string_length(c->on->json), &n));
+	return chat_json(r, json_integer(n), out);
 }
 
 /* What is given is a text or a list already. */

@@ -1,4 +1,5 @@
 /* chat_list.c — what chat templates do with lists and dicts. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "text/chat_call.h"
@@ -96,18 +97,48 @@ hec_status chat_reverse(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_list_end(r, status, list, out);
 }
 
-/* The attribute that a call names, of an item. */
-static hec_status attribute_of(chat_run *r, const chat_call_of *c, json_t *item, chat_value *out)
+/* A dict's key comes before its method of that name here: item[name], not item.name. */
+static hec_status part_of(chat_run *r, const chat_call_of *c, const chat_value *on,
+                          const char *name, chat_value *out)
 {
-	chat_value on = {VALUE_JSON, item, NULL};
-	if (!chat_is_text(&c->at[0]))
-		return chat_wrong(r, "'%s' without the name of an attribute", c->name);
 	HEC_TRY(chat_charge(r, 1));
-	HEC_TRY(chat_attribute(r, &on, json_string_value(c->at[0].json), out));
+	*out = chat_shared(chat_is_dict(on) ? json_object_get(on->json, name) : NULL);
+	if (out->kind != VALUE_UNDEFINED)
+		return HEC_OK;
+	if (*name && name[strspn(name, "0123456789")] == '\0')
+		return chat_unknown(r, "'%s' by a number", c->name);
+	HEC_TRY(chat_attribute(r, on, name, out));
 	if (out->kind != VALUE_METHOD)
 		return HEC_OK;
 	chat_value_free(out);
 	return chat_unknown(r, "'%s' of a method", c->name);
+}
+
+/* The attribute that a call names, of an item; "a.b" is the b of its a. */
+static hec_status attribute_of(chat_run *r, const chat_call_of *c, json_t *item, chat_value *out)
+{
+	*out = CHAT_UNDEFINED;
+	if (!chat_is_text(&c->at[0]))
+		return chat_wrong(r, "'%s' without the name of an attribute", c->name);
+	const char *all = json_string_value(c->at[0].json);
+	char *names = malloc(strlen(all) + 1);
+	if (!names)
+		return fail(HEC_ERR_MEMORY, "chat template: no memory for a name");
+	memcpy(names, all, strlen(all) + 1);
+	chat_value on = chat_shared(item);
+	hec_status status = HEC_OK;
+	for (char *name = names, *next; status == HEC_OK && name; name = next) {
+		next = strchr(name, '.');
+		if (next)
+			*next++ = '\0';
+		status = part_of(r, c, &on, name, out);
+		chat_value_free(&on);
+		if (next)
+			on = *out, *out = CHAT_UNDEFINED;
+	}
+	chat_value_free(&on);
+	free(names);
+	return status;
 }
 
 hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)

@@ -1,4 +1,7 @@
 /* pattern.c — see pattern.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memmem, which is linear */
+#endif
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/pattern.h"
 
@@ -94,20 +97,6 @@ void pattern_free(pattern *p)
 
 /* ---- finding ---- */
 
-static const char *find_plain(const char *text, size_t n, const char *what, size_t bytes)
-{
-	while (n >= bytes) {
-		const char *at = memchr(text, what[0], n - bytes + 1);
-		if (!at)
-			return NULL;
-		if (memcmp(at, what, bytes) == 0)
-			return at;
-		n -= (size_t)(at + 1 - text);
-		text = at + 1;
-	}
-	return NULL;
-}
-
 /* The first match at or after w->from. */
 static hec_status find(const pattern *p, pattern_work **work, const char *text, size_t begin,
                        size_t end, pattern_walk *w)
@@ -121,9 +110,9 @@ static hec_status find(const pattern *p, pattern_work **work, const char *text, 
 		w->stop = w->found ? word_end(p->rule, text, w->from, end) : end;
 		return HEC_OK;
 	}
-	const char *at =
-		p->plain_bytes ? find_plain(text + w->from, end - w->from, p->plain, p->plain_bytes)
-			       : text + w->from; /* nothing is everywhere */
+	const char *at = p->plain_bytes
+	                         ? memmem(text + w->from, end - w->from, p->plain, p->plain_bytes)
+	                         : text + w->from; /* nothing is everywhere */
 	if (at) {
 		w->found = true;
 		w->start = (size_t)(at - text);

@@ -3,7 +3,7 @@
  * PCRE2 does not say how much it looks at: a*b goes over a long run of a in one step, and a search that
  * finds nothing does so from every start. So a match is sought in a small window of the text; where
  * none begins in it, in the next one. A start from which the window's end is reached is tried alone in
- * larger windows, each with steps to match. What is looked at beyond the first window is a debt, paid off
+ * larger windows, each with steps to match. What is looked at, a step being a byte, beyond the first window is a debt, paid off
  * by going on in the text; a pattern that looks at much and goes on by little, as a*b|a and a(?=.*b) do
  * in a run of a, ends at its limit and not after quadratic time. */
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -244,7 +244,7 @@ static hec_status try(search *s, int *answer, bool *again)
 	bool steps = n == PCRE2_ERROR_MATCHLIMIT;
 	*answer = n;
 	*again = true;
-	s->looked += steps ? s->window : stop - s->at;
+	s->looked += steps ? WINDOW_STEPS * s->window : stop - s->at;
 	if (n == PCRE2_ERROR_NOMATCH)
 		return go_on(s, stop, again);
 	*again = n == PCRE2_ERROR_PARTIAL || (steps && !(s->one && all));
