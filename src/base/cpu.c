@@ -38,3 +38,17 @@ int cpu_cores_available(void)
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (int)n : 1;
 }
+
+/* Asked once: a virtual machine takes tens of microseconds to answer CPUID. */
+int64_t cpu_l2_bytes(void)
+{
+	static _Atomic int64_t known;
+	int64_t bytes = known;
+	if (bytes == 0) {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+		bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+		known = bytes = bytes > 0 ? bytes : 1 << 20;
+	}
+	return bytes;
+}

@@ -1,6 +1,6 @@
 /* gemm.c — the loops around a micro-kernel.
  *
- *   for each block of rows (its part of a stays in L2)          ┐ a task
+ *   for each block of rows (its part of a takes ⅜ of L2)        ┐ a task
  *     for each panel of columns of its group                    ┘
  *       for each part of k (its part of the panel stays in L2)
  *         for each tile of rows: kernel->tile
@@ -12,10 +12,13 @@
 
 #include "backend/context.h"
 #include "backend/cpu/rows.h"
+#include "base/cpu.h"
 #include "base/size.h"
 
 #define IN_PLACE_ROWS 12        /* so few rows do not pay for packing a row-major b */
-#define MAX_BLOCK_ROWS 192      /* bounds sums */
+#define BLOCK_ROWS 192          /* at most, for each MiB of L2: bounds sums */
+#define FETCH_L2 (2 << 20)      /* a core with so much L2 has room for the next panel, too */
+#define LINE 64                 /* bytes of a cache line */
 #define SHARED_BYTES (4 << 20)  /* of b packed at a time */
 #define SHARED_PANELS 8         /* at least, so that the threads meet seldom */
 #define OWN_K_BLOCK 256         /* of a panel that a task packs for itself */
@@ -32,6 +35,7 @@ typedef struct product {
 	const float *packed; /* panel `first`, packed ahead or shared; NULL: not packed */
 	bool in_place;       /* read b where it lies */
 	bool pack_a;
+	bool fetch; /* the next panel while the rows pass over one */
 	int64_t k_block;
 	int64_t block_rows; /* at most, in a block */
 
@@ -139,7 +143,22 @@ static void place_c(const product *p, gemm_tile *t, int64_t row, int64_t col)
 	}
 }
 
-static void run_panel(const product *p, span tiles, int64_t panel, float *scratch)
+/* A line of the next panel for each k, by as many of the tiles as it has lines in a k: so it comes bit by
+ * bit. Where there are fewer tiles, every second line, or fourth; neighbours come along. */
+static void place_ahead(const product *p, gemm_tile *t, int64_t tile, int64_t tiles)
+{
+	const int64_t lines = t->b_k * (int64_t)sizeof *t->b / LINE;
+	const span mine = part(lines, tiles, tile);
+	const int64_t panel = p->K * t->b_k;
+	t->ahead = 0;
+	if (mine.begin == mine.end)
+		return;
+	t->ahead = (uintptr_t)t->b + (uintptr_t)panel * sizeof *t->b +
+	           (uintptr_t)(mine.begin * t->k * LINE);
+	t->ahead_k = (uintptr_t)((mine.end - mine.begin) * LINE);
+}
+
+static void run_panel(const product *p, span tiles, int64_t panel, bool last, float *scratch)
 {
 	const gemm_args *g = p->args;
 	int64_t top = part(p->M, p->tiles, tiles.begin).begin;
@@ -164,6 +183,8 @@ static void run_panel(const product *p, span tiles, int64_t panel, float *scratc
 			t.sums = scratch + p->sums_offset + (r.begin - top) * p->kernel->cols;
 			place_a(p, &t, r, top, k.begin, scratch + p->a_offset);
 			place_c(p, &t, r.begin, col);
+			if (p->fetch && !last)
+				place_ahead(p, &t, j - tiles.begin, tiles.end - tiles.begin);
 			p->kernel->tile(&t);
 		}
 	}
@@ -178,7 +199,7 @@ static void run_task(void *arg, int64_t task, int worker)
 	if (p->pack_a)
 		pack_block(p, tiles, scratch + p->a_offset);
 	for (int64_t i = panels.begin; i < panels.end; i++)
-		run_panel(p, tiles, p->first + i, scratch);
+		run_panel(p, tiles, p->first + i, i + 1 == panels.end, scratch);
 }
 
 /* ── cutting into tasks ───────────────────────────────────────────────────────────────────── */
@@ -280,6 +301,7 @@ static hec_status run_shared(hec_ctx *ctx, product *p)
 	float *shared;
 	HEC_TRY(take_scratch(ctx, p, step * p->kernel->cols * p->K, &shared));
 	p->packed = shared;
+	p->fetch = false; /* it was packed just now */
 	for (p->first = 0; p->first < p->panels; p->first += step) {
 		p->count = min_i64(step, p->panels - p->first);
 		packing k = {p->kernel, p->args->b, p->first, shared};
@@ -311,7 +333,10 @@ static product describe(const gemm_kernel *kernel, const gemm_args *g)
 	p.panels = p.count = div_up(p.N, kernel->cols);
 	p.pack_a = g->a->stride[0] == 1 && g->a->stride[1] != 1 && p.panels > 1;
 	int64_t row_bytes = max_i64(1, p.K) * (int64_t)sizeof(float);
-	p.block_rows = max_i64(kernel->rows, min_i64(MAX_BLOCK_ROWS, kernel->a_bytes / row_bytes));
+	const int64_t l2 = cpu_l2_bytes();
+	const int64_t most = max_i64(1, l2 >> 20) * BLOCK_ROWS;
+	p.block_rows = max_i64(kernel->rows, min_i64(most, l2 / 8 * 3 / row_bytes));
+	p.fetch = p.packed && p.tiles > 1 && l2 >= FETCH_L2;
 	return p;
 }
 

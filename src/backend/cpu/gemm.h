@@ -19,6 +19,9 @@ typedef struct gemm_tile {
 	int64_t a_row, a_k;
 	const float *b; /* [k, cols], unit column stride, readable up to a multiple of step */
 	int64_t b_k;
+	uintptr_t
+		ahead; /* what is read next: a cache line of it is fetched with each k; 0: nothing */
+	uintptr_t ahead_k;
 	float *sums;        /* [rows, kernel->cols] where sums rest between parts of k */
 	bool resume;        /* start from sums, else from zero */
 	bool finish;        /* the last part of k: write c, else sums */
@@ -38,7 +41,6 @@ typedef struct gemm_kernel {
 	int64_t rows, cols; /* the largest tile */
 	int64_t step;       /* columns of one vector */
 	int64_t k_block;    /* of a panel that should stay in cache while the rows pass over it */
-	int64_t a_bytes;    /* of a block of rows that should stay in cache, too */
 
 	void (*tile)(const gemm_tile *t);
 

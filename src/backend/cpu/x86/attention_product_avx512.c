@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void block(const int rows, const in
 		}
 	}
 	tile_f32_avx512(rows, vecs, at->k1 - at->k0, p->a + at->row * p->a_row + at->k0 * p->a_k,
-	                p->a_row, p->a_k, p->b + at->k0 * p->b_k + at->col, p->b_k, acc);
+	                p->a_row, p->a_k, p->b + at->k0 * p->b_k + at->col, p->b_k, 0, 0, acc);
 	UNROLL
 	for (int i = 0; i < rows; i++) {
 		UNROLL

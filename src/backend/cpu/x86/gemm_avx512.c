@@ -93,7 +93,8 @@ TILE_INLINE void run_tile(const int rows, const int vecs, const gemm_tile *t)
 				             _MM_HINT_T0);
 		}
 	}
-	tile_f32_avx512(rows, vecs, t->k, t->a, t->a_row, t->a_k, t->b, t->b_k, acc);
+	tile_f32_avx512(rows, vecs, t->k, t->a, t->a_row, t->a_k, t->b, t->b_k, t->ahead,
+	                t->ahead_k, acc);
 	if (t->finish && t->plain) {
 		store_plain(rows, vecs, t, acc);
 		return;
@@ -261,7 +262,6 @@ static const gemm_kernel kernel = {
 	.cols = COLS,
 	.step = LANES,
 	.k_block = 1536,
-	.a_bytes = 384 << 10,
 	.tile = tile_any,
 	.pack_panel = pack_panel,
 	.pack_rows = pack_rows,

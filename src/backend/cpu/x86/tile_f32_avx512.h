@@ -5,7 +5,8 @@
  * a is read as broadcast scalars, so it may lie any way round; b is read as vectors of 16 columns.
  * Every output is one chain of fused multiply-adds in the order of k, whatever the tile: its bits
  * do not depend on how many rows or columns are computed with it. rows and vecs are constants where
- * this is inlined; rows · vecs ≤ 24 leaves registers for b and the broadcast. */
+ * this is inlined; rows · vecs ≤ 24 leaves registers for b and the broadcast. Addresses ahead, ahead +
+ * ahead_k, … are fetched into L2 on the way, one for each k; 0: none. */
 #ifndef BACKEND_CPU_X86_TILE_F32_AVX512_H
 #define BACKEND_CPU_X86_TILE_F32_AVX512_H
 
@@ -51,9 +52,14 @@ TILE_INLINE __m512 tile_load(const int vecs, int j, const float *b)
 
 TILE_INLINE void tile_f32_avx512(const int rows, const int vecs, int64_t K, const float *a,
                                  int64_t a_row, int64_t a_k, const float *b, int64_t b_k,
+                                 uintptr_t ahead, uintptr_t ahead_k,
                                  __m512 acc[TILE_ROWS][TILE_VECS])
 {
 	for (int64_t k = 0; k < K; k++) {
+		if (ahead) {
+			_mm_prefetch((const char *)ahead, _MM_HINT_T1);
+			ahead += ahead_k;
+		}
 		__m512 b0 = tile_load(vecs, 0, b), b1 = tile_load(vecs, 1, b);
 		__m512 b2 = tile_load(vecs, 2, b), b3 = tile_load(vecs, 3, b);
 		TILE_ROW(0)
