@@ -20,7 +20,7 @@
 #define FETCH_L2 (2 << 20)      /* a core with so much L2 has room for the next panel, too */
 #define LINE 64                 /* bytes of a cache line */
 #define SHARED_BYTES (4 << 20)  /* of b packed at a time */
-#define SHARED_PANELS 8         /* at least, so that the threads meet seldom */
+#define SHARED_PANELS 4         /* at least, so that the threads meet seldom */
 #define OWN_K_BLOCK 256         /* of a panel that a task packs for itself */
 #define PACK_K 8                /* of a copied at a time: its cache lines, at any stride */
 #define SMALL_WORK (256 * 1024) /* multiply-adds, or floats of b, that one thread does alone */
