@@ -57,8 +57,8 @@ static hec_status read_int(chat_run *r, const char *text, size_t bytes, int64_t 
 		} else if (*at == '.' && !behind) {
 			behind = true;
 		} else {
-			const bool odd =
-				(unsigned char)*at >= 0x80 || (digits && memchr("eE_", *at, 3));
+			const bool more = *at == 'e' || *at == 'E' || *at == '_';
+			const bool odd = (unsigned char)*at >= 0x80 || (digits && more);
 			return odd ? chat_unknown(r, "'int' of such a text") : HEC_OK;
 		}
 	}
