@@ -129,9 +129,8 @@ static hec_status run_memory_row(const hec_ctx_options *options, bench_result *r
 	shape_default(&r->shape, 'K', 64);
 	hec_ctx_destroy(report->ctx);
 	report->ctx = NULL;
-	BENCH_TRY(attention_memory(options, &r->shape, &r->memory_fwd, &r->memory_bwd,
-	                           report->error));
-	BENCH_TRY(hec_ctx_create(options, &report->ctx));
+	TRY(attention_memory(options, &r->shape, &r->memory_fwd, &r->memory_bwd, report->error));
+	TRY(hec_ctx_create(options, &report->ctx));
 	report_add(report, r);
 	return HEC_OK;
 }
@@ -302,7 +301,7 @@ static hec_status run_all(const hec_ctx_options *options, const asked *a, const 
 	if (single_row(a, &one)) {
 		for (size_t i = 0; i < shapes->count; i++) {
 			one.shape = shapes->text[i];
-			BENCH_TRY(show_row(options, a, &one, report));
+			TRY(show_row(options, a, &one, report));
 		}
 		return HEC_OK;
 	}
@@ -310,7 +309,7 @@ static hec_status run_all(const hec_ctx_options *options, const asked *a, const 
 		if (a->op && strcmp(a->op, rows[i].op) != 0)
 			continue;
 		progress(&rows[i]);
-		BENCH_TRY(show_row(options, a, &rows[i], report));
+		TRY(show_row(options, a, &rows[i], report));
 	}
 	return HEC_OK;
 }

@@ -35,7 +35,7 @@ static hec_status heads_tensor(bench_case *c, bool random, int64_t B, int64_t T,
 {
 	bool interleaved = c->variant == BENCH_INTERLEAVED;
 	const int64_t shape[4] = {B, interleaved ? T : H, interleaved ? H : T, K};
-	BENCH_TRY((random ? case_normal : case_tensor)(c, 4, shape, out));
+	TRY((random ? case_normal : case_tensor)(c, 4, shape, out));
 	return interleaved ? HEC_OK : hec_tensor_transpose(out, 1, 2, out);
 }
 
@@ -54,13 +54,13 @@ static hec_status add_matrix(bench_case *c, attention_state *s, const sizes *z)
 {
 	if (c->variant == BENCH_MASK) {
 		const int64_t shape[4] = {1, 1, z->T, z->S};
-		BENCH_TRY(hec_arena_tensor(c->arena, HEC_I8, 4, shape, &s->mask.visible));
+		TRY(hec_arena_tensor(c->arena, HEC_I8, 4, shape, &s->mask.visible));
 		int8_t *shown = s->mask.visible.data;
 		for (int64_t i = 0; i < z->T * z->S; i++)
 			shown[i] = ((uint64_t)i * 2654435761u >> 7) % 8 != 0;
 	} else if (c->variant == BENCH_BIAS) {
 		const int64_t shape[4] = {1, z->H, z->T, z->S};
-		BENCH_TRY(case_normal(c, 4, shape, &s->mask.bias));
+		TRY(case_normal(c, 4, shape, &s->mask.bias));
 	}
 	s->masked = c->causal || c->variant == BENCH_MASK || c->variant == BENCH_BIAS;
 	return HEC_OK;
@@ -75,22 +75,22 @@ static hec_status attention_setup(bench_case *c, const sizes *z, int64_t copies,
 	                keys * (double)(z->K + z->D) * (double)(copies + 1);
 	if (c->variant == BENCH_BIAS || c->variant == BENCH_MASK)
 		floats += (double)z->H * (double)z->T * (double)z->S;
-	BENCH_TRY(case_open(c, 4 * floats + 4096.0 * (double)(copies + 16)));
+	TRY(case_open(c, 4 * floats + 4096.0 * (double)(copies + 16)));
 	attention_state *s;
-	BENCH_TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
+	TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
 	*s = (attention_state){.copies = copies, .mask = HEC_MASK_INIT};
 	s->mask.causal = c->causal;
 	size_t list = (size_t)copies * sizeof(hec_tensor);
-	BENCH_TRY(hec_arena_alloc(c->arena, list, (void **)&s->k));
-	BENCH_TRY(hec_arena_alloc(c->arena, list, (void **)&s->v));
-	BENCH_TRY(heads_tensor(c, true, z->B, z->T, z->H, z->K, &s->q));
+	TRY(hec_arena_alloc(c->arena, list, (void **)&s->k));
+	TRY(hec_arena_alloc(c->arena, list, (void **)&s->v));
+	TRY(heads_tensor(c, true, z->B, z->T, z->H, z->K, &s->q));
 	for (int64_t i = 0; i < copies; i++) {
-		BENCH_TRY(heads_tensor(c, true, z->B, z->S, z->G, z->K, &s->k[i]));
-		BENCH_TRY(heads_tensor(c, true, z->B, z->S, z->G, z->D, &s->v[i]));
+		TRY(heads_tensor(c, true, z->B, z->S, z->G, z->K, &s->k[i]));
+		TRY(heads_tensor(c, true, z->B, z->S, z->G, z->D, &s->v[i]));
 	}
-	BENCH_TRY(heads_tensor(c, false, z->B, z->T, z->H, z->D, &s->out));
-	BENCH_TRY(case_tensor(c, 3, (int64_t[]){z->B, z->H, z->T}, &s->lse));
-	BENCH_TRY(add_matrix(c, s, z));
+	TRY(heads_tensor(c, false, z->B, z->T, z->H, z->D, &s->out));
+	TRY(case_tensor(c, 3, (int64_t[]){z->B, z->H, z->T}, &s->lse));
+	TRY(add_matrix(c, s, z));
 	c->state = s;
 	double pairs = visible_pairs(z, c->causal);
 	c->flops = 2 * pairs * (double)(z->K + z->D);
@@ -126,7 +126,7 @@ hec_status attention_fwd_setup(bench_case *c)
 {
 	sizes z = sizes_of(c, 512, 0);
 	attention_state *s;
-	BENCH_TRY(attention_setup(c, &z, 1, &s));
+	TRY(attention_setup(c, &z, 1, &s));
 	c->call = fwd_call;
 	return HEC_OK;
 }
@@ -135,12 +135,12 @@ hec_status attention_bwd_setup(bench_case *c)
 {
 	sizes z = sizes_of(c, 512, 0);
 	attention_state *s;
-	BENCH_TRY(attention_setup(c, &z, 1, &s));
-	BENCH_TRY(fwd_call(c, 0));
-	BENCH_TRY(heads_tensor(c, true, z.B, z.T, z.H, z.D, &s->dout));
-	BENCH_TRY(heads_tensor(c, false, z.B, z.T, z.H, z.K, &s->dq));
-	BENCH_TRY(heads_tensor(c, false, z.B, z.S, z.G, z.K, &s->dk));
-	BENCH_TRY(heads_tensor(c, false, z.B, z.S, z.G, z.D, &s->dv));
+	TRY(attention_setup(c, &z, 1, &s));
+	TRY(fwd_call(c, 0));
+	TRY(heads_tensor(c, true, z.B, z.T, z.H, z.D, &s->dout));
+	TRY(heads_tensor(c, false, z.B, z.T, z.H, z.K, &s->dq));
+	TRY(heads_tensor(c, false, z.B, z.S, z.G, z.K, &s->dk));
+	TRY(heads_tensor(c, false, z.B, z.S, z.G, z.D, &s->dv));
 	c->call = bwd_call;
 	c->flops *= 2.5;
 	c->bytes *= 2;
@@ -154,7 +154,7 @@ hec_status attention_step_setup(bench_case *c)
 		c->variant = BENCH_COLD;
 	double cache = 4.0 * (double)z.B * (double)z.S * (double)z.G * (double)(z.K + z.D);
 	attention_state *s;
-	BENCH_TRY(attention_setup(c, &z, c->variant == BENCH_COLD ? bench_copies(cache) : 1, &s));
+	TRY(attention_setup(c, &z, c->variant == BENCH_COLD ? bench_copies(cache) : 1, &s));
 	c->call = step_call;
 	c->memory = true;
 	return HEC_OK;
@@ -166,7 +166,7 @@ hec_status attention_call_setup(bench_case *c)
 	shape_default(&c->shape, 'K', 8);
 	sizes z = sizes_of(c, 1, 1);
 	attention_state *s;
-	BENCH_TRY(attention_setup(c, &z, 1, &s));
+	TRY(attention_setup(c, &z, 1, &s));
 	c->call = step_call;
 	return HEC_OK;
 }

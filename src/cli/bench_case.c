@@ -81,7 +81,7 @@ hec_status case_tensor(bench_case *c, int rank, const int64_t *shape, hec_tensor
 
 hec_status case_normal(bench_case *c, int rank, const int64_t *shape, hec_tensor *out)
 {
-	BENCH_TRY(case_tensor(c, rank, shape, out));
+	TRY(case_tensor(c, rank, shape, out));
 	uint64_t stream = (uint64_t)hec_arena_used(c->arena); /* another for each tensor */
 	return hec_random_normal(c->ctx, 1, stream, 0, 1, out);
 }

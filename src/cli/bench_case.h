@@ -4,6 +4,8 @@
 
 #include <hecate/hecate.h>
 
+#include "try.h"
+
 /* The letters of shapes, in the order in which they are shown. */
 #define BENCH_LETTERS "BHGTSMNKDCFV"
 #define BENCH_AXES 12
@@ -63,12 +65,5 @@ bench_setup gemm_setup, attention_fwd_setup, attention_bwd_setup, attention_step
 	attention_call_setup, encoder_fwd_setup, encoder_bwd_setup, encoder_pack_setup, norm_setup,
 	norm_bwd_setup, activation_setup, activation_bwd_setup, cross_entropy_setup,
 	cross_entropy_bwd_setup, adamw_setup, embedding_setup, embedding_bwd_setup;
-
-#define BENCH_TRY(call)                                                                            \
-	do {                                                                                       \
-		hec_status try_status_ = (call);                                                   \
-		if (try_status_ != HEC_OK)                                                         \
-			return try_status_;                                                        \
-	} while (0)
 
 #endif

@@ -28,18 +28,17 @@ hec_status gemm_setup(bench_case *c)
 	gemm_state *s;
 	/* As it is and packed, where the last columns may be filled up. */
 	double matrix = 4.0 * (double)(K + 8) * (double)(N + 128);
-	BENCH_TRY(case_open(c, (double)copies * (2 * matrix + 4096) +
-	                               4.0 * (double)M * (double)(N + K) + (1 << 20)));
-	BENCH_TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
-	BENCH_TRY(hec_arena_alloc(c->arena, (size_t)copies * sizeof *s->linears,
-	                          (void **)&s->linears));
+	TRY(case_open(c, (double)copies * (2 * matrix + 4096) + 4.0 * (double)M * (double)(N + K) +
+	                         (1 << 20)));
+	TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
+	TRY(hec_arena_alloc(c->arena, (size_t)copies * sizeof *s->linears, (void **)&s->linears));
 	s->copies = copies;
-	BENCH_TRY(case_normal(c, 2, (int64_t[]){M, K}, &s->x));
-	BENCH_TRY(case_tensor(c, 2, (int64_t[]){M, N}, &s->y));
+	TRY(case_normal(c, 2, (int64_t[]){M, K}, &s->x));
+	TRY(case_tensor(c, 2, (int64_t[]){M, N}, &s->y));
 	for (int64_t i = 0; i < copies; i++) {
 		s->linears[i] = (hec_linear){.w = HEC_TENSOR_NONE};
-		BENCH_TRY(case_normal(c, 2, (int64_t[]){N, K}, &s->linears[i].w));
-		BENCH_TRY(hec_linear_pack(c->ctx, c->arena, false, &s->linears[i]));
+		TRY(case_normal(c, 2, (int64_t[]){N, K}, &s->linears[i].w));
+		TRY(hec_linear_pack(c->ctx, c->arena, false, &s->linears[i]));
 	}
 	c->state = s;
 	c->call = gemm_call;

@@ -23,9 +23,9 @@ static hec_status make_layer(bench_case *c, bool learn, layer_state **out)
 	int64_t F = shape_get(shape, 'F'), H = shape_get(shape, 'H');
 	double weights = (double)C * (double)(4 * C + 2 * F), rows = (double)B * (double)T;
 	double kept = rows * (16 * (double)C + 6 * (double)F);
-	BENCH_TRY(case_open(c, 4 * (8 * weights + 4 * kept) + (64 << 20)));
+	TRY(case_open(c, 4 * (8 * weights + 4 * kept) + (64 << 20)));
 	layer_state *s;
-	BENCH_TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
+	TRY(hec_arena_alloc(c->arena, sizeof *s, (void **)&s));
 	*s = (layer_state){.kept = NULL};
 	hec_encoder_layer_config config = {
 		.size = sizeof config,
@@ -42,13 +42,13 @@ static hec_status make_layer(bench_case *c, bool learn, layer_state **out)
 	                             .dtype = HEC_F32,
 	                             .seed = 1,
 	                             .with_bwd = learn};
-	BENCH_TRY(hec_encoder_layer_setup(&config, &s->layer));
-	BENCH_TRY(hec_encoder_layer_params(&s->layer, "", hec_param_allocate, &s->alloc));
-	BENCH_TRY(hec_encoder_layer_params(&s->layer, "", hec_param_initialise, &s->alloc));
-	BENCH_TRY(hec_encoder_layer_params(&s->layer, "", hec_param_pack, &s->alloc));
+	TRY(hec_encoder_layer_setup(&config, &s->layer));
+	TRY(hec_encoder_layer_params(&s->layer, "", hec_param_allocate, &s->alloc));
+	TRY(hec_encoder_layer_params(&s->layer, "", hec_param_initialise, &s->alloc));
+	TRY(hec_encoder_layer_params(&s->layer, "", hec_param_pack, &s->alloc));
 	const int64_t rows_shape[3] = {B, T, C};
-	BENCH_TRY(case_normal(c, 3, rows_shape, &s->x));
-	BENCH_TRY(case_tensor(c, 3, rows_shape, &s->y));
+	TRY(case_normal(c, 3, rows_shape, &s->x));
+	TRY(case_tensor(c, 3, rows_shape, &s->y));
 	double gemms = 2 * rows * weights;
 	double attention = 4 * rows * (double)T * (double)C;
 	c->flops = learn ? 2 * gemms + 2.5 * attention : gemms + attention;
@@ -87,7 +87,7 @@ static hec_status pack_call(bench_case *c, int64_t i)
 hec_status encoder_fwd_setup(bench_case *c)
 {
 	layer_state *s;
-	BENCH_TRY(make_layer(c, false, &s));
+	TRY(make_layer(c, false, &s));
 	c->call = fwd_call;
 	return HEC_OK;
 }
@@ -95,15 +95,15 @@ hec_status encoder_fwd_setup(bench_case *c)
 hec_status encoder_bwd_setup(bench_case *c)
 {
 	layer_state *s;
-	BENCH_TRY(make_layer(c, true, &s));
+	TRY(make_layer(c, true, &s));
 	s->alloc.with_bwd = false;
-	BENCH_TRY(hec_encoder_layer_setup(&s->layer.config, &s->grad));
-	BENCH_TRY(hec_encoder_layer_params(&s->grad, "", hec_param_allocate, &s->alloc));
-	BENCH_TRY(case_normal(c, 3, s->x.shape, &s->dy));
-	BENCH_TRY(case_tensor(c, 3, s->x.shape, &s->dx));
-	BENCH_TRY(hec_fill(c->ctx, 0, &s->dx));
-	BENCH_TRY(hec_encoder_layer_fwd(c->ctx, c->arena, &s->layer, &s->x, NULL, NULL, &s->y, NULL,
-	                                &s->kept));
+	TRY(hec_encoder_layer_setup(&s->layer.config, &s->grad));
+	TRY(hec_encoder_layer_params(&s->grad, "", hec_param_allocate, &s->alloc));
+	TRY(case_normal(c, 3, s->x.shape, &s->dy));
+	TRY(case_tensor(c, 3, s->x.shape, &s->dx));
+	TRY(hec_fill(c->ctx, 0, &s->dx));
+	TRY(hec_encoder_layer_fwd(c->ctx, c->arena, &s->layer, &s->x, NULL, NULL, &s->y, NULL,
+	                          &s->kept));
 	c->call = bwd_call;
 	return HEC_OK;
 }
@@ -111,7 +111,7 @@ hec_status encoder_bwd_setup(bench_case *c)
 hec_status encoder_pack_setup(bench_case *c)
 {
 	layer_state *s;
-	BENCH_TRY(make_layer(c, true, &s));
+	TRY(make_layer(c, true, &s));
 	c->call = pack_call;
 	c->flops = 0;
 	/* Each matrix is read twice and written twice. */

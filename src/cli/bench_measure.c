@@ -35,7 +35,7 @@ hec_status ceilings_measure(hec_ctx *ctx, double seconds, bench_ceilings *out)
 			continue;
 		int n = out->count++;
 		out->isa[n] = hec_isa_name(i);
-		BENCH_TRY(hec_bench_fma(ctx, i, fmin(seconds, 0.3), &out->gflops[n]));
+		TRY(hec_bench_fma(ctx, i, fmin(seconds, 0.3), &out->gflops[n]));
 		if (strcmp(out->isa[n], hec_ctx_isa(ctx)) == 0)
 			out->own = n;
 	}
@@ -83,7 +83,7 @@ static hec_status probe_fma(bench_case *c, bench_ceilings *all, double *share)
 	double rate = 0, *best = &all->gflops[all->own];
 	for (int i = 0; hec_isa_name(i); i++) {
 		if (strcmp(hec_isa_name(i), all->isa[all->own]) == 0)
-			BENCH_TRY(hec_bench_fma(c->ctx, i, 0, &rate));
+			TRY(hec_bench_fma(c->ctx, i, 0, &rate));
 	}
 	*best = rate > *best ? rate : *best;
 	*share = rate / *best;
@@ -93,7 +93,7 @@ static hec_status probe_fma(bench_case *c, bench_ceilings *all, double *share)
 static hec_status probe_read(bench_case *c, bench_ceilings *all, double seconds, double *share)
 {
 	double rate;
-	BENCH_TRY(hec_bench_read(c->ctx, READ_BYTES, fmin(seconds, 0.1), &rate));
+	TRY(hec_bench_read(c->ctx, READ_BYTES, fmin(seconds, 0.1), &rate));
 	all->read_gbs = rate > all->read_gbs ? rate : all->read_gbs;
 	*share = rate / all->read_gbs;
 	return HEC_OK;
@@ -105,7 +105,7 @@ static hec_status warm_up(bench_case *c, double seconds, int64_t *calls, int64_t
 	double start = now(), took;
 	do {
 		double begin = now();
-		BENCH_TRY(c->call(c, (*calls)++));
+		TRY(c->call(c, (*calls)++));
 		took = now() - begin;
 	} while (now() - start < 0.1 * seconds);
 	*row = took < SAMPLE ? (int64_t)(SAMPLE / (took + 1e-9)) + 1 : 1;
@@ -121,18 +121,18 @@ static hec_status sample(bench_case *c, bench_ceilings *all, double seconds, ben
 	int64_t calls = 0, row = 1;
 	const int least = c->long_call ? LONG_SAMPLES : LEAST_SAMPLES;
 	int n = 0, looks = 0;
-	BENCH_TRY(warm_up(c, seconds, &calls, &row));
+	TRY(warm_up(c, seconds, &calls, &row));
 	double start = now();
 	while (n < MOST_SAMPLES && (n < least || now() - start < seconds)) {
 		if (now() - looked > seconds / LOOKS) {
-			BENCH_TRY(probe_fma(c, all, &shares[looks++]));
+			TRY(probe_fma(c, all, &shares[looks++]));
 			if (!c->long_call)
-				BENCH_TRY(c->call(c, calls++)); /* caches as they were */
+				TRY(c->call(c, calls++)); /* caches as they were */
 			looked = now();
 		}
 		double begin = now();
 		for (int64_t i = 0; i < row; i++)
-			BENCH_TRY(c->call(c, calls++));
+			TRY(c->call(c, calls++));
 		samples[n++] = (now() - begin) / (double)row;
 	}
 	summarise(samples, n, out);
@@ -148,10 +148,10 @@ hec_status case_measure(bench_case *c, bench_ceilings *ceilings, double seconds,
 		double held, reading = 1;
 		bench_timing timing = {0, 0, false};
 		double start = now(), idle = waited();
-		BENCH_TRY(sample(c, ceilings, seconds, &timing, &held));
+		TRY(sample(c, ceilings, seconds, &timing, &held));
 		held = fmin(held, 1 - (waited() - idle) / (threads * (now() - start)));
 		if (c->memory)
-			BENCH_TRY(probe_read(c, ceilings, seconds, &reading));
+			TRY(probe_read(c, ceilings, seconds, &reading));
 		held = fmin(held, reading);
 		timing.steady = held >= STEADY;
 		if (i == 0 || held > best) {

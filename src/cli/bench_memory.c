@@ -36,22 +36,22 @@ static hec_status make(bench_case *c, tensors *x)
 	const int64_t shape[4] = {B, T, H, K}, rows[3] = {B, H, T};
 	hec_tensor *const all[] = {&x->q, &x->k, &x->v, &x->out, &x->dout, &x->dq, &x->dk, &x->dv};
 	double rows_all = (double)B * (double)T * (double)H;
-	BENCH_TRY(case_open(c, 4 * rows_all * (double)(8 * K + 1) + (1 << 20)));
+	TRY(case_open(c, 4 * rows_all * (double)(8 * K + 1) + (1 << 20)));
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		BENCH_TRY(case_normal(c, 4, shape, all[i]));
+		TRY(case_normal(c, 4, shape, all[i]));
 	return case_normal(c, 3, rows, &x->lse);
 }
 
 static hec_status measure(const hec_ctx_options *options, bench_case *c, double used[2])
 {
 	tensors x;
-	BENCH_TRY(hec_ctx_create(options, &c->ctx));
-	BENCH_TRY(make(c, &x));
+	TRY(hec_ctx_create(options, &c->ctx));
+	TRY(make(c, &x));
 	double before = peak();
-	BENCH_TRY(hec_attention_fwd(c->ctx, NULL, &x.q, &x.k, &x.v, NULL, &x.out, &x.lse));
+	TRY(hec_attention_fwd(c->ctx, NULL, &x.q, &x.k, &x.v, NULL, &x.out, &x.lse));
 	used[0] = peak() - before;
-	BENCH_TRY(hec_attention_bwd(c->ctx, NULL, &x.q, &x.k, &x.v, NULL, &x.out, &x.lse, &x.dout,
-	                            &x.dq, &x.dk, &x.dv, NULL));
+	TRY(hec_attention_bwd(c->ctx, NULL, &x.q, &x.k, &x.v, NULL, &x.out, &x.lse, &x.dout, &x.dq,
+	                      &x.dk, &x.dv, NULL));
 	used[1] = peak() - before;
 	return HEC_OK;
 }

@@ -142,8 +142,8 @@ static hec_status train_setup(model_run *r, bench_case *c, model_result *out)
 		r->batch.input.ids = hec_tensor_2d(r->ids, HEC_I32, z->B, z->S);
 	r->batch.input.decoder_ids = hec_tensor_2d(r->ids + n, HEC_I32, z->B, z->T);
 	r->batch.targets = hec_tensor_2d(r->ids + 2 * n, HEC_I32, z->B, z->T);
-	BENCH_TRY(hec_trainer_plan(r->ctx, r->model, &o, &memory));
-	BENCH_TRY(hec_trainer_create(r->ctx, r->model, &o, &r->trainer));
+	TRY(hec_trainer_plan(r->ctx, r->model, &o, &memory));
+	TRY(hec_trainer_create(r->ctx, r->model, &o, &r->trainer));
 	const double S = (double)z->S, T = (double)z->T, B = (double)z->B;
 	out->tokens = B * T;
 	out->flops = 3 * (matrix_flops(r->model, B * S, B * T) + attention_flops(z, B, S, T));
@@ -177,7 +177,7 @@ static hec_status translate_setup(model_run *r, int64_t sentences, int64_t beams
 	o.max_target = z->words + 1;
 	hec_session_destroy(r->session);
 	r->session = NULL;
-	BENCH_TRY(hec_session_create(r->ctx, r->model, &o, &r->session));
+	TRY(hec_session_create(r->ctx, r->model, &o, &r->session));
 	r->decode = (hec_decode_options)HEC_DECODE_OPTIONS_INIT;
 	r->decode.beams = beams;
 	r->decode.min_tokens = r->decode.max_tokens = z->words; /* all are as long as that */
@@ -202,9 +202,9 @@ static hec_status open_run(model_run *r, const bench_model_asked *a)
 	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
 	options.threads = (int)a->threads;
 	options.bind = true;
-	BENCH_TRY(hec_ctx_create(&options, &r->ctx));
+	TRY(hec_ctx_create(&options, &r->ctx));
 	const hec_model_config config = config_of(z);
-	BENCH_TRY(hec_model_create(r->ctx, &config, HEC_F32, 1, &r->model));
+	TRY(hec_model_create(r->ctx, &config, HEC_F32, 1, &r->model));
 	r->ids = malloc((size_t)(3 * n + words) * sizeof *r->ids);
 	r->sentences = calloc((size_t)z->sentences + 1, sizeof *r->sentences);
 	r->lengths = calloc((size_t)z->sentences + 1, sizeof *r->lengths);
@@ -240,13 +240,13 @@ static hec_status run_modes(model_run *r, const bench_model_asked *a)
 		int64_t sentences, beams;
 	} calls[MOST_RESULTS] = {{r->sizes->sentences, 1}, {r->sizes->sentences, 4}, {1, 4}};
 	if (!train)
-		BENCH_TRY(hec_model_pack(r->ctx, r->model, false));
+		TRY(hec_model_pack(r->ctx, r->model, false));
 	for (int i = 0; i < (train ? 1 : MOST_RESULTS); i++) {
 		model_result *out = &r->results[i];
 		bench_case c = {.ctx = r->ctx, .state = r, .long_call = true};
-		BENCH_TRY(train ? train_setup(r, &c, out)
-		                : translate_setup(r, calls[i].sentences, calls[i].beams, &c, out));
-		BENCH_TRY(case_measure(&c, &r->ceilings, 1e-3 * (double)a->ms, &out->timing));
+		TRY(train ? train_setup(r, &c, out)
+		          : translate_setup(r, calls[i].sentences, calls[i].beams, &c, out));
+		TRY(case_measure(&c, &r->ceilings, 1e-3 * (double)a->ms, &out->timing));
 		r->count++;
 	}
 	return HEC_OK;

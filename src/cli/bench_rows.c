@@ -13,8 +13,8 @@ typedef struct row_state {
 
 static hec_status open_state(bench_case *c, double floats, row_state **out)
 {
-	BENCH_TRY(case_open(c, 4 * floats + (1 << 20)));
-	BENCH_TRY(hec_arena_alloc(c->arena, sizeof **out, (void **)out));
+	TRY(case_open(c, 4 * floats + (1 << 20)));
+	TRY(hec_arena_alloc(c->arena, sizeof **out, (void **)out));
 	**out = (row_state){.step = 0};
 	c->state = *out;
 	c->memory = true;
@@ -31,7 +31,7 @@ static void rows(bench_case *c, char width, int64_t n, int64_t w, int64_t shape[
 
 static hec_status ids_tensor(bench_case *c, int64_t n, int64_t below, hec_tensor *out)
 {
-	BENCH_TRY(hec_arena_tensor(c->arena, HEC_I32, 1, &n, out));
+	TRY(hec_arena_tensor(c->arena, HEC_I32, 1, &n, out));
 	for (int64_t i = 0; i < n; i++)
 		((int32_t *)out->data)[i] = (int32_t)((uint64_t)i * 2654435761u % (uint64_t)below);
 	return HEC_OK;
@@ -42,15 +42,15 @@ static hec_status norm_open(bench_case *c, int64_t copies, row_state **out)
 	int64_t shape[2];
 	rows(c, 'C', 16384, 1024, shape);
 	double N = (double)shape[0], W = (double)shape[1];
-	BENCH_TRY(open_state(c, N * (W * (double)copies + 2) + 8 * W, out));
+	TRY(open_state(c, N * (W * (double)copies + 2) + 8 * W, out));
 	row_state *s = *out;
 	s->norm = (hec_norm){.kind = HEC_NORM_LAYER, .eps = 1e-5};
-	BENCH_TRY(case_normal(c, 1, &shape[1], &s->norm.gamma));
-	BENCH_TRY(case_normal(c, 1, &shape[1], &s->norm.beta));
-	BENCH_TRY(case_normal(c, 1, &shape[0], &s->kept.mean));
-	BENCH_TRY(case_normal(c, 1, &shape[0], &s->kept.rstd));
-	BENCH_TRY(case_normal(c, 2, shape, &s->x));
-	BENCH_TRY(case_normal(c, 2, shape, &s->y));
+	TRY(case_normal(c, 1, &shape[1], &s->norm.gamma));
+	TRY(case_normal(c, 1, &shape[1], &s->norm.beta));
+	TRY(case_normal(c, 1, &shape[0], &s->kept.mean));
+	TRY(case_normal(c, 1, &shape[0], &s->kept.rstd));
+	TRY(case_normal(c, 2, shape, &s->x));
+	TRY(case_normal(c, 2, shape, &s->y));
 	c->bytes = 8.0 * (double)shape[0] * (double)shape[1];
 	return HEC_OK;
 }
@@ -65,7 +65,7 @@ static hec_status norm_call(bench_case *c, int64_t i)
 hec_status norm_setup(bench_case *c)
 {
 	row_state *s;
-	BENCH_TRY(norm_open(c, 2, &s));
+	TRY(norm_open(c, 2, &s));
 	c->call = norm_call;
 	return HEC_OK;
 }
@@ -80,13 +80,13 @@ static hec_status norm_bwd_call(bench_case *c, int64_t i)
 hec_status norm_bwd_setup(bench_case *c)
 {
 	row_state *s;
-	BENCH_TRY(norm_open(c, 3, &s));
-	BENCH_TRY(case_normal(c, 2, s->x.shape, &s->dx));
+	TRY(norm_open(c, 3, &s));
+	TRY(case_normal(c, 2, s->x.shape, &s->dx));
 	s->grad = s->norm;
-	BENCH_TRY(case_normal(c, 1, s->norm.gamma.shape, &s->grad.gamma));
-	BENCH_TRY(case_normal(c, 1, s->norm.gamma.shape, &s->grad.beta));
-	BENCH_TRY(norm_call(c, 0)); /* mean and rstd; y then serves as dy */
-	c->bytes *= 2;              /* reads dy, x and dx, writes dx */
+	TRY(case_normal(c, 1, s->norm.gamma.shape, &s->grad.gamma));
+	TRY(case_normal(c, 1, s->norm.gamma.shape, &s->grad.beta));
+	TRY(norm_call(c, 0)); /* mean and rstd; y then serves as dy */
+	c->bytes *= 2;        /* reads dy, x and dx, writes dx */
 	c->call = norm_bwd_call;
 	return HEC_OK;
 }
@@ -95,9 +95,9 @@ static hec_status activation_open(bench_case *c, int64_t copies, row_state **out
 {
 	int64_t shape[2];
 	rows(c, 'F', 16384, 2048, shape);
-	BENCH_TRY(open_state(c, (double)shape[0] * (double)shape[1] * (double)copies, out));
-	BENCH_TRY(case_normal(c, 2, shape, &(*out)->x));
-	BENCH_TRY(case_normal(c, 2, shape, &(*out)->y));
+	TRY(open_state(c, (double)shape[0] * (double)shape[1] * (double)copies, out));
+	TRY(case_normal(c, 2, shape, &(*out)->x));
+	TRY(case_normal(c, 2, shape, &(*out)->y));
 	c->bytes = 4.0 * (double)copies * (double)shape[0] * (double)shape[1];
 	return HEC_OK;
 }
@@ -112,7 +112,7 @@ static hec_status activation_call(bench_case *c, int64_t i)
 hec_status activation_setup(bench_case *c)
 {
 	row_state *s;
-	BENCH_TRY(activation_open(c, 2, &s));
+	TRY(activation_open(c, 2, &s));
 	c->call = activation_call;
 	return HEC_OK;
 }
@@ -127,8 +127,8 @@ static hec_status activation_bwd_call(bench_case *c, int64_t i)
 hec_status activation_bwd_setup(bench_case *c)
 {
 	row_state *s;
-	BENCH_TRY(activation_open(c, 3, &s));
-	BENCH_TRY(case_tensor(c, 2, s->x.shape, &s->dx));
+	TRY(activation_open(c, 3, &s));
+	TRY(case_tensor(c, 2, s->x.shape, &s->dx));
 	c->call = activation_bwd_call;
 	return HEC_OK;
 }
@@ -156,12 +156,12 @@ static hec_status loss_open(bench_case *c, int64_t copies, row_state **out)
 	int64_t shape[2];
 	rows(c, 'V', 1024, 32000, shape);
 	double N = (double)shape[0], V = (double)shape[1];
-	BENCH_TRY(open_state(c, N * ((double)copies * V + 8), out));
+	TRY(open_state(c, N * ((double)copies * V + 8), out));
 	row_state *s = *out;
-	BENCH_TRY(case_normal(c, 2, shape, &s->x));
-	BENCH_TRY(ids_tensor(c, shape[0], shape[1], &s->targets));
-	BENCH_TRY(case_tensor(c, 1, shape, &s->losses));
-	BENCH_TRY(case_tensor(c, 1, shape, &s->lse));
+	TRY(case_normal(c, 2, shape, &s->x));
+	TRY(ids_tensor(c, shape[0], shape[1], &s->targets));
+	TRY(case_tensor(c, 1, shape, &s->losses));
+	TRY(case_tensor(c, 1, shape, &s->lse));
 	c->bytes = 4.0 * (double)copies * (double)shape[0] * (double)shape[1];
 	return HEC_OK;
 }
@@ -169,7 +169,7 @@ static hec_status loss_open(bench_case *c, int64_t copies, row_state **out)
 hec_status cross_entropy_setup(bench_case *c)
 {
 	row_state *s;
-	BENCH_TRY(loss_open(c, 1, &s));
+	TRY(loss_open(c, 1, &s));
 	c->call = loss_call;
 	return HEC_OK;
 }
@@ -177,9 +177,9 @@ hec_status cross_entropy_setup(bench_case *c)
 hec_status cross_entropy_bwd_setup(bench_case *c)
 {
 	row_state *s;
-	BENCH_TRY(loss_open(c, 2, &s));
-	BENCH_TRY(case_tensor(c, 2, s->x.shape, &s->dx));
-	BENCH_TRY(loss_call(c, 0));
+	TRY(loss_open(c, 2, &s));
+	TRY(case_tensor(c, 2, s->x.shape, &s->dx));
+	TRY(loss_call(c, 0));
 	c->call = loss_bwd_call;
 	return HEC_OK;
 }
@@ -197,13 +197,13 @@ hec_status adamw_setup(bench_case *c)
 	row_state *s;
 	shape_default(&c->shape, 'N', 16 << 20);
 	int64_t n = shape_get(&c->shape, 'N');
-	BENCH_TRY(open_state(c, 4 * (double)n, &s));
-	BENCH_TRY(case_normal(c, 1, &n, &s->dx));
-	BENCH_TRY(case_tensor(c, 1, &n, &s->m));
-	BENCH_TRY(case_tensor(c, 1, &n, &s->v));
-	BENCH_TRY(case_normal(c, 1, &n, &s->w));
-	BENCH_TRY(hec_fill(c->ctx, 0, &s->m));
-	BENCH_TRY(hec_fill(c->ctx, 0, &s->v));
+	TRY(open_state(c, 4 * (double)n, &s));
+	TRY(case_normal(c, 1, &n, &s->dx));
+	TRY(case_tensor(c, 1, &n, &s->m));
+	TRY(case_tensor(c, 1, &n, &s->v));
+	TRY(case_normal(c, 1, &n, &s->w));
+	TRY(hec_fill(c->ctx, 0, &s->m));
+	TRY(hec_fill(c->ctx, 0, &s->v));
 	c->bytes = 28.0 * (double)n; /* reads four, writes three */
 	c->call = adamw_call;
 	return HEC_OK;
@@ -231,10 +231,10 @@ hec_status embedding_setup(bench_case *c)
 	int64_t V = shape_get(&c->shape, 'V');
 	double N = (double)shape[0];
 	row_state *s;
-	BENCH_TRY(open_state(c, (2 * (double)V + N) * (double)shape[1] + N, &s));
-	BENCH_TRY(case_normal(c, 2, (int64_t[]){V, shape[1]}, &s->embedding.table));
-	BENCH_TRY(case_normal(c, 2, shape, &s->y));
-	BENCH_TRY(ids_tensor(c, shape[0], V, &s->ids));
+	TRY(open_state(c, (2 * (double)V + N) * (double)shape[1] + N, &s));
+	TRY(case_normal(c, 2, (int64_t[]){V, shape[1]}, &s->embedding.table));
+	TRY(case_normal(c, 2, shape, &s->y));
+	TRY(ids_tensor(c, shape[0], V, &s->ids));
 	s->embedding.scale = 1;
 	s->embedding.padding_id = -1;
 	c->bytes = 8.0 * (double)shape[0] * (double)shape[1];
@@ -244,9 +244,9 @@ hec_status embedding_setup(bench_case *c)
 
 hec_status embedding_bwd_setup(bench_case *c)
 {
-	BENCH_TRY(embedding_setup(c));
+	TRY(embedding_setup(c));
 	row_state *s = c->state;
-	BENCH_TRY(case_normal(c, 2, s->embedding.table.shape, &s->table));
+	TRY(case_normal(c, 2, s->embedding.table.shape, &s->table));
 	c->bytes *= 1.5; /* reads dy and the table's gradient, writes it */
 	c->call = embedding_bwd_call;
 	return HEC_OK;
