@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include <hecate/hecate.h>
-#include <jansson.h>
+
+#define TRAIN_ALWAYS "--threads 1 "
+#include "train_call.h"
 
 static const char *const words[] = {"red",  "green", "blue", "bird",
                                     "fish", "stone", "sees", "takes"};
@@ -165,45 +167,9 @@ static inline int make_all(void **state)
 	return 0;
 }
 
-/* `hecate train` with the folder put in for %1$s. */
-static inline result train(const char *format)
-{
-	char arguments[2048] = "train --threads 1 ";
-	size_t n = strlen(arguments);
-	snprintf(arguments + n, sizeof arguments - n, format, folder);
-	return run(arguments);
-}
-
-static inline result train_well(const char *format)
-{
-	result r = train(format);
-	if (r.code != 0) {
-		print_message("hecate train %s\n%s\n", format, r.err);
-		assert_true(false);
-	}
-	return r;
-}
-
-static inline json_t *read_json(const char *name)
-{
-	char *text = read_all(name);
-	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	assert_non_null(root);
-	free(text);
-	return root;
-}
-
 static inline const char *text_of(const json_t *root, const char *key)
 {
 	return json_string_value(json_object_get(root, key));
-}
-
-static inline void check_same(const char *one, const char *two)
-{
-	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {
-		print_message("%s and %s differ\n", one, two);
-		assert_true(false);
-	}
 }
 
 #endif

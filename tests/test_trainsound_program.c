@@ -13,6 +13,7 @@
 #include <hecate/hecate.h>
 #include <jansson.h>
 
+#include "train_call.h"
 #include "train_killed.h"
 #include "wav.h"
 
@@ -52,42 +53,6 @@ static int make_all(void **state)
 		fprintf(f, "%d.wav\t%s\n", i, words[i % 4]);
 	}
 	return fclose(f);
-}
-
-/* `hecate train` with the folder put in for %1$s. */
-static result train(const char *format)
-{
-	char arguments[2048] = "train ";
-	size_t n = strlen(arguments);
-	snprintf(arguments + n, sizeof arguments - n, format, folder);
-	return run(arguments);
-}
-
-static result train_well(const char *format)
-{
-	result r = train(format);
-	if (r.code != 0) {
-		print_message("hecate train %s\n%s\n", format, r.err);
-		assert_true(false);
-	}
-	return r;
-}
-
-static json_t *read_json(const char *name)
-{
-	char *text = read_all(name);
-	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	assert_non_null(root);
-	free(text);
-	return root;
-}
-
-static void check_same(const char *one, const char *two)
-{
-	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {
-		print_message("%s and %s differ\n", one, two);
-		assert_true(false);
-	}
 }
 
 static bool says(const result *r, const char *word)

@@ -6,12 +6,35 @@
 
 #include <jansson.h>
 
+#ifndef TRAIN_ALWAYS
+#define TRAIN_ALWAYS "" /* what every call of a test has before its own */
+#endif
+
 /* `hecate train` with the folder put in for %1$s. */
 static inline result train(const char *format)
 {
-	char arguments[2048] = "train ";
-	snprintf(arguments + 6, sizeof arguments - 6, format, folder);
+	char arguments[2048] = "train " TRAIN_ALWAYS;
+	const size_t n = strlen(arguments);
+	snprintf(arguments + n, sizeof arguments - n, format, folder);
 	return run(arguments);
+}
+
+static inline result train_well(const char *format)
+{
+	result r = train(format);
+	if (r.code != 0) {
+		print_message("hecate train %s\n%s\n", format, r.err);
+		assert_true(false);
+	}
+	return r;
+}
+
+static inline void check_same(const char *one, const char *two)
+{
+	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {
+		print_message("%s and %s differ\n", one, two);
+		assert_true(false);
+	}
 }
 
 /* Its exit code, and a word of what it says of it. */

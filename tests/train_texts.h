@@ -65,14 +65,6 @@ static inline int make_texts(void **state)
 	return shell("gzip -k '%s/pairs'", folder);
 }
 
-static inline void check_same(const char *one, const char *two)
-{
-	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {
-		print_message("%s and %s differ\n", one, two);
-		assert_true(false);
-	}
-}
-
 /* Its exit code; less than 0: the signal that ended it. */
 static inline int finish(pid_t child)
 {

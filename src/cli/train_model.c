@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "train_from.h"
+#include "try.h"
 
 #define POSITIONS 512 /* at least: a model may be asked for more than it saw */
 
@@ -354,6 +355,15 @@ size_t train_sound_bytes(const train_settings *s)
 	return (size_t)(rows * s->mels * 2 * s->places) * sizeof(float) * (s->valid.count ? 2 : 1);
 }
 
+hec_status train_memory(const train_settings *s, hec_ctx *ctx, const hec_model *model,
+                        hec_trainer_memory *memory)
+{
+	hec_trainer_options o;
+	train_trainer_options(s, &o);
+	*memory = (hec_trainer_memory){.size = sizeof *memory};
+	return hec_trainer_plan(ctx, model, &o, memory);
+}
+
 size_t train_bytes(const train_settings *s, const hec_trainer_memory *memory)
 {
 	return memory->parameters + memory->packs + memory->activations + train_sound_bytes(s);
@@ -375,12 +385,8 @@ static hec_status fit_memory(train_settings *s, hec_ctx *ctx, const hec_model *m
 		bool smallest = s->micro_tokens <= longest_side(s);
 		if (smallest)
 			s->micro_tokens = longest_side(s);
-		hec_trainer_options o;
-		hec_trainer_memory memory = {.size = sizeof memory};
-		train_trainer_options(s, &o);
-		hec_status status = hec_trainer_plan(ctx, model, &o, &memory);
-		if (status != HEC_OK)
-			return status;
+		hec_trainer_memory memory;
+		TRY(train_memory(s, ctx, model, &memory));
 		if ((double)train_bytes(s, &memory) <= limit || smallest) {
 			settle(&s->accumulate, batches);
 			return HEC_OK;

@@ -28,6 +28,9 @@ hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *
 /* Of sounds, what batches hold of them: features to learn from, and to validate on. */
 size_t train_sound_bytes(const train_settings *s);
 /* All that learning takes by the plan. */
+/* What learning with these settings takes. */
+hec_status train_memory(const train_settings *s, hec_ctx *ctx, const hec_model *model,
+                        hec_trainer_memory *memory);
 size_t train_bytes(const train_settings *s, const hec_trainer_memory *memory);
 void train_trainer_options(const train_settings *s, hec_trainer_options *o);
 

@@ -6,6 +6,7 @@
 
 #include "plural.h"
 #include "train_model.h"
+#include "try.h"
 
 static void say_counts(train_progress *p, const train_settings *s, const char *name,
                        const hec_corpus *corpus)
@@ -66,12 +67,8 @@ static double memory_beside(const hec_model *model)
 hec_status train_plan_say(train_progress *p, const train_settings *s, const train_data *data,
                           hec_ctx *ctx, hec_model *model)
 {
-	hec_trainer_options o;
-	hec_trainer_memory memory = {.size = sizeof memory};
-	train_trainer_options(s, &o);
-	hec_status status = hec_trainer_plan(ctx, model, &o, &memory);
-	if (status != HEC_OK)
-		return status;
+	hec_trainer_memory memory;
+	TRY(train_memory(s, ctx, model, &memory));
 	if (s->memory > 0 && (double)train_bytes(s, &memory) > (double)s->memory * 1e6)
 		train_progress_say(p,
 		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
