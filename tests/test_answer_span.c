@@ -171,6 +171,13 @@ static void answers_are_whole_words(void **state)
 	static const hec_span inside[] = {{2, 4}, {4, 7}, {7, 9}};
 	answer_is("abcdef ghijk", inside, 3, 0, "cdef");
 	answer_is("abcdef ghijk", inside, 3, 2, "gh");
+	/* Marks that the tokens leave out: behind a token, and behind the window's last one. */
+	static const hec_span marked[] = {{0, 9}, {12, 15}};
+	answer_is("नमस् तेx", marked, 1, 0, "नमस्");
+	answer_is("नमस्ते", marked, 2, 1, "नमस्ते");
+	static const hec_span bare[] = {{0, 1}, {2, 3}};
+	answer_is("a !\xcc\x81", bare, 2, 1, "!");
+	answer_is("a b\xcc\x81\xcc\x81, c", bare, 2, 1, "b\xcc\x81\xcc\x81");
 }
 
 static void the_same_words_are_one_answer_with_the_best_score(void **state)

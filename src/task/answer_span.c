@@ -49,7 +49,8 @@ static size_t character_before(const answer_search *s, size_t at)
 }
 
 /* From left to right: where a token begins within a word, the answer begins with the word. No word
- * reaches out of the window, so that a long one costs each window no more than its own bytes. */
+ * reaches out of the window but by the marks of its last letter, so that a long one costs each window no more
+ * than its own bytes. */
 static void begin_with_words(const answer_search *s, size_t from, size_t to, hec_span *words)
 {
 	size_t at = words[from].begin, word = at, length;
@@ -66,9 +67,25 @@ static void begin_with_words(const answer_search *s, size_t from, size_t to, hec
 	}
 }
 
+/* What follows a letter and belongs to it: BERT leaves accents out, and then the letter's token ends before
+ * them. 30 are as many as text normally has (Unicode's stream-safe format); more would let windows that end
+ * one after the other in a long row of them each read it to its end. */
+static size_t after_marks(const answer_search *s, size_t at)
+{
+	size_t length;
+	for (int i = 0; i < 30 && at < s->bytes; i++, at += length) {
+		uint32_t c =
+			character_read((const unsigned char *)s->text + at, s->bytes - at, &length);
+		if (c > 0x10ffff || !(class_of(c) & CLASS_MARK))
+			break;
+	}
+	return at;
+}
+
+/* The same from right to left. */
 static void end_with_words(const answer_search *s, size_t from, size_t to, hec_span *words)
 {
-	size_t at = words[to - 1].end, word = at, length;
+	size_t at = after_marks(s, words[to - 1].end), word = at, length;
 	bool within = false;
 	for (size_t i = to; i-- > from;) {
 		size_t end = words[i].end;

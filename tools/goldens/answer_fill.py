@@ -156,6 +156,8 @@ def window_spans(model, encoded, i, context, longest, words, types):
             end = encoding.word_to_chars(encoding.token_to_word(e), 1)[1]
             while end < len(context) and unicodedata.category(context[end])[0] == "M":
                 end += 1  # a mark that BERT leaves out is of its word all the same
+        if begin >= end:
+            continue  # a token of nothing but white space: no answer is empty
         spans[begin, end] = max(score, spans.get((begin, end), 0))
     return spans, none
 
