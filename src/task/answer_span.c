@@ -82,7 +82,7 @@ static size_t after_marks(const answer_search *s, size_t at)
 	return at;
 }
 
-/* The same from right to left. */
+/* From right to left: where a token ends within a word, the answer ends with the word. */
 static void end_with_words(const answer_search *s, size_t from, size_t to, hec_span *words)
 {
 	size_t at = after_marks(s, words[to - 1].end), word = at, length;
