@@ -106,6 +106,26 @@ static void more_layers_start_fresh_from_the_seed(void **state)
 	kit_close(&k);
 }
 
+/* As in files from when tying meant the output alone. */
+static void one_table_serves_where_two_are_wanted(void **state)
+{
+	(void)state;
+	kit k = kit_open(7315);
+	hec_model_load_options o = {.size = sizeof o, OVERRIDES("tie_word_embeddings=false")};
+	static const char *const names[] = {"bart", "mbart", "marian"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		hec_model *one = load_plain(&k, names[i]), *three = load_with(&k, names[i], &o);
+		hec_tensor all = param(one, "embedding"), a = param(three, "encoder.embedding"),
+			   b = param(three, "decoder.embedding");
+		check_same_bits(&k, names[i], &a, &all);
+		check_same_bits(&k, names[i], &b, &all);
+		says(&k, three, "fresh: lm_head.weight [101, 30]\n");
+		hec_model_destroy(one);
+		hec_model_destroy(three);
+	}
+	kit_close(&k);
+}
+
 static void tables_are_cut_and_extended_by_rows(void **state)
 {
 	(void)state;
@@ -302,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fewer_layers_are_the_first_ones),
 		cmocka_unit_test(more_layers_start_fresh_from_the_seed),
+		cmocka_unit_test(one_table_serves_where_two_are_wanted),
 		cmocka_unit_test(tables_are_cut_and_extended_by_rows),
 		cmocka_unit_test(another_width_starts_fresh),
 		cmocka_unit_test(a_base_model_gets_a_head),

@@ -199,6 +199,7 @@ def cases(size):
         size, n + 1, Qwen2Config, use_sliding_window=True, sliding_window=4, max_window_layers=1,
         tie_word_embeddings=True), half)
     yield ("bart", BartForConditionalGeneration, bart(size, scale_embedding=True), {})
+    yield ("bart_apart", BartForConditionalGeneration, bart(size, tie_word_embeddings=False), half)
     yield ("bart_base", BartModel, bart(size, activation_function="relu"), half)
     yield ("mbart", MBartForConditionalGeneration, bart(size, MBartConfig), half)
     yield ("t5", T5ForConditionalGeneration, t5(size), {})
@@ -233,6 +234,7 @@ def cases(size):
     yield ("marian_apart", MarianMTModel, marian(
         dict(size, layers=1), activation_function="swish", share_encoder_decoder_embeddings=False),
         {"dtype": torch.bfloat16, "shard": "20KB"})
+    yield ("marian_three", MarianMTModel, marian(dict(size, layers=1), tie_word_embeddings=False), half)
     yield ("gpt2", GPT2LMHeadModel, gpt2(size, n_inner=size["hidden"]), {})
     yield ("gpt2_base", GPT2Model, gpt2(dict(size, layers=1), activation_function="relu"),
            {"dtype": torch.float16})

@@ -1,6 +1,6 @@
-/* bart.c — BART and mBART: an encoder and a decoder with one table of words, learned positions from row 2
- * on, and a norm after the embeddings. BART's layers have their norm behind, mBART's before, with one
- * more at the end of each stack. */
+/* bart.c — BART and mBART: an encoder and a decoder with one table of words (or three: both stacks' and the
+ * output's), learned positions from row 2 on, and a norm after the embeddings. BART's layers have their
+ * norm behind, mBART's before, with one more at the end of each stack. */
 #include <math.h>
 
 #include "model/family/layer_rows.h"
@@ -40,10 +40,7 @@ static const family_key bart_keys[] = {KEYS(2), {NULL, KEY_SIZE, 0, 0, NULL}};
 static const family_key mbart_keys[] = {KEYS(-1), {NULL, KEY_SIZE, 0, 0, NULL}};
 
 static const family_tensor tensors[] = {
-	{"embedding", "model.shared.weight", 0},
-	{"embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD},
-	{"embedding", "model.decoder.embed_tokens.weight", TENSOR_INSTEAD},
-	{"embedding", "lm_head.weight", TENSOR_INSTEAD},
+	BART_TABLE_ROWS,
 	{"encoder.positions", "model.encoder.embed_positions.weight", 0},
 	{"decoder.positions", "model.decoder.embed_positions.weight", 0},
 	NORM("encoder.embedding_norm", "model.encoder.layernorm_embedding"),
@@ -86,6 +83,7 @@ static void begin_mbart(hec_model_config *c)
 static hec_status read(const json_scope *s, hec_model_config *c)
 {
 	bool scaled = false;
+	c->separate_embeddings = c->separate_output; /* all three are one table, or none is */
 	HEC_TRY(json_want_bool(s, "scale_embedding", &scaled));
 	c->encoder.embedding_scale = c->decoder.embedding_scale =
 		scaled ? sqrt((double)c->width) : 1;
@@ -96,7 +94,9 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 static hec_status write(const hec_model_config *c, json_t *config)
 {
 	bool scaled = c->encoder.embedding_scale == sqrt((double)c->width) && c->width > 1;
+	bool apart = c->separate_embeddings || (c->head == HEC_HEAD_LM && c->separate_output);
 	HEC_TRY(json_put(config, "scale_embedding", json_boolean(scaled)));
+	HEC_TRY(json_put(config, "tie_word_embeddings", json_boolean(!apart)));
 	HEC_TRY(json_put(config, "is_encoder_decoder", json_true()));
 	HEC_TRY(json_put(config, "classifier_dropout", json_real(c->head_dropout)));
 	HEC_TRY(labels_plain(c, config));

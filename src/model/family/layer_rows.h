@@ -72,7 +72,21 @@
 	{"activation_dropout", KEY_RATE, FIELD(decoder.feed_forward.dropout_hidden), 0, NULL}, \
 	{"init_std", KEY_REAL, FIELD(init_std), 0.02, NULL}
 
-/* The same. */
+/* Marian, BART and mBART: one table of words for both stacks, or one for each. Files of one table have it
+ * by any of its names; files from when only the output was apart have one where two are wanted. */
+#define BART_TABLE_ROWS \
+	{"embedding", "model.shared.weight", 0}, \
+	{"embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD}, \
+	{"embedding", "model.decoder.embed_tokens.weight", TENSOR_INSTEAD}, \
+	{"embedding", "lm_head.weight", TENSOR_INSTEAD}, \
+	{"encoder.embedding", "model.encoder.embed_tokens.weight", 0}, \
+	{"encoder.embedding", "model.shared.weight", TENSOR_INSTEAD}, \
+	{"encoder.embedding", "model.decoder.embed_tokens.weight", TENSOR_INSTEAD}, \
+	{"decoder.embedding", "model.decoder.embed_tokens.weight", 0}, \
+	{"decoder.embedding", "model.shared.weight", TENSOR_INSTEAD}, \
+	{"decoder.embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD}
+
+/* And Whisper. */
 #define BART_LAYER_ROWS \
 	LINEAR("encoder.layers.*.attention.q", "model.encoder.layers.*.self_attn.q_proj"), \
 	LINEAR("encoder.layers.*.attention.k", "model.encoder.layers.*.self_attn.k_proj"), \

@@ -31,12 +31,7 @@ static const family_key keys[] = {
 };
 
 static const family_tensor tensors[] = {
-	{"embedding", "model.shared.weight", 0},
-	{"embedding", "model.encoder.embed_tokens.weight", TENSOR_INSTEAD},
-	{"embedding", "model.decoder.embed_tokens.weight", TENSOR_INSTEAD},
-	{"embedding", "lm_head.weight", TENSOR_INSTEAD},
-	{"encoder.embedding", "model.encoder.embed_tokens.weight", 0},
-	{"decoder.embedding", "model.decoder.embed_tokens.weight", 0},
+	BART_TABLE_ROWS,
 	BART_LAYER_ROWS,
 	{"head.output.w", "lm_head.weight", 0},
 	{"head.output.b", "final_logits_bias", TENSOR_ROW | TENSOR_ZERO},
@@ -71,6 +66,8 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 		            "are not supported",
 		            quote(s->file, file), (long long)decoder_vocab, (long long)c->vocab);
 	}
+	/* What is shared is all one table. */
+	c->separate_embeddings = c->separate_embeddings || c->separate_output;
 	c->encoder.embedding_scale = c->decoder.embedding_scale =
 		scaled ? sqrt((double)c->width) : 1;
 	return HEC_OK;
