@@ -6,8 +6,9 @@
  * that do not end go on. One beam is greedy.
  *
  * What changes the choice, in this order: repetition_penalty, no_repeat_ngram, min_tokens,
- * forced_bos, forced_eos, suppress, process; then, where sampling, temperature, top_k, top_p, min_p. Beams
- * change log p, greedy and sampling the logits (it matters to repetition_penalty alone).
+ * suppress, forced_bos, forced_eos (written whatever else forbids them), process; then, where sampling,
+ * temperature, top_k, top_p, min_p. Beams change log p, greedy and sampling the logits (it matters to
+ * repetition_penalty alone).
  *
  * Where these leave no token at all, greedy and sampling fail (HEC_ERR_ARGUMENT) and beams end with the
  * results they have.

@@ -70,7 +70,7 @@ double process(const plan *p, const prefix *at, float shift, float *x, float *be
 {
 	row r = {x, shift, p->vocab, p->o.renormalize && p->o.beams > 1, 0};
 	int32_t forced = process_forced(p, at);
-	if (forced >= 0) {
+	if (forced >= 0) { /* whatever else forbids it */
 		for (int64_t v = 0; v < p->vocab; v++)
 			x[v] = -INFINITY;
 		x[forced] = -shift;
@@ -84,9 +84,9 @@ double process(const plan *p, const prefix *at, float shift, float *x, float *be
 			for (int64_t i = 0; i < p->end_count; i++)
 				ban(&r, p->ends[i]);
 		}
+		for (size_t i = 0; i < p->o.suppressed; i++)
+			ban(&r, p->o.suppress[i]);
 	}
-	for (size_t i = 0; i < p->o.suppressed; i++)
-		ban(&r, p->o.suppress[i]);
 	if (p->o.process) {
 		p->o.process(p->o.user, at->source, at->ids + at->prompt, at->length - at->prompt,
 		             x, p->vocab);
