@@ -75,7 +75,7 @@ static void use_windows(const hec_tokenizer *t, const char *text, size_t bytes)
 			o.truncate = round == 3 ? HEC_TRUNCATE_SECOND : HEC_TRUNCATE_LONGEST;
 		}
 		o.lossy = true;
-		o.pair = round > 1 ? text : NULL;
+		o.pair = round != 1 ? text : NULL;
 		o.pair_bytes = bytes / 2;
 		bool more = true;
 		if (hec_tokenizer_encode(t, text, bytes, &o, &e) != HEC_OK) {
