@@ -32,11 +32,16 @@ static bool runs_on(uint32_t c)
 	return false;
 }
 
+static uint32_t character_at(const answer_search *s, size_t at, size_t *length)
+{
+	return character_read((const unsigned char *)s->text + at, s->bytes - at, length);
+}
+
 /* Whether the character at `at` is of a word, as BERT cuts them: at white space and around each
  * punctuation mark. */
 static bool in_word(const answer_search *s, size_t at, size_t *length)
 {
-	uint32_t c = character_read((const unsigned char *)s->text + at, s->bytes - at, length);
+	uint32_t c = character_at(s, at, length);
 	return c <= 0x10ffff && !(class_of(c) & (CLASS_SPACE | CLASS_PUNCTUATION)) && !runs_on(c);
 }
 
@@ -74,8 +79,7 @@ static size_t after_marks(const answer_search *s, size_t at)
 {
 	size_t length;
 	for (int i = 0; i < 30 && at < s->bytes; i++, at += length) {
-		uint32_t c =
-			character_read((const unsigned char *)s->text + at, s->bytes - at, &length);
+		uint32_t c = character_at(s, at, &length);
 		if (c > 0x10ffff || !(class_of(c) & CLASS_MARK))
 			break;
 	}
@@ -104,8 +108,7 @@ static void end_with_words(const answer_search *s, size_t from, size_t to, hec_s
 
 static bool is_space(const answer_search *s, size_t at, size_t *length)
 {
-	return character_is_space(
-		character_read((const unsigned char *)s->text + at, s->bytes - at, length));
+	return character_is_space(character_at(s, at, length));
 }
 
 /* White space that a token has with its word ("▁the") is not of the answer. Where a token is nothing else,

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < 3; i++) {
 		generation_config g;
 		if (generation_config_read(parts_folder, VOCAB, i, tasks[i], &g) != HEC_OK) {
-			parts_refused();
+			expect_reason();
 			continue;
 		}
 		check(&g);

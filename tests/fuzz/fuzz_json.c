@@ -9,16 +9,6 @@
 #include "format/json.h"
 #include "stop.h"
 
-static void expect_reason(void)
-{
-	const char *message = hec_error_message();
-	if (!*message)
-		stop("refused without a reason");
-	for (const char *c = message; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			stop("a message could steer a terminal");
-}
-
 /* Walks the members; *twice: a key came again. Returns NULL where the text is refused. */
 static json_t *walk(const char *text, size_t size, bool *twice)
 {

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parts_make(names);
 	parts_fill(data, size);
 	if (sentence_files_read(parts_folder, &s) != HEC_OK) {
-		parts_refused();
+		expect_reason();
 		if (s.model)
 			stop("refused, and a folder is held");
 		return 0;

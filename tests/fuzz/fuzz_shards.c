@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parts_write(names[0], data, size);
 	safetensors *s = NULL;
 	if (safetensors_open_folder(parts_folder, &s) != HEC_OK) {
-		parts_refused();
+		expect_reason();
 		return 0;
 	}
 	for (size_t i = 0; i < safetensors_count(s); i++) {

@@ -2,9 +2,8 @@
  * special_tokens_map.json, added_tokens.json, config.json and vocab.json (where no vocabulary of its own
  * lies there). The first byte says whose: vocab.txt, vocab.json with merges.txt, or a SentencePiece
  * model, alone or as Marian has it. What loads encodes a text; ids and offsets are in range. */
-#include <hecate/tokenizer.h>
-
 #include "parts.h"
+#include "tokens.h"
 
 #define KINDS 4
 #define PARTS 5
@@ -17,11 +16,6 @@
 
 /* Folders of their own, whose vocabularies are written once. */
 static const char *const names[] = {FILES("0"), FILES("1"), FILES("2"), FILES("3"), NULL};
-
-static const char *name_of(int kind, int file)
-{
-	return names[kind * FILES_EACH + file];
-}
 
 /* A piece of a SentencePiece model: its text, a score, and its kind. */
 static size_t piece(uint8_t *out, const char *text, uint8_t score, uint8_t kind)
@@ -59,47 +53,10 @@ static void write_vocabularies(void)
 	parts_write("3/target.spm", model, n);
 }
 
-static void fill(int kind, const uint8_t *data, size_t size)
-{
-	const int parts = kind == 3 ? PARTS : PARTS - 1;
-	size_t at = 0;
-	for (int i = 0; i < parts; i++) {
-		const char *name = name_of(kind, 1 + i);
-		const uint8_t *end = at < size ? memchr(data + at, 0, size - at) : NULL;
-		const size_t bytes = end ? (size_t)(end - data) - at : size - at;
-		if (bytes == 0)
-			unlink(parts_path(name));
-		else
-			parts_write(name, data + at, bytes);
-		at += bytes + (end != NULL);
-	}
-}
-
-static void use(const hec_tokenizer *t)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char text[] =
 		"The <s> x </s>aaa <extra_id_0> [MASK] >>de<< \u00e9 12 <mask> 你";
-	hec_encoding e = HEC_ENCODING_INIT;
-	if (hec_tokenizer_encode(t, text, sizeof text - 1, NULL, &e) != HEC_OK) {
-		parts_refused();
-		hec_encoding_free(&e);
-		return;
-	}
-	for (size_t i = 0; i < e.n; i++) {
-		if (e.ids[i] < 0 || e.ids[i] >= hec_tokenizer_vocab(t))
-			stop("an id beyond the vocabulary");
-		if (e.offsets[i].begin > e.offsets[i].end || e.offsets[i].end > sizeof text - 1)
-			stop("an offset beyond the text");
-	}
-	char *back = NULL;
-	if (hec_tokenizer_decode(t, e.ids, e.n, true, &back, NULL) != HEC_OK && back)
-		stop("a text after a failure");
-	free(back);
-	hec_encoding_free(&e);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
 	if (!*parts_folder) {
 		parts_make(names);
 		write_vocabularies();
@@ -107,15 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	const int kind = data[0] % KINDS;
-	fill(kind, data + 1, size - 1);
-	hec_tokenizer *t = NULL;
-	if (hec_tokenizer_load(parts_path(name_of(kind, 0)), &t) != HEC_OK) {
-		if (t)
-			stop("a tokenizer after a failure");
-		parts_refused();
-		return 0;
-	}
-	use(t);
-	hec_tokenizer_destroy(t);
+	parts_put(&names[kind * FILES_EACH + 1], kind == 3 ? PARTS : PARTS - 1, data + 1, size - 1,
+	          false);
+	tokens_load_and_use(parts_path(names[kind * FILES_EACH]), text, sizeof text - 1);
 	return 0;
 }

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parts_write(names[0], data, size);
 	const char *file = parts_path(names[0]);
 	if (hec_squad_read(&file, 1, &s) != HEC_OK) {
-		parts_refused();
+		expect_reason();
 		return 0;
 	}
 	for (size_t i = 0; i < hec_squad_count(s); i++)

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&state, 0, sizeof state);
 	memset(&again, 0, sizeof again);
 	if (state_read(path, &state) != HEC_OK) {
-		parts_refused();
+		expect_reason();
 	} else {
 		if (state_write(path, &state) != HEC_OK || state_read(path, &again) != HEC_OK)
 			stop("what was taken is not read again");

@@ -5,30 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hecate/tokenizer.h>
-
-#include "stop.h"
-
-static void expect_reason(void)
-{
-	const char *message = hec_error_message();
-	if (!*message)
-		stop("refused without a reason");
-	for (const char *c = message; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			stop("a message could steer a terminal");
-}
-
-static void check(const hec_tokenizer *t, const hec_encoding *e, size_t text, size_t pair)
-{
-	for (size_t i = 0; i < e->n; i++) {
-		if (e->ids[i] < 0 || e->ids[i] >= hec_tokenizer_vocab(t))
-			stop("an id beyond the vocabulary");
-		size_t bytes = e->sequence[i] == 1 ? pair : text;
-		if (e->offsets[i].begin > e->offsets[i].end || e->offsets[i].end > bytes)
-			stop("an offset beyond the text");
-	}
-}
+#include "tokens.h"
 
 static void use(const hec_tokenizer *t, const char *text, size_t bytes)
 {
@@ -45,7 +22,7 @@ static void use(const hec_tokenizer *t, const char *text, size_t bytes)
 				stop("tokens after a failure");
 			continue;
 		}
-		check(t, &e, bytes, bytes / 2);
+		tokens_check(t, &e, bytes, bytes / 2);
 		char *back = NULL;
 		size_t n;
 		if (hec_tokenizer_decode(t, e.ids, e.n, round == 1, &back, &n) == HEC_OK) {
@@ -83,7 +60,7 @@ static void use_windows(const hec_tokenizer *t, const char *text, size_t bytes)
 			continue;
 		}
 		for (int windows = 0; more && windows < 20; windows++) {
-			check(t, &e, bytes, bytes / 2);
+			tokens_check(t, &e, bytes, bytes / 2);
 			if (hec_tokenizer_next_window(t, &e, &more) != HEC_OK)
 				stop("a window fails after the first");
 		}

@@ -1,9 +1,8 @@
 /* fuzz_vocab.c — vocabularies without tokenizer.json. The first byte says what the rest is: a
  * SentencePiece model alone, the same with the class of a family, vocab.txt, or vocab.json and
  * merges.txt with a zero byte between them. What loads encodes a text; ids and offsets are in range. */
-#include <hecate/tokenizer.h>
-
 #include "parts.h"
+#include "tokens.h"
 
 #define KINDS 7
 
@@ -53,33 +52,10 @@ static void first(void)
 	}
 }
 
-static void use(const hec_tokenizer *t)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char text[] =
 		"The größte\u0301 ▁x  </s> 12 你好 \xff ﬁ aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-	hec_encoding e = HEC_ENCODING_INIT;
-	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
-	o.lossy = true;
-	if (hec_tokenizer_encode(t, text, sizeof text - 1, &o, &e) == HEC_OK) {
-		for (size_t i = 0; i < e.n; i++) {
-			if (e.ids[i] < 0 || e.ids[i] >= hec_tokenizer_vocab(t))
-				stop("an id beyond the vocabulary");
-			if (e.offsets[i].begin > e.offsets[i].end ||
-			    e.offsets[i].end > sizeof text - 1)
-				stop("an offset beyond the text");
-		}
-		char *back = NULL;
-		if (hec_tokenizer_decode(t, e.ids, e.n, false, &back, NULL) != HEC_OK && back)
-			stop("a text after a failure");
-		free(back);
-	} else if (e.n != 0 || !*hec_error_message()) {
-		stop("a failure that says nothing");
-	}
-	hec_encoding_free(&e);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
 	if (!*parts_folder)
 		first();
 	if (size == 0)
@@ -98,14 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		put(kind, "merges.txt", rest + before + (zero != NULL),
 		    n - before - (zero != NULL));
 	}
-	hec_tokenizer *t = NULL;
-	if (hec_tokenizer_load(parts_path(kind == 0 ? names[KINDS] : names[kind]), &t) != HEC_OK) {
-		if (t)
-			stop("a tokenizer after a failure");
-		parts_refused();
-		return 0;
-	}
-	use(t);
-	hec_tokenizer_destroy(t);
+	tokens_load_and_use(parts_path(kind == 0 ? names[KINDS] : names[kind]), text,
+	                    sizeof text - 1);
 	return 0;
 }

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parts_make(names);
 	parts_fill(data, size);
 	if (whisper_config_read(parts_folder, &model, tokenizer(), &c) != HEC_OK) {
-		parts_refused();
+		expect_reason();
 		return 0;
 	}
 	use(&c);

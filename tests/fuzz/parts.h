@@ -3,6 +3,7 @@
 #ifndef FUZZ_PARTS_H
 #define FUZZ_PARTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,32 +56,30 @@ static inline void parts_make(const char *const *names)
 			stop("no temporary folder");
 }
 
-static inline void parts_fill(const uint8_t *data, size_t size)
+/* Files out of the parts of an input, in order. empty: a part without a byte is a file, too. */
+static inline void parts_put(const char *const *names, size_t count, const uint8_t *data,
+                             size_t size, bool empty)
 {
-	for (size_t i = 0, at = 0; parts_names[i]; i++) {
-		const char *name = parts_names[i];
+	for (size_t i = 0, at = 0; i < count; i++) {
+		const char *name = names[i];
 		if (name[strlen(name) - 1] == '/')
 			continue;
-		if (at > size) {
-			unlink(parts_path(name));
-			continue;
-		}
 		const uint8_t *end = size > at ? memchr(data + at, 0, size - at) : NULL;
-		const size_t bytes = end ? (size_t)(end - data) - at : size - at;
-		parts_write(name, data + at, bytes);
+		const size_t bytes = end ? (size_t)(end - data) - at : size > at ? size - at : 0;
+		if (at > size || (bytes == 0 && !empty))
+			unlink(parts_path(name));
+		else
+			parts_write(name, data + at, bytes);
 		at += bytes + 1;
 	}
 }
 
-/* What was refused has a reason, in one line that cannot steer a terminal. */
-static inline void parts_refused(void)
+static inline void parts_fill(const uint8_t *data, size_t size)
 {
-	const char *message = hec_error_message();
-	if (!*message)
-		stop("refused without a reason");
-	for (const char *c = message; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			stop("a message could steer a terminal");
+	size_t count = 0;
+	while (parts_names[count])
+		count++;
+	parts_put(parts_names, count, data, size, true);
 }
 
 #endif
