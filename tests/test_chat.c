@@ -157,6 +157,9 @@ static void what_is_not_known_while_it_runs_is_named_too(void **state)
 		{"{{ [[1]] | map(attribute='0') | join }}", "'map' by a number"},
 		{"{{ [{}] | map(attribute='items') | join }}", "'map' of a method"},
 		{"{{ [{}] | map(attribute='copy') | join }}", "'copy' of a dict"},
+		{"{{ ['a'] | map(attribute='') | join }}", "a list of what is undefined"},
+		{"{{ [{'a': 1}, {}] | map(attribute='a') | select('defined') | list }}",
+	         "a list of what is undefined"},
 		{"{{ '1e3' | int }}{{ 1 }}", "'int' of such a text"},
 		{"{{ '1_000' | int }}", "'int' of such a text"},
 		{"{{ '٣' | int }}", "'int' of such a text"},
@@ -196,6 +199,18 @@ static void what_is_not_known_while_it_runs_is_named_too(void **state)
 	check_refusals(cases, sizeof cases / sizeof *cases, HEC_ERR_UNSUPPORTED);
 }
 
+static void check_texts(const char *const (*cases)[2], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		hec_status status;
+		char *text = apply(cases[i][0], &status);
+		if (status != HEC_OK)
+			fail_msg("case %zu: %s", i, hec_error_message());
+		assert_string_equal(text, cases[i][1]);
+		free(text);
+	}
+}
+
 /* A name that a text or list has not is undefined, and may be asked for. */
 static void unknown_attributes_are_undefined(void **state)
 {
@@ -205,8 +220,8 @@ static void unknown_attributes_are_undefined(void **state)
 		{"{{ messages.foo is defined }}{{ (5).foo is defined }}", "FalseFalse"},
 		{"{{ 'x'.foo }}{{ messages.content }}{{ none.x }}.", "."},
 		{"{{ ['a'] | selectattr('role') | list | length }}", "0"},
-		{"{{ ['a'] | map(attribute='') | join }}", ""},
-		{"{{ [{'a': {'b': 'x'}}, {'a': {}}] | map(attribute='a.b') | join('-') }}", "x-"},
+		{"{{ [{'a': {'b': 'x'}}, {'a': {'b': 'y'}}] | map(attribute='a.b') | join('-') }}",
+	         "x-y"},
 		{"{{ [{'a': {'b': 1}}, {'a': {'b': 2}}] | selectattr('a.b', 'equalto', 2) | list | "
 	         "length }}",
 	         "1"},
@@ -219,17 +234,56 @@ static void unknown_attributes_are_undefined(void **state)
 	         "000000"},
 		{"{{ '-9223372036854775808' | int }}", "-9223372036854775808"},
 		{"{{ 1.5 }} {{ 0.1 }} {{ 1.0 }} {{ 0.00001 }}", "1.5 0.1 1.0 1e-05"},
-		{"{{ 1 in {'a': 1} }}{{ missing | items | length }}", "False0"},
+		{"{{ 1 in {'a': 1} }}{{ missing | items | list | length }}", "False0"},
 		{"{% for a in [1, 2] %}{{ loop.depth }}{{ loop.depth0 }}{% endfor %}", "1010"},
 	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		hec_status status;
-		char *text = apply(cases[i][0], &status);
-		if (status != HEC_OK)
-			fail_msg("case %zu: %s", i, hec_error_message());
-		assert_string_equal(text, cases[i][1]);
-		free(text);
-	}
+	check_texts(cases, sizeof cases / sizeof *cases);
+}
+
+/* Where Jinja is not what one would guess. */
+static void odd_ways_of_jinja_are_its_own(void **state)
+{
+	(void)state;
+	static const char *const cases[][2] = {
+		/* else: no turn came to its end */
+		{"{% for a in [1, 2] %}{{ a }}{% break %}{% else %}e{% endfor %}", "1e"},
+		{"{% for a in [1, 2] %}{{ a }}{% continue %}{% else %}e{% endfor %}", "12e"},
+		{"{% for a in [1, 2] %}{{ a }}{% if a == 2 %}{% break %}{% endif %}{% else %}e{% "
+	         "endfor %}",
+	         "12"},
+		{"{% for a in [] %}a{% else %}e{% endfor %}", "e"},
+		/* what is set inside is not known outside */
+		{"{% set a = 1 %}{% set b %}{% set a = 2 %}{{ a }}{% endset %}{{ b }}{{ a }}",
+	         "21"},
+		{"{% set a = 1 %}{% generation %}{% set a = 2 %}{{ a }}{% endgeneration %}{{ a }}",
+	         "21"},
+		{"{% set n = namespace(a=1) %}{% set b %}{% set n.a = 2 %}{% endset %}{{ n.a }}",
+	         "2"},
+		{"{% for a in [1, 2] %}{% set b %}{{ a }}{% break %}{% endset %}{{ b }}{% endfor "
+	         "%}.",
+	         "."},
+		/* texts and dicts are several values, too */
+		{"{% set a, b = 'xß' %}{{ b }}{{ a }}{% set a, b = {'p': 1, 'q': 2} %}{{ a }}{{ b "
+	         "}}",
+	         "ßxpq"},
+		{"{% for a, b in ['xy'] %}{{ b }}{{ a }}{% endfor %}", "yx"},
+		/* a text stays one */
+		{"{{ 'aß你' | reverse }}{{ 'ab' | reverse == 'ba' }}{{ '' | reverse }}",
+	         "你ßaTrue"},
+		{"{{ {'a': 1, 'b': 2} | reverse | join }}{{ [1, 2] | reverse | join }}", "ba21"},
+		/* what is made item by item is there, even without any, and only once */
+		{"{{ 'x' if [] | select else 'y' }}{{ 'x' if [] | select | list else 'y' }}", "xy"},
+		{"{% set a = [1, 2] | select %}{{ a | join }}{{ a | join }}.{{ 1 in a }}",
+	         "12.False"},
+		{"{% set a = {'k': 1} | items %}{% for k, v in a %}{{ k }}{{ v }}{% endfor %}"
+	         "{{ a | list | length }}",
+	         "k10"},
+		{"{{ ([0] | select) is iterable }}{{ ([0] | select) is sequence }}", "TrueFalse"},
+		{"{{ 2 in [1, 2] | reverse }}{{ ','.join(['a', 'b'] | reverse) }}", "Trueb,a"},
+		{"{% set a, b = [1, 2] | reverse %}{{ a }}{{ b }}", "21"},
+		{"{{ missing in {'a': 1} }}{{ missing in ['a'] }}", "FalseFalse"},
+	};
+	check_texts(cases, sizeof cases / sizeof *cases);
 }
 
 static void what_goes_wrong_while_it_runs_is_said(void **state)
@@ -475,6 +529,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_named_with_its_line),
 		cmocka_unit_test(what_is_not_known_while_it_runs_is_named_too),
 		cmocka_unit_test(unknown_attributes_are_undefined),
+		cmocka_unit_test(odd_ways_of_jinja_are_its_own),
 		cmocka_unit_test(what_goes_wrong_while_it_runs_is_said),
 		cmocka_unit_test(hostile_templates_end_in_a_message),
 		cmocka_unit_test(ranges_and_slices_go_to_the_ends_of_the_numbers),

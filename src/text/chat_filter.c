@@ -158,13 +158,13 @@ static const known filters[] = {
 	{"first", chat_end, "", AT_START, TAKES_LIST},
 	{"last", chat_end, "", AT_END, TAKES_LIST},
 	{"join", chat_join, "d", 0, TAKES_LIST},
-	{"reverse", chat_reverse, "", 0, TAKES_LIST},
 	{"map", chat_map, "=attribute", 0, TAKES_LIST},
 	{"select", chat_choose, "test value", KEEP_THOSE, TAKES_LIST},
 	{"reject", chat_choose, "test value", 0, TAKES_LIST},
 	{"selectattr", chat_choose, "attribute test value", KEEP_THOSE | BY_ATTRIBUTE, TAKES_LIST},
 	{"rejectattr", chat_choose, "attribute test value", BY_ATTRIBUTE, TAKES_LIST},
-	{"items", chat_members, "", MEMBER_BOTH, TAKES_ANY},
+	{"items", chat_members, "", MEMBER_BOTH_ONCE, TAKES_ANY},
+	{"reverse", chat_reverse, "", 0, TAKES_ANY},
 	{"default", use_default, "default_value boolean", 0, TAKES_ANY},
 	{"length", length, "", 0, TAKES_ANY},
 	{"int", to_int, "", 0, TAKES_ANY},
@@ -207,7 +207,8 @@ static const known functions[] = {
 /* Tests of what a value is; those that compare are in chat_test. */
 #define OF(type) (1u << JSON_##type)
 #define OF_UNDEFINED (1u << 8)
-#define OF_OTHER (1u << 9)
+#define OF_ONCE (1u << 9)
+#define OF_OTHER (1u << 10)
 #define OF_MANY (OF(STRING) | OF(ARRAY) | OF(OBJECT) | OF_UNDEFINED)
 
 static const struct {
@@ -219,7 +220,7 @@ static const struct {
 	{"none", OF(NULL)},
 	{"string", OF(STRING)},
 	{"mapping", OF(OBJECT)},
-	{"iterable", OF_MANY},
+	{"iterable", OF_MANY | OF_ONCE},
 	{"sequence", OF_MANY},
 	{"true", OF(TRUE)},
 	{"false", OF(FALSE)},
@@ -327,6 +328,7 @@ hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const 
 	if (i < 0)
 		return chat_unknown(r, "the test '%s' is not known here", quote(name, text));
 	unsigned kind = on->kind == VALUE_UNDEFINED ? OF_UNDEFINED
+	                : on->kind == VALUE_ONCE    ? OF_ONCE
 	                : on->kind == VALUE_JSON    ? 1u << json_typeof(on->json)
 	                                            : OF_OTHER;
 	if (a->n != (tests[i].kinds == 0))

@@ -35,6 +35,11 @@ hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
 		*out = chat_shared(on->json);
 		return HEC_OK;
 	}
+	if (on->kind == VALUE_ONCE) {
+		HEC_TRY(chat_json(r, json_copy(on->json), out));
+		(void)json_array_clear(on->json);
+		return HEC_OK;
+	}
 	if (on->kind != VALUE_UNDEFINED && !chat_is_text(on) && !chat_is_dict(on))
 		return chat_wrong(r, "%s is no list", chat_kind_name(on));
 	json_t *list = json_array();
@@ -44,12 +49,20 @@ hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
 	return chat_list_end(r, status, list, out);
 }
 
+static hec_status once_end(chat_run *r, hec_status status, json_t *list, chat_value *out)
+{
+	HEC_TRY(chat_list_end(r, status, list, out));
+	out->kind = VALUE_ONCE;
+	return HEC_OK;
+}
+
 hec_status chat_members(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	if (!chat_is_dict(c->on) && c->on->kind != VALUE_UNDEFINED)
 		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(c->on));
 	json_t *list = json_array();
-	return chat_list_end(r, members(r, c->on->json, c->how, list), list, out);
+	hec_status status = members(r, c->on->json, c->how, list);
+	return (c->how == MEMBER_BOTH_ONCE ? once_end : chat_list_end)(r, status, list, out);
 }
 
 hec_status chat_end(chat_run *r, const chat_call_of *c, chat_value *out)
@@ -83,18 +96,40 @@ hec_status chat_join(chat_run *r, const chat_call_of *c, chat_value *out)
 
 hec_status chat_join_method(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	if (!chat_is_list(&c->at[0]))
+	if (!chat_is_list(&c->at[0]) && c->at[0].kind != VALUE_ONCE)
 		return chat_wrong(r, "'join' of %s", chat_kind_name(&c->at[0]));
-	return join(r, c->at[0].json, c->on, out);
+	chat_value all;
+	HEC_TRY(chat_list_of(r, &c->at[0], &all));
+	hec_status status = join(r, all.json, c->on, out);
+	chat_value_free(&all);
+	return status;
+}
+
+static hec_status reverse_text(chat_run *r, const char *text, size_t n, chat_value *out)
+{
+	chat_buffer b = {0};
+	hec_status status = HEC_OK;
+	for (size_t at; n > 0 && status == HEC_OK; n = at) {
+		at = utf8_before(text, n);
+		status = chat_put(r, &b, text + at, n - at);
+	}
+	return chat_buffer_end(r, status, &b, out);
 }
 
 hec_status chat_reverse(chat_run *r, const chat_call_of *c, chat_value *out)
 {
+	if (chat_is_text(c->on))
+		return reverse_text(r, json_string_value(c->on->json),
+		                    json_string_length(c->on->json), out);
+	chat_value all;
+	HEC_TRY(chat_list_of(r, c->on, &all));
 	json_t *list = json_array();
 	hec_status status = HEC_OK;
-	for (size_t i = json_array_size(c->on->json); i-- > 0 && status == HEC_OK;)
-		status = chat_append(r, list, json_incref(json_array_get(c->on->json, i)));
-	return chat_list_end(r, status, list, out);
+	for (size_t i = json_array_size(all.json); i-- > 0 && status == HEC_OK;)
+		status = chat_append(r, list, json_incref(json_array_get(all.json, i)));
+	chat_value_free(&all);
+	/* What Python cannot go over backwards becomes a list for it. */
+	return (c->on->kind == VALUE_JSON ? once_end : chat_list_end)(r, status, list, out);
 }
 
 /* A dict's key comes before its method of that name here: item[name], not item.name. */
@@ -150,12 +185,13 @@ hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)
 	{
 		chat_value v = CHAT_UNDEFINED;
 		status = attribute_of(r, c, item, &v);
-		if (status == HEC_OK) /* an item without it prints as nothing does */
-			status = chat_append(r, list, v.json ? v.json : json_string(""));
+		if (status == HEC_OK)
+			status = v.json ? chat_append(r, list, v.json)
+			                : chat_unknown(r, "a list of what is undefined");
 		if (status != HEC_OK)
 			break;
 	}
-	return chat_list_end(r, status, list, out);
+	return once_end(r, status, list, out);
 }
 
 /* selectattr("role", "equalto", "user"), select("equalto", "user") */
@@ -182,7 +218,7 @@ hec_status chat_choose(chat_run *r, const chat_call_of *c, chat_value *out)
 		if (status != HEC_OK)
 			break;
 	}
-	return chat_list_end(r, status, list, out);
+	return once_end(r, status, list, out);
 }
 
 /* range(to), range(from, to), range(from, to, step) */

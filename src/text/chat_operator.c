@@ -2,7 +2,7 @@
  * texts and lists by their place, all as in Python. */
 #include <string.h>
 
-#include "text/chat_value.h"
+#include "text/chat_call.h"
 #include "text/utf8.h"
 
 static hec_status join_lists(chat_run *r, const json_t *a, const json_t *b, chat_value *out)
@@ -43,14 +43,17 @@ static hec_status is_in(chat_run *r, const chat_value *a, const chat_value *b, b
 	*out = false;
 	if (b->kind == VALUE_UNDEFINED)
 		return HEC_OK;
-	if (chat_is_list(b)) {
-		for (size_t i = 0; i < json_array_size(b->json) && !*out; i++)
+	if (chat_is_list(b) || b->kind == VALUE_ONCE) {
+		chat_value all;
+		hec_status status = chat_list_of(r, b, &all);
+		for (size_t i = 0; status == HEC_OK && i < json_array_size(all.json) && !*out; i++)
 			if (a->kind == VALUE_JSON)
-				HEC_TRY(chat_equal(r, a->json, json_array_get(b->json, i), out));
-		return HEC_OK;
+				status = chat_equal(r, a->json, json_array_get(all.json, i), out);
+		chat_value_free(&all);
+		return status;
 	}
-	if (chat_is_dict(b) &&
-	    (chat_is_number(a) || (a->kind == VALUE_JSON && json_is_null(a->json))))
+	if (chat_is_dict(b) && (chat_is_number(a) || a->kind == VALUE_UNDEFINED ||
+	                        (a->kind == VALUE_JSON && json_is_null(a->json))))
 		return HEC_OK; /* keys are texts */
 	if (!chat_is_text(a) || (!chat_is_text(b) && !chat_is_dict(b)))
 		return chat_wrong(r, "%s in %s", chat_kind_name(a), chat_kind_name(b));

@@ -140,8 +140,11 @@ static hec_status statement(chat_parser *p, const char *name, int32_t *out)
 		return chat_expect_end(p);
 	}
 	if (strcmp(name, "generation") == 0) { /* marks what the assistant says, for training */
+		int32_t what;
+		HEC_TRY(chat_add(p, CHAT_SCOPE, NULL, out));
 		HEC_TRY(chat_expect_end(p));
-		HEC_TRY(statements(p, out));
+		HEC_TRY(statements(p, &what));
+		chat_at(p, *out)->b = what;
 		return end_tag(p, "endgeneration");
 	}
 	return chat_refuse_named(p, "the tag", name, strlen(name));
@@ -268,8 +271,7 @@ static hec_status statements(chat_parser *p, int32_t *first)
 			*first = one;
 		else
 			chat_at(p, last)->next = one;
-		for (last = one; chat_at(p, last)->next >= 0;)
-			last = chat_at(p, last)->next;
+		last = one;
 	}
 	p->depth--;
 	if (!stop)

@@ -48,14 +48,18 @@ static hec_status bind(chat_run *r, const json_t *names, chat_value *v)
 	size_t n = json_array_size(names);
 	if (n == 1)
 		return set_variable(r, json_string_value(json_array_get(names, 0)), v);
+	chat_value all = CHAT_UNDEFINED;
 	hec_status status = HEC_OK;
-	if (v->kind != VALUE_JSON || !json_is_array(v->json) || json_array_size(v->json) != n)
+	if (chat_is_list(v) || chat_is_text(v) || chat_is_dict(v) || v->kind == VALUE_ONCE)
+		status = chat_list_of(r, v, &all);
+	if (status == HEC_OK && json_array_size(all.json) != n)
 		status = chat_wrong(r, "%s is not the %zu values that are named", chat_kind_name(v),
 		                    n);
 	for (size_t i = 0; i < n && status == HEC_OK; i++) {
-		chat_value one = {VALUE_JSON, json_incref(json_array_get(v->json, i)), NULL};
+		chat_value one = chat_shared(json_array_get(all.json, i));
 		status = set_variable(r, json_string_value(json_array_get(names, i)), &one);
 	}
+	chat_value_free(&all);
 	chat_value_free(v);
 	return status;
 }
@@ -104,7 +108,9 @@ static hec_status bind_loop(chat_run *r, json_t *list, size_t i)
 	return set_variable(r, "loop", &v);
 }
 
-static hec_status run_turns(chat_run *r, const chat_node *n, json_t *list)
+/* *done: whether a turn came to its end. What stands behind else runs where none did: where there is no item,
+ * and where each turn was broken off. */
+static hec_status run_turns(chat_run *r, const chat_node *n, json_t *list, bool *done)
 {
 	hec_status status = HEC_OK;
 	for (size_t i = 0; i < json_array_size(list) && status == HEC_OK; i++) {
@@ -117,6 +123,7 @@ static hec_status run_turns(chat_run *r, const chat_node *n, json_t *list)
 			status = run_list(r, n->b);
 		leave_frame(r);
 		bool stop = r->signal == RUN_BREAK;
+		*done = *done || r->signal == RUN_ON;
 		r->signal = RUN_ON;
 		if (stop)
 			break;
@@ -127,14 +134,16 @@ static hec_status run_turns(chat_run *r, const chat_node *n, json_t *list)
 static hec_status run_for(chat_run *r, const chat_node *n)
 {
 	chat_value what, over = CHAT_UNDEFINED;
+	bool done = false;
 	HEC_TRY(chat_evaluate(r, n->a, &what));
 	hec_status status = chat_list_of(r, &what, &over);
 	chat_value_free(&what);
 	if (status == HEC_OK && n->d >= 0)
 		status = select_items(r, n, &over.json);
 	if (status == HEC_OK)
-		status =
-			json_array_size(over.json) ? run_turns(r, n, over.json) : run_list(r, n->c);
+		status = run_turns(r, n, over.json, &done);
+	if (status == HEC_OK && !done)
+		status = run_list(r, n->c);
 	chat_value_free(&over);
 	return status;
 }
@@ -150,12 +159,20 @@ static hec_status run_if(chat_run *r, const chat_node *n)
 	return run_list(r, holds ? n->b : n->c);
 }
 
+static hec_status run_scope(chat_run *r, int32_t body)
+{
+	r->frame++;
+	hec_status status = run_list(r, body);
+	leave_frame(r);
+	return status;
+}
+
 /* {% set x %}…{% endset %}: what its statements print. */
 static hec_status capture(chat_run *r, int32_t body, chat_value *out)
 {
 	chat_buffer before = r->out;
 	r->out = (chat_buffer){0};
-	hec_status status = chat_buffer_end(r, run_list(r, body), &r->out, out);
+	hec_status status = chat_buffer_end(r, run_scope(r, body), &r->out, out);
 	r->out = before;
 	return status;
 }
@@ -204,6 +221,8 @@ static hec_status run_one(chat_run *r, const chat_node *n)
 		return run_for(r, n);
 	case CHAT_SET:
 		return run_set(r, n);
+	case CHAT_SCOPE:
+		return run_scope(r, n->b);
 	case CHAT_BREAK:
 		r->signal = RUN_BREAK;
 		return HEC_OK;

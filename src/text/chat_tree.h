@@ -13,6 +13,7 @@ typedef enum chat_kind {
 	CHAT_IF,    /* a: condition, b: statements, c: else */
 	CHAT_FOR,   /* value: names, a: of what, d: where, b: statements, c: else */
 	CHAT_SET, /* value: names; a: what, or −1 and b: statements; d: a namespace's member, or −1 */
+	CHAT_SCOPE, /* b; what is set there is not known behind it */
 	CHAT_BREAK,
 	CHAT_CONTINUE,
 	/* expressions; `next` is the next argument or item */

@@ -65,6 +65,8 @@ const char *chat_kind_name(const chat_value *v)
 	switch (v->kind) {
 	case VALUE_UNDEFINED:
 		return "undefined";
+	case VALUE_ONCE:
+		return "a list that is made item by item";
 	case VALUE_SPACE:
 		return "a namespace";
 	case VALUE_FUNCTION:

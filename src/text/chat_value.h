@@ -1,6 +1,7 @@
 /* chat_value.h — values of a chat template while it runs. Texts, numbers, lists and dicts are Jansson's,
  * which nothing changes once they are made; a namespace is an object that can be set, and lies in no
- * other value: so nothing refers to itself. */
+ * other value: so nothing refers to itself. What select, map and the like give is a list that can be gone over
+ * once: Python makes its items one by one. To an if it is there, even where it has none. */
 #ifndef TEXT_CHAT_VALUE_H
 #define TEXT_CHAT_VALUE_H
 
@@ -9,6 +10,7 @@
 typedef enum chat_value_kind {
 	VALUE_UNDEFINED,
 	VALUE_JSON,
+	VALUE_ONCE,     /* a list that is empty once it was gone over */
 	VALUE_SPACE,    /* a namespace */
 	VALUE_FUNCTION, /* by its name */
 	VALUE_METHOD,   /* of json, by its name */
