@@ -238,6 +238,39 @@ static void sets_have_the_characters_that_oniguruma_gives_them(void **state)
 	kit_close(&k);
 }
 
+/* To PCRE2 some of these begin a quotation, change the case, or mean other sets. */
+static void escaped_letters_without_a_meaning_are_themselves(void **state)
+{
+	(void)state;
+	kit k = kit_open(8831);
+	for (const char *c = "ijlmoqEFIJLQTUVpP"; *c; c++)
+		for (int in_class = 0; in_class < 2; in_class++) {
+			char expression[8];
+			pattern p = {0};
+			pattern_work *work = NULL;
+			snprintf(expression, sizeof expression, in_class ? "[\\%c]" : "\\%c", *c);
+			OK(&k, pattern_compile(expression, false, &p));
+			CHECK(&k, begins_at(&k, &p, &work, (uint32_t)*c), "%s", expression);
+			CHECK(&k, !begins_at(&k, &p, &work, 'z'), "%s: z", expression);
+			pattern_work_free(work);
+			pattern_free(&p);
+		}
+	static const struct {
+		const char *expression;
+		bool letter, line_end;
+	} any[] = {{"\\N", true, false}, {"\\O", true, true}};
+	for (int i = 0; i < 2; i++) {
+		pattern p = {0};
+		pattern_work *work = NULL;
+		OK(&k, pattern_compile(any[i].expression, false, &p));
+		CHECK(&k, begins_at(&k, &p, &work, 'a') == any[i].letter, "%d", i);
+		CHECK(&k, begins_at(&k, &p, &work, '\n') == any[i].line_end, "%d", i);
+		pattern_work_free(work);
+		pattern_free(&p);
+	}
+	kit_close(&k);
+}
+
 static void what_cannot_be_rewritten_is_refused(void **state)
 {
 	(void)state;
@@ -256,6 +289,16 @@ static void what_cannot_be_rewritten_is_refused(void **state)
 	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[a[b]", &out), "without its ]");
 	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[\\P{L}", &out), "without its ]");
 	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("\\Ga|b", &out), "\\G is not known");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a\\c+", &out), "\\c without a letter");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("(*CRLF)^x", &out), "(* is not known");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a(*COMMIT)b", &out), "(* is not known");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("[xa-[b]]", &out),
+	      "a range up to a class");
+	static const char *const fine[] = {"\\(*[(*]", "[-[b]]", "[a-z-[b]]", "[a-[:digit:]]"};
+	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+		OK(&k, dialect_translate(fine[i], &out));
+		free(out);
+	}
 	kit_close(&k);
 }
 
@@ -265,6 +308,7 @@ int main(void)
 		cmocka_unit_test(windows_give_what_the_whole_text_gives),
 		cmocka_unit_test(a_pattern_that_would_take_quadratic_time_is_told),
 		cmocka_unit_test(sets_have_the_characters_that_oniguruma_gives_them),
+		cmocka_unit_test(escaped_letters_without_a_meaning_are_themselves),
 		cmocka_unit_test(what_cannot_be_rewritten_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "base/options.h"
 #include "text/bpe_count.h"
 #include "text/bpe_learn.h"
@@ -35,6 +36,7 @@ static bool is_special(const hec_bpe_train_options *o, const char *text)
 
 static hec_status check_specials(const hec_bpe_train_options *o)
 {
+	char shown[QUOTE_TEXT], role[QUOTE_TEXT];
 	for (size_t i = 0; i < o->specials; i++) {
 		const hec_special *s = &o->special[i];
 		if (!s->text || !*s->text ||
@@ -45,17 +47,17 @@ static hec_status check_specials(const hec_bpe_train_options *o)
 			known = strcmp(s->role, tokenizer_roles[k]) == 0;
 		if (!known)
 			return fail(HEC_ERR_ARGUMENT,
-			            "special token \"%s\": no role \"%s\" is known", s->text,
-			            s->role);
+			            "special token \"%s\": no role \"%s\" is known",
+			            quote(s->text, shown), quote(s->role, role));
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(o->special[k].text, s->text) == 0)
 				return fail(HEC_ERR_ARGUMENT, "special token \"%s\" is given twice",
-				            s->text);
+				            quote(s->text, shown));
 	}
 	if ((o->begin && !is_special(o, o->begin)) || (o->end && !is_special(o, o->end)))
 		return fail(HEC_ERR_ARGUMENT,
 		            "\"%s\" is to be put around texts, and is no special token",
-		            o->begin && !is_special(o, o->begin) ? o->begin : o->end);
+		            quote(o->begin && !is_special(o, o->begin) ? o->begin : o->end, shown));
 	return HEC_OK;
 }
 

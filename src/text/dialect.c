@@ -107,7 +107,7 @@ static hec_status find_own(const writing *w, const char *name, property *p)
 /* \p{L}, \P{L}, \p{^L}. */
 static hec_status put_named(writing *w)
 {
-	const char *name = w->at + 3, *end = w->at[2] == '{' ? strchr(name, '}') : NULL;
+	const char *name = w->at + 3, *end = strchr(name, '}');
 	bool others = w->at[1] == 'P', found;
 	property p;
 	if (!end)
@@ -163,6 +163,20 @@ static bool is_hex(const char *p, int n)
 	return true;
 }
 
+/* Escaped letters that mean nothing to Oniguruma, and so themselves; to PCRE2 some of them do. */
+static bool is_plain_letter(const char *p)
+{
+	return strchr("ijlmqEFIJLQTUV", p[1]) || (strchr("opP", p[1]) && p[2] != '{') ||
+	       (p[1] == 'x' && !p[2]);
+}
+
+static hec_status refuse(const writing *w, const char *what)
+{
+	char name[QUOTE_TEXT];
+	return fail(HEC_ERR_UNSUPPORTED, "the expression \"%s\": %s is not known here",
+	            quote(w->all, name), what);
+}
+
 static hec_status put_escape(writing *w)
 {
 	static const struct {
@@ -170,12 +184,22 @@ static hec_status put_escape(writing *w)
 		const char *name;
 	} own[] = {
 		{'w', 'W', "word"}, {'d', 'D', "digit"}, {'s', 'S', "space"}, {'h', 'H', "xdigit"}};
-	char c = w->at[1], code[16], name[QUOTE_TEXT];
+	char c = w->at[1], code[16];
 	if (c == 'G' && !w->set) /* a search is made of many */
-		return fail(HEC_ERR_UNSUPPORTED, "the expression \"%s\": \\G is not known here",
-		            quote(w->all, name));
+		return refuse(w, "\\G");
+	if (c == 'c' && !(w->at[2] >= 'A' && w->at[2] <= 'Z') &&
+	    !(w->at[2] >= 'a' && w->at[2] <= 'z')) /* other signs make other codes in PCRE2 */
+		return refuse(w, "\\c without a letter");
+	if (is_plain_letter(w->at)) {
+		w->at++;
+		return keep(w, 1);
+	}
 	if (c == 'p' || c == 'P')
 		return put_named(w);
+	if (!w->set && (c == 'N' || c == 'O')) { /* one character; O: line ends, too */
+		w->at += 2;
+		return put(w, c == 'N' ? "[^\\n]" : "\\p{Any}");
+	}
 	if (c == 'u' && is_hex(w->at + 2, 4)) {
 		snprintf(code, sizeof code, "\\x{%.4s}", w->at + 2);
 		w->at += 6;
@@ -222,7 +246,8 @@ static hec_status put_class(writing *w);
 static hec_status read_class(writing *w, text *before)
 {
 	const char *first = w->at;
-	bool after_set = false; /* where a - means itself */
+	bool after_set = false;              /* where a - means itself */
+	enum { NO, BEGUN, OPEN } range = NO; /* a, a-, of a-b */
 	while (*w->at && (*w->at != ']' || w->at == first)) {
 		const char *p = w->at;
 		bool is_set = false;
@@ -238,6 +263,8 @@ static hec_status read_class(writing *w, text *before)
 		} else if (p[0] == '[') {
 			const char *end = p[1] == ':' ? strstr(p + 2, ":]") : NULL;
 			is_set = true;
+			if (!end && range == OPEN) /* Oniguruma then forgets the a */
+				return refuse(w, "a range up to a class");
 			HEC_TRY(end ? put_brackets(w, end + 2) : put_class(w));
 		} else {
 			if (*p == '^' || *p == ']' || (*p == '-' && after_set))
@@ -245,6 +272,9 @@ static hec_status read_class(writing *w, text *before)
 			HEC_TRY(keep(w, 1));
 		}
 		after_set = is_set;
+		range = is_set || range == OPEN || (p[0] == '&' && p[1] == '&') ? NO
+		        : *p == '-' && range == BEGUN                           ? OPEN
+		                                                                : BEGUN;
 	}
 	return HEC_OK;
 }
@@ -320,6 +350,8 @@ static hec_status translate(writing *w)
 			HEC_TRY(put_class(w));
 		} else if (w->at[0] == '(' && w->at[1] == '?') {
 			HEC_TRY(begin_group(w));
+		} else if (w->at[0] == '(' && w->at[1] == '*') { /* PCRE2 takes orders there */
+			return refuse(w, "(*");
 		} else if (is_open_range(w->at)) {
 			HEC_TRY(put(w, "{0"));
 			w->at++;

@@ -214,9 +214,11 @@ static hec_status map_ids(const vocab_files *v, vocab *words, int32_t **ids)
 	HEC_TRY(status);
 	const char *unk = json_string_value(json_object_get(v->roles, "unk_token"));
 	int32_t unknown = unk ? vocab_find(words, unk, strlen(unk)) : VOCAB_NONE;
-	if (unknown == VOCAB_NONE)
+	if (unknown == VOCAB_NONE) {
+		char name[QUOTE_TEXT];
 		return fail(HEC_ERR_FORMAT, "vocab.json: has no token for the unknown, \"%s\"",
-		            unk ? unk : "<unk>");
+		            quote(unk ? unk : "<unk>", name));
+	}
 	*ids = calloc(v->pieces.n, sizeof **ids);
 	if (!*ids)
 		return fail(HEC_ERR_MEMORY, "no memory for the ids of %zu pieces", v->pieces.n);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quote.h"
 #include "text/vocab_family.h"
 
 /* ---- added tokens ---- */
@@ -204,10 +205,12 @@ static hec_status put_word(vocab_files *v, const vocab *words, const char *word,
 	const char *token = content_of(json_object_get(v->roles, key));
 	token = token ? token : name;
 	int64_t id = id_of(v, words, token);
-	if (id < 0)
+	if (id < 0) {
+		char shown[QUOTE_TEXT];
 		return fail(HEC_ERR_FORMAT,
-		            "the vocabulary has no \"%s\", which its %s puts around a text", token,
-		            v->family->name);
+		            "the vocabulary has no \"%s\", which its %s puts around a text",
+		            quote(token, shown), v->family->name);
+	}
 	json_t *item = json_pack("{s:{s:s, s:i}}", "SpecialToken", "id", token, "type_id", type);
 	json_t *special = json_pack("{s:s, s:[I], s:[s]}", "id", token, "ids", (json_int_t)id,
 	                            "tokens", token);
@@ -258,9 +261,11 @@ static hec_status put_roberta(vocab_files *v, const vocab *words, json_t *post)
 		const char *token =
 			content_of(json_object_get(v->roles, i ? "cls_token" : "sep_token"));
 		int64_t id = token ? id_of(v, words, token) : -1;
-		if (id < 0)
+		if (id < 0) {
+			char shown[QUOTE_TEXT];
 			return fail(HEC_ERR_FORMAT, "the vocabulary has no \"%s\"",
-			            token ? token : keys[i]);
+			            quote(token ? token : keys[i], shown));
+		}
 		HEC_TRY(json_put(post, keys[i], json_pack("[s, I]", token, (json_int_t)id)));
 	}
 	return HEC_OK;
