@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/quote.h"
 #include "base/options.h"
+#include "base/quote.h"
 #include "text/bpe_count.h"
 #include "text/bpe_learn.h"
 #include "text/bpe_write.h"

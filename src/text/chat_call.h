@@ -29,9 +29,11 @@ enum { KEEP_THOSE = 1, BY_ATTRIBUTE = 2 };
 chat_do chat_strip, chat_case, chat_replace, chat_split, chat_has_end, chat_join_method;
 /* On a list: what a for would go over. */
 chat_do chat_end, chat_join, chat_map, chat_choose;
+/* On anything, or nothing. */
 chat_do chat_members, chat_range, chat_reverse, chat_tojson;
 
-/* What a for goes over, as a list: the keys of a dict, the characters of a text, nothing. */
+/* What a for goes over, as a list: the keys of a dict, the characters of a text, nothing. What can
+ * be gone over once is empty behind it. */
 hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out);
 
 #endif

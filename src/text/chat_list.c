@@ -96,7 +96,7 @@ hec_status chat_join(chat_run *r, const chat_call_of *c, chat_value *out)
 
 hec_status chat_join_method(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	if (!chat_is_list(&c->at[0]) && c->at[0].kind != VALUE_ONCE)
+	if (!chat_has_items(&c->at[0]))
 		return chat_wrong(r, "'join' of %s", chat_kind_name(&c->at[0]));
 	chat_value all;
 	HEC_TRY(chat_list_of(r, &c->at[0], &all));

@@ -43,7 +43,7 @@ static hec_status is_in(chat_run *r, const chat_value *a, const chat_value *b, b
 	*out = false;
 	if (b->kind == VALUE_UNDEFINED)
 		return HEC_OK;
-	if (chat_is_list(b) || b->kind == VALUE_ONCE) {
+	if (chat_has_items(b)) {
 		chat_value all;
 		hec_status status = chat_list_of(r, b, &all);
 		for (size_t i = 0; status == HEC_OK && i < json_array_size(all.json) && !*out; i++)

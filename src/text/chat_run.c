@@ -50,7 +50,7 @@ static hec_status bind(chat_run *r, const json_t *names, chat_value *v)
 		return set_variable(r, json_string_value(json_array_get(names, 0)), v);
 	chat_value all = CHAT_UNDEFINED;
 	hec_status status = HEC_OK;
-	if (chat_is_list(v) || chat_is_text(v) || chat_is_dict(v) || v->kind == VALUE_ONCE)
+	if (chat_has_items(v) || chat_is_text(v) || chat_is_dict(v))
 		status = chat_list_of(r, v, &all);
 	if (status == HEC_OK && json_array_size(all.json) != n)
 		status = chat_wrong(r, "%s is not the %zu values that are named", chat_kind_name(v),

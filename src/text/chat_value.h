@@ -65,6 +65,12 @@ static inline bool chat_is_list(const chat_value *v)
 	return v->kind == VALUE_JSON && json_is_array(v->json);
 }
 
+/* A list, or one that can be gone over once. */
+static inline bool chat_has_items(const chat_value *v)
+{
+	return chat_is_list(v) || v->kind == VALUE_ONCE;
+}
+
 static inline bool chat_is_dict(const chat_value *v)
 {
 	return v->kind == VALUE_JSON && json_is_object(v->json);

@@ -8,6 +8,7 @@
 #include "base/quote.h"
 #include "text/grow.h"
 #include "text/properties.h"
+#include "text/utf8.h"
 
 #define WRITTEN_MOST ((size_t)1 << 20) /* bytes of an expression in PCRE2's words */
 #define DEPTH_MOST 64                  /* classes in classes */
@@ -247,7 +248,7 @@ static hec_status read_class(writing *w, text *before)
 {
 	const char *first = w->at;
 	bool after_set = false;              /* where a - means itself */
-	enum { NO, BEGUN, OPEN } range = NO; /* a, a-, of a-b */
+	enum { NO, BEGUN, OPEN } range = NO; /* of a-b: behind the a, behind the - */
 	while (*w->at && (*w->at != ']' || w->at == first)) {
 		const char *p = w->at;
 		bool is_set = false;
@@ -269,7 +270,7 @@ static hec_status read_class(writing *w, text *before)
 		} else {
 			if (*p == '^' || *p == ']' || (*p == '-' && after_set))
 				HEC_TRY(put(w, "\\"));
-			HEC_TRY(keep(w, 1));
+			HEC_TRY(keep(w, utf8_length(*p)));
 		}
 		after_set = is_set;
 		range = is_set || range == OPEN || (p[0] == '&' && p[1] == '&') ? NO

@@ -1,6 +1,7 @@
 /* dialect.h — expressions of Oniguruma (Ruby's dialect, as `tokenizers` runs them) rewritten for PCRE2.
  *
- * Where the two name a thing differently it gets PCRE2's name: \h, \H, \v, \u0041, (?m:…), {,3}.
+ * Where the two name a thing differently it gets PCRE2's name: \h, \H, \v, \N, \O, \u0041, (?m:…), {,3}; what
+ * only PCRE2 has a meaning for is the letter that it is to Oniguruma (\Q), or refused: (*CRLF).
  * Sets of characters that have names (\w, \p{L}, [:punct:]) are those of properties.h, and \b goes by
  * them. Classes in classes and their intersections, [a-z&&[^aeiou]], are written out. */
 #ifndef TEXT_DIALECT_H
