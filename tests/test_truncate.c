@@ -76,39 +76,68 @@ static hec_encode_options options_of(const json_t *one)
 	return o;
 }
 
+/* Returns how many windows the text has. */
+static size_t compare_windows(const hec_tokenizer *t, size_t number, const json_t *one)
+{
+	hec_encoding e = HEC_ENCODING_INIT;
+	hec_encode_options o = options_of(one);
+	const char *text = json_string_value(json_object_get(one, "text"));
+	hec_status status = hec_tokenizer_encode(t, text, strlen(text), &o, &e);
+	const json_t *list = json_object_get(one, "windows");
+	bool more = true;
+	size_t n = 0;
+	if (json_object_get(one, "fails")) {
+		if (status != HEC_ERR_ARGUMENT)
+			fail_msg("case %zu does not fail", number);
+		assert_int_equal(e.n, 0);
+		hec_encoding_free(&e);
+		return 0;
+	}
+	if (status != HEC_OK)
+		fail_msg("case %zu: %s", number, hec_error_message());
+	for (; more && n < json_array_size(list); n++) {
+		compare(number, n, &e, json_array_get(list, n));
+		assert_int_equal(hec_tokenizer_next_window(t, &e, &more), HEC_OK);
+	}
+	if (n != json_array_size(list) || (more && !o.pair))
+		fail_msg("case %zu: %zu windows, not %zu", number, n, json_array_size(list));
+	hec_encoding_free(&e);
+	return n;
+}
+
 static void texts_are_cut_as_tokenizers_cuts_them(void **state)
 {
 	(void)state;
-	hec_encoding e = HEC_ENCODING_INIT;
 	const json_t *one;
 	size_t i, windows = 0;
 	json_array_foreach(json_object_get(golden, "cut"), i, one)
 	{
-		hec_encode_options o = options_of(one);
-		const char *text = json_string_value(json_object_get(one, "text"));
-		hec_status status = hec_tokenizer_encode(tokenizer, text, strlen(text), &o, &e);
-		if (json_object_get(one, "fails")) {
-			if (status != HEC_ERR_ARGUMENT)
-				fail_msg("case %zu does not fail", i);
-			assert_int_equal(e.n, 0);
-			continue;
-		}
-		if (status != HEC_OK)
-			fail_msg("case %zu: %s", i, hec_error_message());
-		const json_t *list = json_object_get(one, "windows");
-		bool more = true;
-		size_t n = 0;
-		for (; more && n < json_array_size(list); n++) {
-			compare(i, n, &e, json_array_get(list, n));
-			assert_int_equal(hec_tokenizer_next_window(tokenizer, &e, &more), HEC_OK);
-		}
-		if (n != json_array_size(list) || (more && !o.pair))
-			fail_msg("case %zu: %zu windows, not %zu", i, n, json_array_size(list));
-		windows += n;
+		windows += compare_windows(tokenizer, i, one);
 	}
 	print_message("             %zu texts, %zu windows\n", i, windows);
 	assert_true(i > 200 && windows > 300);
-	hec_encoding_free(&e);
+}
+
+/* The space that was put before a text takes no place in it; what begins a window may have that space. */
+static void each_window_is_trimmed_as_if_it_were_a_text(void **state)
+{
+	(void)state;
+	const json_t *file, *one;
+	size_t i, k, windows = 0;
+	json_array_foreach(json_object_get(golden, "trimmed"), i, file)
+	{
+		const json_t *json = json_object_get(file, "tokenizer");
+		hec_tokenizer *t = NULL;
+		if (hec_tokenizer_parse(json_string_value(json), json_string_length(json), NULL, 0,
+		                        &t) != HEC_OK)
+			fail_msg("%s", hec_error_message());
+		json_array_foreach(json_object_get(file, "cases"), k, one)
+		{
+			windows += compare_windows(t, 100 * i + k, one);
+		}
+		hec_tokenizer_destroy(t);
+	}
+	assert_true(i == 14 && windows > 400);
 }
 
 static void batches_are_filled_up_as_tokenizers_fills_them(void **state)
@@ -317,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_cut_as_tokenizers_cuts_them),
+		cmocka_unit_test(each_window_is_trimmed_as_if_it_were_a_text),
 		cmocka_unit_test(batches_are_filled_up_as_tokenizers_fills_them),
 		cmocka_unit_test(what_tokenizer_json_says_can_be_asked_for),
 		cmocka_unit_test(wrong_options_are_wrong_for_any_text),

@@ -21,6 +21,7 @@ void hec_encoding_free(hec_encoding *e)
 		for (int i = 0; i < 2; i++) {
 			free(w->part[i].ids);
 			free(w->part[i].offsets);
+			free(w->part[i].first);
 		}
 		free(w->mended);
 		free(w->mended_from);
@@ -108,7 +109,7 @@ static hec_status gather(const flow *f, const tokens *from, encoded *to)
 }
 
 static hec_status encode_valid(const hec_tokenizer *t, const char *text, size_t bytes,
-                               struct hec_encoding_work *w, encoded *to)
+                               uint8_t first, struct hec_encoding_work *w, encoded *to)
 {
 	HEC_TRY(flow_begin(&w->flow, text, bytes));
 	HEC_TRY(added_cut(&t->added, &t->added.given, &w->flow));
@@ -117,26 +118,30 @@ static hec_status encode_valid(const hec_tokenizer *t, const char *text, size_t 
 	HEC_TRY(stages_run(&t->pre_tokenizers, &w->flow));
 	HEC_TRY(run_model(t, w));
 	HEC_TRY(gather(&w->flow, &w->tokens, to));
-	post_trim(&t->post, t, &w->flow, &w->tokens, to);
-	return HEC_OK;
+	return post_trim(&t->post, first, t, &w->flow, &w->tokens, to);
+}
+
+static void map_back(const uint32_t *from, size_t n, hec_span *spans)
+{
+	for (size_t i = 0; i < n; i++)
+		spans[i] = (hec_span){from[spans[i].begin], from[spans[i].end]};
 }
 
 static hec_status encode_text(const hec_tokenizer *t, const char *text, size_t bytes, bool lossy,
-                              struct hec_encoding_work *w, encoded *to)
+                              uint8_t first, struct hec_encoding_work *w, encoded *to)
 {
 	size_t good = utf8_valid(text, bytes);
 	if (good == bytes)
-		return encode_valid(t, text, bytes, w, to);
+		return encode_valid(t, text, bytes, first, w, to);
 	if (!lossy)
 		return fail(HEC_ERR_FORMAT, "the text is not UTF-8: byte %zu of %zu is 0x%02x",
 		            good, bytes, (unsigned char)text[good]);
 	size_t mended = 0;
 	HEC_TRY(mend(w, text, bytes, &mended));
-	HEC_TRY(encode_valid(t, w->mended, mended, w, to));
-	for (size_t i = 0; i < to->n; i++) {
-		hec_span *o = &to->offsets[i];
-		*o = (hec_span){w->mended_from[o->begin], w->mended_from[o->end]};
-	}
+	HEC_TRY(encode_valid(t, w->mended, mended, first, w, to));
+	map_back(w->mended_from, to->n, to->offsets);
+	if (t->post.trims > 0)
+		map_back(w->mended_from, to->n, to->first);
 	return HEC_OK;
 }
 
@@ -174,9 +179,12 @@ hec_status hec_tokenizer_encode(const hec_tokenizer *t, const char *text, size_t
 	encoded *part = out->work->part;
 	windows *w = &out->work->windows;
 	*w = (windows){.moving = -1};
-	HEC_TRY(encode_text(t, text ? text : "", bytes, o.lossy, out->work, &part[0]));
+	HEC_TRY(encode_text(t, text ? text : "", bytes, o.lossy,
+	                    post_first(&t->post, o.pair, !o.no_special, 0), out->work, &part[0]));
 	if (o.pair)
-		HEC_TRY(encode_text(t, o.pair, o.pair_bytes, o.lossy, out->work, &part[1]));
+		HEC_TRY(encode_text(t, o.pair, o.pair_bytes, o.lossy,
+		                    post_first(&t->post, true, !o.no_special, 1), out->work,
+		                    &part[1]));
 	HEC_TRY(windows_begin(&o, post_added(&t->post, false), post_added(&t->post, o.pair), part,
 	                      o.pair, w));
 	return show_window(t, out);

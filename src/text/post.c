@@ -240,6 +240,12 @@ static hec_status load_trim(const json_scope *s, post *p)
 		return fail(HEC_ERR_FORMAT,
 		            "%s: the post_processor trims offsets more than %d times", s->file,
 		            POST_TRIMS_MOST);
+	for (int i = 0; i < 4; i++) {
+		post_form *f = &p->form[i / 2][i % 2];
+		for (size_t k = 0; k < f->n; k++)
+			if (k == 0 || f->at[k - 1].part != f->at[k].part)
+				f->at[k].first |= (uint8_t)(1 << p->trims);
+	}
 	p->trim_prefix[p->trims++] = prefix;
 	return HEC_OK;
 }
@@ -325,12 +331,15 @@ size_t post_added(const post *p, bool pair)
 	return p->form[pair][1].n - p->form[pair][1].texts;
 }
 
-static void add_text(const encoded *e, int sequence, int32_t type_id, hec_encoding *out)
+static void add_text(const encoded *e, bool trimmed, int sequence, int32_t type_id,
+                     hec_encoding *out)
 {
 	if (e->n == 0)
 		return;
 	memcpy(out->ids + out->n, e->ids, e->n * sizeof *e->ids);
 	memcpy(out->offsets + out->n, e->offsets, e->n * sizeof *e->offsets);
+	if (trimmed)
+		out->offsets[out->n] = e->first[0];
 	for (size_t i = out->n; i < out->n + e->n; i++) {
 		out->type_ids[i] = type_id;
 		out->sequence[i] = (int8_t)sequence;
@@ -356,7 +365,8 @@ hec_status post_run(const post *p, const encoded *text, const encoded *pair, boo
 	for (size_t i = 0; i < f->n; i++) {
 		const post_item *item = &f->at[i];
 		if (item->id < 0) {
-			add_text(texts[item->sequence], item->sequence, item->type_id, out);
+			add_text(texts[item->sequence], p->trims > 0, item->sequence, item->type_id,
+			         out);
 			continue;
 		}
 		out->ids[out->n] = item->id;
@@ -399,9 +409,22 @@ static void trim_one(bool prefix, bool first, const char *text, size_t before, s
 		span->end = utf8_before(text, span->end);
 }
 
-void post_trim(const post *p, const hec_tokenizer *t, const flow *f, const tokens *from, encoded *e)
+uint8_t post_first(const post *p, bool pair, bool special, int sequence)
 {
-	for (size_t i = 0; p->trims && i < e->n; i++) {
+	const post_form *f = &p->form[pair][special];
+	for (size_t i = 0; i < f->n; i++)
+		if (f->at[i].id < 0 && f->at[i].sequence == sequence)
+			return f->at[i].first;
+	return 0;
+}
+
+hec_status post_trim(const post *p, uint8_t first, const hec_tokenizer *t, const flow *f,
+                     const tokens *from, encoded *e)
+{
+	if (p->trims == 0)
+		return HEC_OK;
+	HEC_TRY(GROW(&e->first, &e->first_capacity, e->n));
+	for (size_t i = 0; i < e->n; i++) {
 		const token *one = &from->at[i];
 		size_t before, after;
 		/* What was found in the text, and what is unknown to Unigram, is called as it stands
@@ -411,8 +434,12 @@ void post_trim(const post *p, const hec_tokenizer *t, const flow *f, const token
 		const char *name =
 			shown ? f->text + one->begin : vocab_token(&t->vocab, one->id, NULL);
 		blanks_of(name, shown ? one->end - one->begin : strlen(name), &before, &after);
-		for (size_t k = 0; (before || after) && k < p->trims; k++)
-			trim_one(p->trim_prefix[k], i == 0, f->given, before, after,
-			         &e->offsets[i]);
+		e->first[i] = e->offsets[i];
+		for (size_t k = 0; (before || after) && k < p->trims; k++) {
+			const bool prefix = p->trim_prefix[k];
+			trim_one(prefix, false, f->given, before, after, &e->offsets[i]);
+			trim_one(prefix, first >> k & 1, f->given, before, after, &e->first[i]);
+		}
 	}
+	return HEC_OK;
 }

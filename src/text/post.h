@@ -12,7 +12,9 @@
 typedef struct encoded {
 	int32_t *ids;
 	hec_span *offsets;
-	size_t n, ids_capacity, offsets_capacity;
+	/* Where post_processors trim: the offsets of each token were a window to begin with it. */
+	hec_span *first;
+	size_t n, ids_capacity, offsets_capacity, first_capacity;
 } encoded;
 
 /* A token that is put in, or one of the texts. */
@@ -21,6 +23,7 @@ typedef struct post_item {
 	int32_t sequence; /* of a text: 0 or 1 */
 	int32_t type_id;
 	uint32_t part; /* of the list of parts; items of a part stand together */
+	uint8_t first; /* bit k: nothing stood before it in its part when trim k came by */
 } post_item;
 
 /* What comes out: parts, one behind the other. */
@@ -32,7 +35,7 @@ typedef struct post_form {
 	bool undefined; /* a TemplateProcessing meets other than 1 or 2 parts */
 } post_form;
 
-#define POST_TRIMS_MOST 8
+#define POST_TRIMS_MOST 8 /* the bits of post_item.first */
 
 typedef struct post {
 	post_form form[2][2]; /* [one text, or a pair][without special tokens, or with them] */
@@ -53,9 +56,11 @@ hec_status post_run(const post *p, const encoded *text, const encoded *pair, boo
 size_t post_added(const post *p, bool pair);
 /* Room for n tokens. */
 hec_status post_room(hec_encoding *out, size_t n);
+/* Which trims find this text first in its part. */
+uint8_t post_first(const post *p, bool pair, bool special, int sequence);
 /* Takes the spaces off the offsets of the tokens where the file asks for it. from: the same tokens, as they
- * lie in the buffer. */
-void post_trim(const post *p, const struct hec_tokenizer *t, const flow *f, const tokens *from,
-               encoded *e);
+ * lie in the buffer; first: of post_first. */
+hec_status post_trim(const post *p, uint8_t first, const struct hec_tokenizer *t, const flow *f,
+                     const tokens *from, encoded *e);
 
 #endif

@@ -8,6 +8,7 @@ import os
 import sys
 
 import tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertTokenizer
 
 TEXTS = ["", "the", "The cat's on 12 mats, isn't it?", "Straße größer 你好 of and to in", "a b c d e f g h i j k"]
@@ -24,6 +25,45 @@ def row(e, texts):
         text = texts[s or 0] or ""
         offsets.append([len(text[:b].encode()), len(text[:end].encode())] if s is not None else [0, 0])
     return {"ids": e.ids, "types": e.type_ids, "mask": e.attention_mask, "offsets": offsets}
+
+
+def trimming():
+    """Post-processors that take the spaces off the offsets, in every place among those that put tokens around."""
+    close, cls = ("</s>", 1), ("<s>", 0)
+    around = processors.BertProcessing(close, cls)
+    template = processors.TemplateProcessing(single="<s> $A </s>", pair="<s> $A $B </s>", special_tokens=[cls, close])
+    for prefix in (False, True):
+        byte_level = processors.ByteLevel(add_prefix_space=prefix, trim_offsets=True)
+        roberta = processors.RobertaProcessing(close, cls, trim_offsets=True, add_prefix_space=prefix)
+        yield byte_level
+        yield roberta
+        for order in ([around, byte_level], [byte_level, around], [template, byte_level], [byte_level, template],
+                      [byte_level, around, byte_level]):
+            yield processors.Sequence(order)
+
+
+def trimmed():
+    vocab = {x: i for i, x in enumerate(["<s>", "</s>", "Ġ", "a", "b", "Ã", "©", "ĉ", "Ġa", "Ġb", "ĠĠ"])}
+    t = Tokenizer(models.BPE(vocab=vocab, merges=[("Ġ", "a"), ("Ġ", "b"), ("Ġ", "Ġ")]))
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    every = []
+    for p in trimming():
+        t.no_truncation()
+        t.post_processor = p
+        cases = []
+        every.append({"tokenizer": t.to_str(), "cases": cases})
+        for text in ("a b a b a b a b a b", " a  b é\ta b é a  b b", "  b   a é  b a b a  "):
+            for pair in (None,) if "TemplateProcessing" in t.to_str() else (None, "a b"):
+                for left in (False, True):
+                    for special in (False, True):
+                        t.enable_truncation(8, stride=1, direction=SIDES[left])
+                        e = encode(t, text, pair, special)
+                        # behind a template, sequence_ids counts its parts
+                        texts = (text, pair) if pair else (text,) * 4
+                        cases.append({"text": text, "pair": pair, "strategy": "longest_first", "max": 8, "stride": 1,
+                                      "left": left, "special": special, "windows":
+                                      [row(x, texts) for x in [e] + (e.overflowing if pair is None else [])]})
+    return every
 
 
 def main():
@@ -62,7 +102,7 @@ def main():
                 filled.append({"texts": TEXTS, "length": length or 0, "multiple": multiple or 0, "left": left, "rows": rows})
     with open(sys.argv[1], "w", encoding="utf-8") as f:
         json.dump({"made by": "tokenizers " + tokenizers.__version__, "pad": t.token_to_id("[PAD]"), "cut": cut,
-                   "filled": filled}, f, ensure_ascii=False, separators=(",", ":"))
+                   "filled": filled, "trimmed": trimmed()}, f, ensure_ascii=False, separators=(",", ":"))
         f.write("\n")
 
 
