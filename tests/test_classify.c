@@ -48,7 +48,7 @@ static void texts_have_the_labels_that_transformers_gives_them(void **state)
 	kit k = kit_open(1);
 	json_t *root = task_cases(&k), *test;
 	size_t at;
-	assert_int_equal(json_array_size(json_object_get(root, "classify")), 8);
+	assert_int_equal(json_array_size(json_object_get(root, "classify")), 9);
 	json_array_foreach(json_object_get(root, "classify"), at, test)
 	{
 		const char *texts[TASK_TEXTS], *pairs[TASK_TEXTS];

@@ -314,6 +314,45 @@ static void texts_are_short_unless_it_is_asked_for(void **state)
 	kit_close(&k);
 }
 
+static hec_model_config config_of(kit *k, const char *text)
+{
+	char path[SCRATCH_PATH];
+	hec_model_config c;
+	scratch_fresh(path);
+	strcat(path, ".json");
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
+	OK(k, hec_model_config_read(path, &c));
+	return c;
+}
+
+/* Files that Transformers writes, or takes. */
+static void loose_words_mean_what_they_mean_to_transformers(void **state)
+{
+	(void)state;
+	kit k = kit_open(7223);
+	hec_model_config c = config_of(
+		&k, "{\"model_type\": \"gpt2\", \"vocab_size\": 101, \"bos_token_id\": 50256, "
+		    "\"eos_token_id\": 50256}");
+	CHECK(&k, c.vocab == 101 && c.bos_id == -1 && c.eos_id == -1, "a small GPT-2");
+	c = config_of(&k, "{\"architectures\": [\"BertForSequenceClassification\"], "
+	                  "\"num_labels\": 7}");
+	CHECK(&k, c.labels == 7, "%lld labels", (long long)c.labels);
+	c = config_of(&k, "{\"architectures\": [\"BertForSequenceClassification\"], "
+	                  "\"num_labels\": 7, \"id2label\": {\"0\": \"a\", \"1\": \"b\", "
+	                  "\"2\": \"c\"}}");
+	CHECK(&k, c.labels == 3, "%lld labels", (long long)c.labels);
+	c = config_of(&k, "{\"model_type\": \"mistral\"}");
+	CHECK(&k, c.decoder.attention.kv_heads == 8, "said nothing");
+	c = config_of(&k, "{\"model_type\": \"mistral\", \"num_key_value_heads\": null}");
+	CHECK(&k, c.decoder.attention.kv_heads == 32, "null: %lld",
+	      (long long)c.decoder.attention.kv_heads);
+	c = config_of(&k, "{\"model_type\": \"mbart\", \"decoder_start_token_id\": 9}");
+	CHECK(&k, c.start_id == 9 && c.start_last, "mBART");
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +361,7 @@ int main(void)
 		cmocka_unit_test(stretched_angles_are_as_defined),
 		cmocka_unit_test(each_pair_may_have_factors_of_its_own),
 		cmocka_unit_test(texts_are_short_unless_it_is_asked_for),
+		cmocka_unit_test(loose_words_mean_what_they_mean_to_transformers),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

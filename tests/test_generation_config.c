@@ -89,6 +89,34 @@ static void every_key_becomes_its_option(void **state)
 	kit_close(&k);
 }
 
+/* As Transformers takes them: of ids that the vocabulary does not have nothing comes, 0 of top_k is all, of
+ * top_p the likeliest; new tokens say more than lengths. */
+static void edges_are_what_they_are_to_transformers(void **state)
+{
+	(void)state;
+	kit k = kit_open(4);
+	generation_config g;
+	OK(&k,
+	   read_text(&k,
+	             "{\"eos_token_id\": [3, 50256], \"suppress_tokens\": [50257, 4], "
+	             "\"bad_words_ids\": [[50258]], \"forced_eos_token_id\": [2], \"top_k\": 0, "
+	             "\"top_p\": 0, \"min_length\": 9, \"min_new_tokens\": 0, "
+	             "\"max_new_tokens\": 1099511627776}",
+	             &g));
+	CHECK(&k, g.options.end_count == 1 && g.ends[0] == 3, "ends");
+	CHECK(&k, g.options.suppressed == 1 && g.suppress[0] == 4, "suppressed");
+	CHECK(&k, g.options.forced_eos == 2, "forced");
+	CHECK(&k, g.says_top_k && g.options.top_k == 0, "top_k");
+	CHECK(&k, g.options.top_p > 0 && g.options.top_p < 1e-100, "top_p");
+	CHECK(&k, g.min_length == 0 && g.options.min_tokens == 0, "min_length");
+	CHECK(&k, g.options.max_tokens == 1 << 20, "max_tokens");
+	generation_config_free(&g);
+	OK(&k, read_text(&k, "{\"eos_token_id\": 50256}", &g));
+	CHECK(&k, g.options.ends && g.options.end_count == 0 && !g.says_top_k, "no end");
+	generation_config_free(&g);
+	kit_close(&k);
+}
+
 static void wrong_values_are_named(void **state)
 {
 	(void)state;
@@ -102,11 +130,12 @@ static void wrong_values_are_named(void **state)
 		{"{\"num_beams\": 0}", "num_beams", HEC_ERR_FORMAT},
 		{"{\"num_beams\": \"four\"}", "num_beams", HEC_ERR_FORMAT},
 		{"{\"early_stopping\": \"often\"}", "early_stopping", HEC_ERR_FORMAT},
-		{"{\"eos_token_id\": 100}", "eos_token_id", HEC_ERR_FORMAT},
+		{"{\"eos_token_id\": -1}", "eos_token_id", HEC_ERR_FORMAT},
 		{"{\"eos_token_id\": [1, -2]}", "eos_token_id", HEC_ERR_FORMAT},
 		{"{\"suppress_tokens\": [1, \"a\"]}", "suppress_tokens", HEC_ERR_FORMAT},
 		{"{\"bad_words_ids\": [[1], [2, 3]]}", "bad_words_ids[1]", HEC_ERR_UNSUPPORTED},
 		{"{\"forced_eos_token_id\": 100}", "forced_eos_token_id", HEC_ERR_FORMAT},
+		{"{\"forced_eos_token_id\": [1, 2]}", "forced_eos_token_id", HEC_ERR_FORMAT},
 		{"{\"length_penalty\": 1e9}", "length_penalty", HEC_ERR_FORMAT},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -175,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_missing_file_gives_the_defaults),
 		cmocka_unit_test(every_key_becomes_its_option),
+		cmocka_unit_test(edges_are_what_they_are_to_transformers),
 		cmocka_unit_test(wrong_values_are_named),
 		cmocka_unit_test(a_task_has_its_own_say),
 	};

@@ -168,6 +168,32 @@ static void a_conversation_by_its_template(void **state)
 	done(&r);
 }
 
+/* What stands in files shall not steer the terminal: not as text, and not as JSON. */
+static void on_a_terminal_texts_are_clean(void **state)
+{
+	(void)state;
+	if (shell("command -v script >/dev/null") != 0)
+		skip(); /* nothing else here makes a terminal */
+	static const char *const ways[] = {"", "--json"};
+	if (shell("mkdir -p %s/steer", folder) != 0)
+		fail();
+	write_file("steer/tokenizer.json",
+	           "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"a\",\"vocab\":{\"a\":0,"
+	           "\"x\\u001b]0;y\\u0007\\u009b2J\\u202eé\":1}}}");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(shell("script -qec \"'%s' tokenize -m %s/steer --decode %s 1\" "
+		                       "/dev/null </dev/null >%s/seen 2>&1",
+		                       program(), folder, ways[i], folder),
+		                 0);
+		char *seen = read_all("seen");
+		assert_non_null(strchr(seen, 'x'));
+		assert_null(strchr(seen, '\x1b'));
+		assert_null(strstr(seen, "\xc2\x9b"));
+		assert_null(strstr(seen, "\xe2\x80\xae"));
+		free(seen);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +203,7 @@ int main(void)
 		cmocka_unit_test(ids_become_text_again),
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 		cmocka_unit_test(the_table_names_each_token),
+		cmocka_unit_test(on_a_terminal_texts_are_clean),
 	};
 	return cmocka_run_group_tests(tests, start, remove_folder);
 }

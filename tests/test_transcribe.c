@@ -69,7 +69,7 @@ static hec_transcribe_options options_of(const expected *e)
 {
 	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
 	o.language = e->language;
-	o.translate = e->task && strcmp(e->task, "translate") == 0;
+	o.task = e->task;
 	o.timestamps = e->times;
 	o.beams = e->beams;
 	o.no_speech = 2;
@@ -246,9 +246,11 @@ static void wrong_calls_are_refused(void **state)
 	o.language = "de";
 	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.english), "English only");
 	o.language = NULL;
-	o.translate = true;
+	o.task = "translate";
 	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.english), "English only");
-	o.translate = false;
+	o.task = "sing";
+	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.many), "'sing'");
+	o.task = NULL;
 	o.batch = 1000;
 	FAILS(&s.k, HEC_ERR_ARGUMENT, CALL(s.many), "1000");
 	o.batch = 0;

@@ -167,6 +167,39 @@ static void what_the_files_say_is_taken(void **state)
 	kit_close(&k);
 }
 
+static void what_the_files_say_holds_where_nobody_asks(void **state)
+{
+	(void)state;
+	kit k = kit_open(4);
+	folder f = open_folder(&k);
+	whisper_config c;
+	int32_t id = 0;
+	bool translate = false;
+	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "
+	           "\"language\": \"de\", \"task\": \"translate\"}");
+	OK(&k, READ(&c));
+	OK(&k, whisper_spoken(&c, NULL, &id));
+	CHECK(&k, id == 42, "%d", id);
+	OK(&k, whisper_spoken(&c, "en", &id));
+	CHECK(&k, id == 41, "%d", id);
+	OK(&k, whisper_spoken(&c, "auto", &id));
+	CHECK(&k, id == -1, "%d", id);
+	OK(&k, whisper_translates(&c, NULL, &translate));
+	CHECK(&k, translate, "as the file says");
+	OK(&k, whisper_translates(&c, "transcribe", &translate));
+	CHECK(&k, !translate, "as asked");
+	FAILS(&k, HEC_ERR_ARGUMENT, whisper_translates(&c, "sing", &translate), "'sing'");
+	whisper_config_free(&c);
+	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41}, "
+	           "\"language\": \"english\"}");
+	OK(&k, READ(&c));
+	FAILS(&k, HEC_ERR_ARGUMENT, whisper_spoken(&c, NULL, &id), "generation_config.json",
+	      "'english'");
+	whisper_config_free(&c);
+	close_folder(&f);
+	kit_close(&k);
+}
+
 static void what_is_missing_is_found_in_the_tokenizer(void **state)
 {
 	(void)state;
@@ -206,6 +239,8 @@ static void wrong_files_are_refused(void **state)
 	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "feature_size is 80", "14 mel bands");
 	PREPROCESSOR("{\"feature_size\": 14, \"chunk_length\": 30}");
 	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "3000 frames", "reads 100");
+	PREPROCESSOR("{\"hop_length\": 1, \"sampling_rate\": 192000}");
+	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "1000 frames a second");
 	PREPROCESSOR("{\"hop_length\": 0}");
 	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "hop_length");
 	PREPROCESSOR("{\"dither\": 0.001}");
@@ -220,6 +255,7 @@ int main(void)
 		cmocka_unit_test(what_may_follow_is_as_in_transformers),
 		cmocka_unit_test(segments_are_cut_as_in_transformers),
 		cmocka_unit_test(what_the_files_say_is_taken),
+		cmocka_unit_test(what_the_files_say_holds_where_nobody_asks),
 		cmocka_unit_test(what_is_missing_is_found_in_the_tokenizer),
 		cmocka_unit_test(wrong_files_are_refused),
 	};

@@ -59,17 +59,20 @@ typedef struct hec_generate_options {
 	bool no_special; /* nothing is added to texts: a chat template wrote them whole */
 	hec_generate_text *text; /* or NULL; with one beam, and a tokenizer */
 	void *user;              /* of text */
+	bool no_min_length;      /* decode->min_tokens holds also where min_length of
+	                       generation_config.json is more */
 } hec_generate_options;
 
 /* clang-format off */
 #define HEC_GENERATE_OPTIONS_INIT \
-	{sizeof(hec_generate_options), NULL, 0, false, false, false, NULL, NULL}
+	{sizeof(hec_generate_options), NULL, 0, false, false, false, NULL, NULL, false}
 /* clang-format on */
 
 typedef struct hec_generation {
-	char *text;   /* UTF-8, special tokens left out; NULL where there is no tokenizer */
-	double score; /* as hec_hypothesis has it */
-	int32_t *ids; /* [n] what was written, the end counted in; not the prompt */
+	char *text;        /* UTF-8, special tokens left out; NULL where there is no tokenizer */
+	size_t text_bytes; /* it may hold NUL bytes; a zero byte that is not counted follows it */
+	double score;      /* as hec_hypothesis has it */
+	int32_t *ids;      /* [n] what was written, the end counted in; not the prompt */
 	int64_t n;
 	int32_t *
 		prompt; /* [prompt_n] of the best one of each prompt: its ids; NULL: of the others */

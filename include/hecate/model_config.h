@@ -106,6 +106,9 @@ typedef struct hec_model_config {
 	int32_t pad_id; /* its embedding is zero and stays so */
 	int32_t bos_id, eos_id;
 	int32_t start_id; /* what a decoder with an encoder begins with */
+	/* mBART: only where it writes; where it learns, or reads a text to judge it, the decoder begins
+	 * with the last of that text. So does every decoder without a start_id. */
+	bool start_last;
 	hec_front_config
 		front; /* of a model with both stacks; the table of words is the decoder's */
 } hec_model_config;

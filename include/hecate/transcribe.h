@@ -45,15 +45,18 @@ HEC_API bool hec_transcriber_multilingual(const hec_transcriber *transcriber);
 typedef int hec_transcribe_progress(void *user, double done, double total);
 
 typedef struct hec_transcribe_options {
-	size_t size;          /* sizeof(hec_transcribe_options) */
-	const char *language; /* "en", …; NULL: the likeliest in the first window of each sound. An
-	                         English-only model takes none but "en" */
-	bool translate;       /* into English */
-	bool timestamps;      /* segments with their times, not one for all. Where a sound is longer
+	size_t size; /* sizeof(hec_transcribe_options) */
+	/* "en", …; "auto": the likeliest in the first window of each sound; NULL: as
+	 * generation_config.json says, else "auto". An English-only model takes none but "en". */
+	const char *language;
+	/* "transcribe", or "translate": into English; NULL: as generation_config.json says, else
+	 * "transcribe" */
+	const char *task;
+	bool timestamps;    /* segments with their times, not one for all. Where a sound is longer
 	                         than a window, always */
-	int64_t beams;        /* 0: as generation_config.json says, else 1 */
-	int64_t batch;        /* windows of different sounds at a time; 0: 4 */
-	int64_t max_tokens;   /* of a window; 0: as many as the model can take */
+	int64_t beams;      /* 0: as generation_config.json says, else 1 */
+	int64_t batch;      /* windows of different sounds at a time; 0: 4 */
+	int64_t max_tokens; /* of a window; 0: as many as the model can take */
 	/* A window is passed over where the model says that nobody speaks with at least this probability
 	 * (0: 0.6), and its own words have a mean log p below `least_log_prob` (0: −1). A window without
 	 * any sound at all is passed over in any case. */
@@ -65,7 +68,7 @@ typedef struct hec_transcribe_options {
 
 /* clang-format off */
 #define HEC_TRANSCRIBE_OPTIONS_INIT \
-	{sizeof(hec_transcribe_options), NULL, false, false, 0, 0, 0, 0, 0, NULL, NULL}
+	{sizeof(hec_transcribe_options), NULL, NULL, false, 0, 0, 0, 0, 0, NULL, NULL}
 /* clang-format on */
 
 typedef struct hec_segment {
@@ -78,6 +81,7 @@ typedef struct hec_segment {
 typedef struct hec_transcript {
 	char *text; /* of all segments; "" where nobody speaks */
 	char language[16];
+	bool translated; /* into English */
 	hec_segment *segments;
 	int64_t count;
 } hec_transcript;

@@ -66,9 +66,10 @@ typedef struct hec_translate_options {
 /* clang-format on */
 
 typedef struct hec_translation {
-	char *text;   /* UTF-8, special tokens left out; "" where there is none */
-	double score; /* as hec_hypothesis has it; 0 for an empty text */
-	int32_t *ids; /* [n] the tokens, the end counted in */
+	char *text;        /* UTF-8, special tokens left out; "" where there is none */
+	size_t text_bytes; /* it may hold NUL bytes; a zero byte that is not counted follows it */
+	double score;      /* as hec_hypothesis has it; 0 for an empty text */
+	int32_t *ids;      /* [n] the tokens, the end counted in */
 	int64_t n;
 	/* Of the best one of each text: [source_n] what the encoder read, with all that was added (the
 	 * first window's), and what the decoder began with. NULL: there was no word. */

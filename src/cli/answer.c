@@ -9,6 +9,7 @@
 #include "line_work.h"
 #include "model_run.h"
 #include "plural.h"
+#include "put.h"
 #include "whole_file.h"
 
 /* What is given besides is read in pieces of so many lines. */
@@ -66,13 +67,9 @@ static bool put_json(const answering *w, const hec_answer_list *list)
 	return put_json_line(line, stdout);
 }
 
-/* One line: what would end it, or begin another field, is a space. */
 static void put_plain(const hec_answer *a)
 {
-	for (size_t i = 0; i < a->bytes; i++)
-		if (a->text[i] == '\0' || strchr("\t\r\n", a->text[i]))
-			a->text[i] = ' ';
-	put_words(a->text, stdout);
+	put_field(a->text, a->bytes, stdout);
 	printf("\t%.4f\t%zu\t%zu\n", a->score, a->begin, a->end);
 }
 

@@ -7,6 +7,7 @@
 
 #include "line_work.h"
 #include "model_run.h"
+#include "put.h"
 
 #define CHUNK 1024 /* lines that are sorted by length together */
 
@@ -42,6 +43,11 @@ static bool put_text_json(const classifying *w, const float *scores, const int32
 	return put_json_line(line, stdout);
 }
 
+static void put_string(const char *text)
+{
+	put_field(text, strlen(text), stdout);
+}
+
 static int put_texts(const classifying *w, const hec_classes *c)
 {
 	for (int64_t i = 0; i < c->texts; i++) {
@@ -50,7 +56,7 @@ static int put_texts(const classifying *w, const hec_classes *c)
 		if (w->json && !put_text_json(w, scores, order, c->labels))
 			return command_failed(w->self, "no memory for JSON");
 		for (int64_t k = 0; !w->json && k < w->top && k < c->labels; k++) {
-			put_words(hec_classifier_label(w->classifier, order[k]), stdout);
+			put_string(hec_classifier_label(w->classifier, order[k]));
 			printf("\t%.6g\n", scores[order[k]]);
 		}
 	}
@@ -94,9 +100,9 @@ static int put_tokens(const classifying *w, const hec_token_classes *c)
 		if (w->json && !put_tokens_json(w, t, n))
 			return command_failed(w->self, "no memory for JSON");
 		for (int64_t k = 0; !w->json && k < n; k++) {
-			put_words(token_text(w, &t[k]), stdout);
+			put_string(token_text(w, &t[k]));
 			fputc('\t', stdout);
-			put_words(hec_classifier_label(w->classifier, t[k].label), stdout);
+			put_string(hec_classifier_label(w->classifier, t[k].label));
 			printf("\t%.6g\t%zu\t%zu\n", t[k].score, t[k].span.begin, t[k].span.end);
 		}
 		if (!w->json)

@@ -7,6 +7,7 @@
 
 #include "line_work.h"
 #include "model_run.h"
+#include "put.h"
 #include "valid_text.h"
 
 #define CHUNK 1024 /* lines that are sorted by length together */

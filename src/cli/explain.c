@@ -15,6 +15,7 @@
 #include "explain_overflow.h"
 #include "explain_positions.h"
 #include "explain_show.h"
+#include "put.h"
 
 #define SEED_DEFAULT 2017
 #define ERROR_SIZE 1024
@@ -57,7 +58,7 @@ static bool list_for_machines(void)
 	json_array_append_new(list, json_pack("{s:s, s:s}", "name", POSITIONS_NAME, "summary",
 	                                      POSITIONS_SUMMARY));
 	json_t *root = json_pack("{s:o}", "examples", list);
-	bool written = json_dumpf(root, stdout, JSON_INDENT(1)) == 0;
+	bool written = put_json_value(root, JSON_INDENT(1), stdout);
 	fputc('\n', stdout);
 	json_decref(root);
 	return written;

@@ -8,6 +8,7 @@
 
 #include "line_work.h"
 #include "model_run.h"
+#include "put.h"
 
 #define CHUNK 256
 #define TARGETS_MOST 1024
@@ -69,9 +70,9 @@ static int put_all(const filling *w, const hec_filled *out)
 		if (w->s.json && !put_json(item))
 			return command_failed(w->self, "no memory for JSON");
 		for (int64_t k = 0; !w->s.json && k < item->masks * item->top; k++) {
-			put_words(item->guesses[k].token, stdout);
+			put_field(item->guesses[k].token, strlen(item->guesses[k].token), stdout);
 			printf("\t%.4f\t", item->guesses[k].score);
-			put_line(item->guesses[k].text, stdout);
+			put_text_line(item->guesses[k].text, item->guesses[k].text_bytes, stdout);
 		}
 	}
 	return put_done();
@@ -107,10 +108,12 @@ static int take_target(filling *w, const char *word)
 	if (hec_filler_target(w->filler, word, id, &exact) != HEC_OK)
 		return command_failed(w->self, "--targets: %s", hec_error_message());
 	if (!exact) {
-		char clean[128];
-		hec_text_clean(word, 40, clean, sizeof clean);
-		fprintf(stderr, "hecate fill: '%s' is not a token; '%s' stands for it\n", clean,
-		        hec_tokenizer_token(hec_filler_tokenizer(w->filler), *id));
+		char asked[128], taken[128];
+		hec_text_clean(word, 40, asked, sizeof asked);
+		hec_text_clean(hec_tokenizer_token(hec_filler_tokenizer(w->filler), *id), 40, taken,
+		               sizeof taken);
+		fprintf(stderr, "hecate fill: '%s' is not a token; '%s' stands for it\n", asked,
+		        taken);
 	}
 	w->options.target_count++;
 	w->options.targets = w->targets;

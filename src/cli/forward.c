@@ -179,13 +179,17 @@ static int check_inputs(const forward *f)
 	if (frames && (f->mask || f->types))
 		return command_usage(f->self, "%s: of features all frames count",
 		                     f->mask ? "--mask" : "--type-ids");
-	if (both && !f->decoder && c->head != HEC_HEAD_LM && c->head != HEC_HEAD_NONE)
+	if (both && !f->decoder && c->head != HEC_HEAD_LM && c->head != HEC_HEAD_NONE) {
+		char start[32] = "the last of --ids";
+		if (!c->start_last && c->start_id >= 0)
+			snprintf(start, sizeof start, "%d", (int)c->start_id);
 		return command_usage(
 			f->self,
 			"this model's decoder reads what its encoder reads: give "
-			"--decoder-ids, as many as --ids (Transformers: %d, then --ids "
+			"--decoder-ids, as many as --ids (Transformers: %s, then --ids "
 			"without the last)",
-			(int)c->start_id);
+			start);
+	}
 	if (both && !f->decoder)
 		return command_usage(f->self,
 		                     "this model has a decoder behind its encoder: give "

@@ -1,6 +1,7 @@
 /* generate.c — `hecate generate`: prompts in, what the model writes after them out. */
 #include "generate.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "number_list.h"
+#include "put.h"
 
 #define BATCH 16
 #define BATCH_MOST 4096
@@ -36,7 +38,7 @@ static json_t *ids_json(const hec_generation *one)
 
 static bool put_json(const hec_generation *one)
 {
-	json_t *text = one->text ? json_string(one->text) : json_null();
+	json_t *text = one->text ? json_stringn(one->text, one->text_bytes) : json_null();
 	return put_json_line(json_pack("{s:o, s:o, s:f}", "ids", ids_json(one), "text", text,
 	                               "score", one->score),
 	                     stdout);
@@ -49,13 +51,14 @@ static void put_ids(const int32_t *ids, int64_t n)
 }
 
 /* The prompt and what follows it are one text. */
-static char *echoed(const hec_prompt *p, const char *text)
+static char *echoed(const hec_prompt *p, const hec_generation *one, size_t *bytes)
 {
-	size_t before = p->text ? p->bytes : 0, after = strlen(text);
-	char *whole = malloc(before + after + 1);
+	size_t before = p->text ? p->bytes : 0;
+	*bytes = before + one->text_bytes;
+	char *whole = malloc(*bytes + 1);
 	if (whole) {
 		memcpy(whole, p->text ? p->text : "", before);
-		memcpy(whole + before, text, after + 1);
+		memcpy(whole + before, one->text, one->text_bytes + 1);
 	}
 	return whole;
 }
@@ -73,14 +76,15 @@ static int put_one(const generating *g, const hec_prompt *p, const hec_generatio
 		fputc('\n', stdout);
 		return EXIT_DONE;
 	}
-	char *whole = g->echo ? echoed(p, one->text) : NULL;
+	size_t bytes = one->text_bytes;
+	char *whole = g->echo ? echoed(p, one, &bytes) : NULL;
 	if (g->echo && !whole)
 		return command_failed(g->self, "no memory for a text");
 	const char *text = whole ? whole : one->text;
 	if (g->as_lines) {
-		put_line(text, stdout);
+		put_text_line(text, bytes, stdout);
 	} else {
-		put_words(text, stdout);
+		put_words(text, bytes, stdout);
 		fputc('\n', stdout);
 	}
 	free(whole);
@@ -115,19 +119,16 @@ static int attend(generating *g, const hec_generation *one)
 
 static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 {
-	(void)user, (void)prompt, (void)bytes;
-	put_words(text, stdout);
+	(void)user, (void)prompt;
+	put_words(text, bytes, stdout);
 	return put_done() != EXIT_DONE || line_work_stopped();
 }
 
 static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
 {
 	hec_generations out;
-	if (g->echo && p->text) {
-		char *prompt = echoed(p, "");
-		put_words(prompt ? prompt : "", stdout);
-		free(prompt);
-	}
+	if (g->echo && p->text)
+		put_words(p->text, p->bytes, stdout);
 	hec_status status = hec_generate(g->generator, 1, p, &g->options, &out);
 	if (status == HEC_OK) {
 		fputc('\n', stdout);
@@ -220,8 +221,8 @@ static uint64_t any_seed(void)
 static void set_sampling(const settings *s, hec_decode_options *o)
 {
 	/* Who names a number of sampling wants to sample; temperature 0 is greedy by another name. */
-	const bool numbers = s->temperature > 0 || s->top_k > 0 || s->top_p >= 0 || s->min_p >= 0 ||
-	                     s->seed.given;
+	const bool numbers = s->temperature > 0 || s->top_k >= 0 || s->top_p >= 0 ||
+	                     s->min_p >= 0 || s->seed.given;
 	o->sample = (s->sample || numbers) && s->temperature != 0;
 	if (!o->sample)
 		return;
@@ -230,8 +231,8 @@ static void set_sampling(const settings *s, hec_decode_options *o)
 		o->temperature = s->temperature;
 	if (s->top_k >= 0)
 		o->top_k = s->top_k;
-	if (s->top_p >= 0)
-		o->top_p = s->top_p;
+	if (s->top_p >= 0) /* 0 is the likeliest alone; to the options it is all of them */
+		o->top_p = s->top_p > 0 ? s->top_p : DBL_MIN;
 	if (s->min_p >= 0)
 		o->min_p = s->min_p;
 	o->seed = s->seed.given ? s->seed.value : any_seed();
@@ -249,6 +250,8 @@ static int set_options(generating *g, const settings *s, int operands)
 		o->min_tokens = s->min_tokens;
 	if (s->no_repeat >= 0)
 		o->no_repeat_ngram = s->no_repeat;
+	if (s->repetition == 0)
+		return command_usage(g->self, "--repetition-penalty divides by what it is: not 0");
 	if (s->repetition > 0)
 		o->repetition_penalty = s->repetition;
 	if (s->length_penalty > UNSET)
@@ -267,6 +270,7 @@ static int set_options(generating *g, const settings *s, int operands)
 	g->options.lossy = s->lossy;
 	g->options.truncate = s->truncate;
 	g->options.no_special = s->chat;
+	g->options.no_min_length = s->min_tokens >= 0;
 	const bool one = operands == 1 || s->ids;
 	g->json = s->json;
 	g->echo = s->echo;

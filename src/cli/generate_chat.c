@@ -1,12 +1,14 @@
 /* generate_chat.c — `hecate generate --chat`: prompts as a model's chat template writes them, and a
  * conversation on a terminal. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "generate.h"
 #include "lines.h"
+#include "put.h"
 
 hec_status generate_chat_text(const generating *g, const hec_chat_message *messages, size_t n,
                               char **text, size_t *bytes)
@@ -38,10 +40,9 @@ static hec_status chat_prompt(const generating *g, const char *words, size_t len
 	return status;
 }
 
-int generate_chat_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+static int answer_lines(generating *g, int64_t n, const char *const *texts, const size_t *bytes,
                         int64_t *failed)
 {
-	generating *g = user;
 	hec_prompt *prompts = calloc((size_t)n, sizeof *prompts);
 	if (!prompts)
 		return command_failed(g->self, "no memory for prompts");
@@ -58,6 +59,29 @@ int generate_chat_lines(void *user, int64_t n, const char *const *texts, const s
 	for (int64_t i = 0; i < n; i++)
 		free((char *)(uintptr_t)prompts[i].text);
 	free(prompts);
+	return code;
+}
+
+/* How many of the texts come before the first with a NUL byte in it. */
+static int64_t strings_before(int64_t n, const char *const *texts, const size_t *bytes)
+{
+	int64_t i = 0;
+	while (i < n && (!bytes || !memchr(texts[i], '\0', bytes[i])))
+		i++;
+	return i;
+}
+
+int generate_chat_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                        int64_t *failed)
+{
+	generating *g = user;
+	const int64_t good = strings_before(n, texts, bytes);
+	int code = good > 0 ? answer_lines(g, good, texts, bytes, failed) : EXIT_DONE;
+	if (code == EXIT_DONE && good < n)
+		code = command_failed(g->self,
+		                      "line %" PRId64 ": it has a NUL byte, which no message of a "
+		                      "chat can have",
+		                      g->lines.done + good + 1);
 	return code;
 }
 
@@ -113,9 +137,10 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 		a->text = grown;
 		a->capacity = capacity;
 	}
-	memcpy(a->text + a->length, text, bytes + 1);
-	a->length += bytes;
-	put_words(text, stdout);
+	for (size_t i = 0; i < bytes; i++) /* a message is a string: it holds no NUL bytes */
+		if (text[i] != '\0')
+			a->text[a->length++] = text[i];
+	put_words(text, bytes, stdout);
 	return put_done() != EXIT_DONE || line_work_stopped();
 }
 

@@ -8,6 +8,7 @@
 #include "info_facts.h"
 #include "model_load.h"
 #include "plural.h"
+#include "put.h"
 
 #define DIR_COLUMNS 76
 #define TOKEN_COLUMNS 24
@@ -275,7 +276,7 @@ bool info_show_json(const info_facts *f, FILE *out)
 		"ignored", ignored_json(f->model), "tokenizer", tokenizer_json(f), "ids", "start",
 		(int)c->start_id, "bos", (int)c->bos_id, "eos", (int)c->eos_id, "pad",
 		(int)c->pad_id, "memory", memory_json(&f->memory));
-	bool written = root && json_dumpf(root, out, JSON_INDENT(1)) == 0;
+	bool written = put_json_value(root, JSON_INDENT(1), out);
 	fputc('\n', out);
 	json_decref(root);
 	return written;

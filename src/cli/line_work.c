@@ -1,16 +1,13 @@
 /* line_work.c — chunks of texts through a command's work, in order. */
 #include "line_work.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <hecate/status.h>
-#include <hecate/width.h>
 
 #include "lines.h"
 #include "plural.h"
@@ -37,75 +34,6 @@ void line_work_catch_signals(void)
 bool line_work_stopped(void)
 {
 	return stopped != 0;
-}
-
-/* ---- results ---- */
-
-static bool ends_line(char c)
-{
-	return c == '\n' || c == '\r';
-}
-
-/* What a model writes shall not steer the terminal. A NUL is as good as any control character. */
-static void put_clean(const char *text, size_t length, FILE *out)
-{
-	size_t room = 3 * length + 4;
-	char *part = malloc(length + 1), *clean = malloc(room);
-	if (part && clean) {
-		for (size_t i = 0; i < length; i++)
-			part[i] = (char)(ends_line(text[i]) ? ' ' : text[i] ? text[i] : '\1');
-		part[length] = '\0';
-		hec_text_clean(part, length < INT_MAX / 2 ? 2 * (int)length : INT_MAX, clean, room);
-		fputs(clean, out);
-	}
-	free(part);
-	free(clean);
-}
-
-void put_text_line(const char *text, size_t bytes, FILE *out)
-{
-	if (isatty(fileno(out)))
-		put_clean(text, bytes, out);
-	else
-		for (size_t i = 0; i < bytes; i++)
-			fputc(ends_line(text[i]) ? ' ' : text[i], out);
-	fputc('\n', out);
-}
-
-void put_line(const char *text, FILE *out)
-{
-	put_text_line(text, strlen(text), out);
-}
-
-void put_words(const char *text, FILE *out)
-{
-	if (!isatty(fileno(out))) {
-		fputs(text, out);
-		return;
-	}
-	while (*text) {
-		size_t length = strcspn(text, "\n\t");
-		put_clean(text, length, out);
-		if (text[length] != '\0')
-			fputc(text[length++], out);
-		text += length;
-	}
-}
-
-bool put_json_line(json_t *object, FILE *out)
-{
-	bool written =
-		object && json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
-	fputc('\n', out);
-	json_decref(object);
-	return written || (object && ferror(out)); /* a failed write is put_done's to tell */
-}
-
-int put_done(void)
-{
-	errno = 0; /* what was written before may have failed, too, but for the same reason */
-	fflush(stdout);
-	return ferror(stdout) ? command_output_failed() : EXIT_DONE;
 }
 
 /* ---- work ---- */

@@ -1,5 +1,5 @@
 /* line_work.h — what surrounds a command that maps texts to results: lines of standard input or operands,
- * in chunks; signals; a bar on a terminal; which line is to blame; results made clean for a terminal.
+ * in chunks; signals; a bar on a terminal; which line is to blame.
  *
  *     line_work w = {.self = self, .work = classify_some, .user = &mine, .most = 256};
  *     code = line_work_run(&w, operands, argv);
@@ -7,7 +7,7 @@
 #ifndef CLI_LINE_WORK_H
 #define CLI_LINE_WORK_H
 
-#include <jansson.h>
+#include <stdint.h>
 
 #include "command.h"
 
@@ -43,18 +43,5 @@ void line_work_clear(line_work *w);
 bool line_work_stopped(void);
 /* The signals alone, for what has no lines. */
 void line_work_catch_signals(void);
-
-/* Results. One line for a text: a line end within it is a space; on a terminal without what could steer
- * it. */
-void put_line(const char *text, FILE *out);
-void put_text_line(const char *text, size_t bytes, FILE *out); /* may hold NUL bytes */
-/* The text as it is, of any number of lines, with no line end behind it; on a terminal clean as well. */
-void put_words(const char *text, FILE *out);
-/* Takes the object; numbers with the nine digits that bring a float back exactly. False: no memory; a
- * write that fails is told by put_done. */
-bool put_json_line(json_t *object, FILE *out);
-/* After the results of a call: whoever waits for an answer gets it. EXIT_DONE or EXIT_FAILED; main.c says
- * what is wrong with standard output. */
-int put_done(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "plural.h"
+#include "put.h"
 
 typedef struct lines {
 	char **items;
@@ -91,7 +92,7 @@ static bool print_json(size_t count, double bleu, double chrf, const double *rou
 	                         "chrf", chrf);
 	bool good =
 		root && (!rouge || json_object_set_new(root, "rouge_l", json_real(*rouge)) == 0);
-	good = good && json_dumpf(root, stdout, 0) == 0 && putchar('\n') != EOF;
+	good = good && put_json_value(root, 0, stdout) && putchar('\n') != EOF;
 	json_decref(root);
 	return good;
 }

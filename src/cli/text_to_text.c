@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "put.h"
 #include "whole_file.h"
 
 /* Lines that are sorted by length together: some that are long and some that are short. */
@@ -38,11 +39,11 @@ static bool put_json(const translating *w, const hec_translation *best, int64_t 
 	json_t *line = json_object(), *all = json_array();
 	for (int64_t k = 0; k < nbest; k++) {
 		json_t *one = json_object();
-		json_object_set_new(one, "text", json_string(best[k].text));
+		json_object_set_new(one, "text", json_stringn(best[k].text, best[k].text_bytes));
 		json_object_set_new(one, "score", json_real(best[k].score));
 		json_array_append_new(all, one);
 	}
-	json_object_set_new(line, "text", json_string(best->text));
+	json_object_set_new(line, "text", json_stringn(best->text, best->text_bytes));
 	json_object_set_new(line, "score", json_real(best->score));
 	json_object_set_new(line, "tokens",
 	                    tokens_json(hec_translator_tokenizer(w->translator), best));
@@ -60,7 +61,7 @@ static int put_all(const translating *w, const hec_translations *t)
 		if (w->s->json && !put_json(w, best, t->nbest))
 			return command_failed(w->self, "no memory for JSON");
 		for (int64_t k = 0; !w->s->json && k < t->nbest; k++)
-			put_line(best[k].text, stdout);
+			put_text_line(best[k].text, best[k].text_bytes, stdout);
 	}
 	return put_done();
 }

@@ -12,6 +12,7 @@
 #include "line_work.h"
 #include "model_path.h"
 #include "plural.h"
+#include "put.h"
 #include "terminal.h"
 
 #define TOKEN_COLUMNS 32
@@ -36,7 +37,7 @@ typedef struct settings {
 static bool put_json_string(const char *string)
 {
 	json_t *value = json_string(string);
-	bool good = value && (json_dumpf(value, stdout, JSON_ENCODE_ANY) == 0 || ferror(stdout));
+	bool good = put_json_value(value, JSON_ENCODE_ANY, stdout);
 	json_decref(value);
 	return good;
 }
@@ -168,7 +169,7 @@ static int print_text(const settings *s, const char *decoded, size_t bytes)
 		return put_json_line(json_pack("{s:s%}", "text", decoded, bytes), stdout)
 		               ? EXIT_DONE
 		               : command_failed(s->self, "no memory for JSON");
-	fwrite(decoded, 1, bytes, stdout);
+	put_words(decoded, bytes, stdout);
 	putchar('\n');
 	return EXIT_DONE;
 }
@@ -233,7 +234,7 @@ static int chat_one(settings *s, const char *model)
 		s->no_special = true;
 		code = encode_one(s, made, bytes);
 	} else if (code == EXIT_DONE) {
-		fwrite(made, 1, bytes, stdout);
+		put_words(made, bytes, stdout);
 	}
 	free(made);
 	return code == LINE_WORK_REFUSED ? command_failed(s->self, "%s", hec_error_message())

@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "plural.h"
+#include "put.h"
 #include "train_answer.h"
 #include "train_data.h"
 #include "train_dump.h"
@@ -301,7 +302,7 @@ static void print_result(const job *j, const hec_train_result *r)
 			json_object_set_new(o, "best", json_real(r->best));
 			json_object_set_new(o, "best_step", json_integer(r->best_step));
 		}
-		json_dumpf(o, stdout, JSON_COMPACT);
+		(void)put_json_value(o, JSON_COMPACT, stdout);
 		putchar('\n');
 		json_decref(o);
 		return;

@@ -128,7 +128,7 @@ hec_status train_listener_open(const train_settings *s, const train_data *data,
 	l->reading.max_seconds = (double)mel->length / (double)mel->rate;
 	l->options = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
 	l->options.language = data->speech.language[0] ? data->speech.language : NULL;
-	l->options.translate = data->speech.translate;
+	l->options.task = data->speech.translate ? "translate" : "transcribe";
 	l->options.beams = s->valid_beam;
 	l->options.batch = SOUNDS_AT_ONCE;
 	l->options.no_speech = 2; /* never: somebody speaks there */

@@ -1,4 +1,5 @@
 /* transcribe.c — `hecate transcribe`: sound files in, text or subtitles out, in order. */
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "line_work.h"
 #include "model_run.h"
 #include "plural.h"
+#include "put.h"
 #include "transcribe_attend.h"
 #include "transcribe_show.h"
 
@@ -166,8 +168,8 @@ static int set_options(transcribing *w, int operands)
 	const settings *s = &w->s;
 	hec_transcribe_options *o = &w->options;
 	*o = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
-	o->translate = s->task && strcmp(s->task, "translate") == 0;
-	if (s->task && !o->translate && strcmp(s->task, "transcribe") != 0)
+	o->task = s->task;
+	if (s->task && strcmp(s->task, "translate") != 0 && strcmp(s->task, "transcribe") != 0)
 		return command_usage(w->self, "--task is transcribe or translate, not '%.40s'",
 		                     s->task);
 	int code = set_form(w, operands);
@@ -178,7 +180,8 @@ static int set_options(transcribing *w, int operands)
 	o->beams = s->beam;
 	o->batch = s->batch;
 	o->max_tokens = s->max_tokens;
-	o->no_speech = s->no_speech;
+	if (s->no_speech >= 0) /* 0 is always; to the options it is what is usual */
+		o->no_speech = s->no_speech > 0 ? s->no_speech : DBL_MIN;
 	o->progress = show_progress;
 	o->user = w;
 	return EXIT_DONE;
@@ -217,16 +220,19 @@ static const model_work transcribing_work = {load, work, end};
 
 static int run(const command *self, int argc, char **argv)
 {
-	transcribing w = {.self = self, .s = {.batch = BATCH}};
+	transcribing w = {.self = self, .s = {.batch = BATCH, .no_speech = -1}};
 	settings *s = &w.s;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "a Whisper model (else the variable HECATE_MODEL)",
 	         &w.m.named, 0, 0},
 		{OPTION_TEXT, "--language", "CODE",
-	         "what is spoken: en, de, … (default: heard from the first window)", &s->language,
-	         0, 0},
-		{OPTION_TEXT, "--task", "T", "transcribe, or translate (into English)", &s->task, 0,
-	         0},
+	         "what is spoken: en, de, …; auto: heard from the first window (default: as the "
+	         "model's files say, else auto)",
+	         &s->language, 0, 0},
+		{OPTION_TEXT, "--task", "T",
+	         "transcribe, or translate into English (default: as the model's files say, else "
+	         "transcribe)",
+	         &s->task, 0, 0},
 		{OPTION_FLAG, "--timestamps", NULL, "a line for each segment, with its times",
 	         &s->timestamps, 0, 0},
 		{OPTION_FLAG, "--srt", NULL, "subtitles as SubRip", &s->srt, 0, 0},

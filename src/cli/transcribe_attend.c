@@ -47,8 +47,8 @@ static void add_begin(heard *h, const hec_tokenizer *tokenizer, const char *toke
 		h->begin[h->begins++] = id;
 }
 
-static void make_begin(const hec_transcriber *t, const hec_transcript *transcript, bool translate,
-                       bool times, heard *h)
+static void make_begin(const hec_transcriber *t, const hec_transcript *transcript, bool times,
+                       heard *h)
 {
 	const hec_tokenizer *tokenizer = hec_transcriber_tokenizer(t);
 	char language[32];
@@ -56,7 +56,8 @@ static void make_begin(const hec_transcriber *t, const hec_transcript *transcrip
 	add_begin(h, tokenizer, "<|startoftranscript|>");
 	if (hec_transcriber_multilingual(t)) {
 		add_begin(h, tokenizer, language);
-		add_begin(h, tokenizer, translate ? "<|translate|>" : "<|transcribe|>");
+		add_begin(h, tokenizer,
+		          transcript->translated ? "<|translate|>" : "<|transcribe|>");
 	}
 	if (!times)
 		add_begin(h, tokenizer, "<|notimestamps|>");
@@ -89,8 +90,7 @@ int transcribe_attend(attend_flag *f, const command *self, const hec_transcriber
 		     window = hec_transcriber_window(transcriber);
 	heard h = {0};
 	int code = EXIT_DONE;
-	make_begin(transcriber, transcript, options->translate,
-	           options->timestamps || seconds > window, &h);
+	make_begin(transcriber, transcript, options->timestamps || seconds > window, &h);
 	if (!take_ids(transcript, window, &h) ||
 	    make_window(f->ctx, audio, bands, frames, &h) != HEC_OK)
 		code = command_failed(self, "--attend: no features of the sound");

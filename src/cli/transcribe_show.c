@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "line_work.h"
+#include "put.h"
 
 /* Hours are left out of a short one where they may be. */
 static void put_time(double seconds, char point, bool hours, FILE *out)

@@ -184,6 +184,11 @@ hec_status family_read(const family *f, const json_scope *s, hec_model_config *o
 		HEC_TRY(read_key(s, k, &c));
 	if (f->read)
 		HEC_TRY(f->read(s, &c));
+	/* Ids that the family has from its largest model stay in the files of small ones: no word is meant. */
+	int32_t *const ids[] = {&c.pad_id, &c.bos_id, &c.eos_id, &c.start_id};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		if (*ids[i] >= c.vocab)
+			*ids[i] = -1;
 	*out = c;
 	return HEC_OK;
 }
@@ -305,6 +310,7 @@ static void normal(hec_model_config *c)
 	if (!both) {
 		c->separate_embeddings = false;
 		c->start_id = -1;
+		c->start_last = false;
 	}
 	if (!words)
 		c->separate_output = c->output_bias = false;

@@ -66,6 +66,7 @@ hec_status labels_count(const json_scope *config, hec_model_config *c)
 	if (!has_labels(c))
 		return HEC_OK;
 	c->labels = 2;
+	HEC_TRY(json_want_int(config, "num_labels", 1, INT32_MAX, &c->labels));
 	HEC_TRY(json_want_object(config, "id2label", &names, &named));
 	if (named)
 		c->labels = (int64_t)json_object_size(names.object);

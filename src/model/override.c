@@ -195,7 +195,7 @@ static hec_status split(const char *text, char key[KEY_MOST], const char **value
 	return HEC_OK;
 }
 
-/* num_labels is no key of a file: there it is how many names id2label has. */
+/* num_labels is how many names id2label has, where a file has that. */
 static hec_status apply_value(const char *file, const hec_model_load_options *o, const family *f,
                               json_t *root, const char *key, json_t *value)
 {

@@ -76,11 +76,17 @@ static bool asks_decoder(const batch *b)
 /* A decoder behind an encoder reads what the encoder reads, one later, where its head is asked. */
 static hec_status decoder_rows(const batch *b, const hec_tensor *ids, hec_tensor *out)
 {
+	const hec_model_config *c = hec_model_config_of(b->work->model->model);
 	const int64_t T = asks_decoder(b) ? b->S : 1;
-	HEC_TRY(matrix(b, T, hec_model_config_of(b->work->model->model)->start_id, out));
-	for (int64_t i = 0; T > 1 && i < b->B; i++)
-		memcpy((int32_t *)out->data + i * T + 1, (const int32_t *)ids->data + i * T,
-		       (size_t)(T - 1) * sizeof(int32_t));
+	const bool last = c->start_last || c->start_id < 0;
+	HEC_TRY(matrix(b, T, c->start_id, out));
+	for (int64_t i = 0; i < b->B; i++) {
+		const int32_t *from = (const int32_t *)ids->data + i * b->S;
+		int32_t *to = (int32_t *)out->data + i * T;
+		if (last && b->places[i].n > 0)
+			to[0] = from[b->places[i].n - 1];
+		memcpy(to + 1, from, (size_t)(T - 1) * sizeof *to);
+	}
 	return HEC_OK;
 }
 

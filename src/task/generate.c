@@ -110,7 +110,7 @@ static hec_status load(hec_generator *g, const char *dir, const hec_model_load_o
 	                               NULL, c));
 	g->max_new = c->options.max_tokens;
 	c->options.max_tokens = 0;
-	if (c->options.top_k == 0)
+	if (!c->says_top_k)
 		c->options.top_k = TOP_K;
 	return HEC_OK;
 }
@@ -310,9 +310,10 @@ static hec_status take_prompts(job *j)
 static hec_status stream_piece(job *j, int64_t i, int32_t id, bool last)
 {
 	char *text;
-	HEC_TRY(text_stream_add(&j->streams[i], id, last, &text));
+	size_t bytes;
+	HEC_TRY(text_stream_add(&j->streams[i], id, last, &text, &bytes));
 	hec_status status = HEC_OK;
-	if (*text && j->o.text(j->o.user, i, text, strlen(text)) != 0)
+	if (bytes > 0 && j->o.text(j->o.user, i, text, bytes) != 0)
 		status = fail(HEC_ERR_CANCELLED,
 		              "generate: cancelled while prompt %lld was written", (long long)i);
 	free(text);
@@ -341,7 +342,7 @@ static int on_progress(void *user, int64_t done, int64_t total)
 static hec_status give(job *j, hec_hypothesis *h, hec_generation *to)
 {
 	if (j->g->tokenizer)
-		HEC_TRY(written_text(j->g->tokenizer, h->ids, h->n, &to->text));
+		HEC_TRY(written_text(j->g->tokenizer, h->ids, h->n, &to->text, &to->text_bytes));
 	to->score = h->score;
 	to->ids = h->ids;
 	to->n = h->n;
@@ -355,7 +356,7 @@ static hec_status write_some(job *j, int64_t first, int64_t n)
 	const generation_config *c = &j->g->generation;
 	j->first = first;
 	j->decode.first_stream = j->given.first_stream + (uint64_t)first;
-	if (!has_encoder(j->g)) /* what min_length counts is known only now */
+	if (!has_encoder(j->g) && !j->o.no_min_length) /* what that counts is known only now */
 		j->decode.min_tokens =
 			max_i64(j->given.min_tokens, c->min_length - j->lengths[first]);
 	hec_decoded decoded;

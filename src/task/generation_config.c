@@ -1,6 +1,7 @@
 /* generation_config.c — Hugging Face's names for hec_decode_options. What is read later holds. */
 #include "task/generation_config.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +10,19 @@
 #include "task/folder.h"
 
 #define FILE_NAME "generation_config.json"
+/* Of what a file may ask for, where the model itself has no end: room for them is made before. */
+#define TOKENS_MOST ((int64_t)1 << 20)
 
-/* Adds an id to a list that is large enough. */
+/* Adds an id to a list that is large enough. What is beyond the vocabulary is never written: it is passed
+ * over. */
 static hec_status take_id(const json_scope *s, const char *key, const json_t *value, int64_t vocab,
                           int32_t *list, size_t *count)
 {
 	int64_t id;
-	if (!json_whole(value, &id) || id < 0 || id >= vocab) {
-		char needed[64];
-		snprintf(needed, sizeof needed, "an id from 0 to %lld", (long long)vocab - 1);
-		return json_wrong(s, key, value, needed);
-	}
-	list[(*count)++] = (int32_t)id;
+	if (!json_whole(value, &id) || id < 0)
+		return json_wrong(s, key, value, "an id from 0 up");
+	if (id < vocab)
+		list[(*count)++] = (int32_t)id;
 	return HEC_OK;
 }
 
@@ -87,11 +89,11 @@ static hec_status read_bad_words(const json_scope *s, const json_t *words, int64
 			            "%s: bad_words_ids[%zu] is no array of one id; longer ones are "
 			            "not supported",
 			            s->file, i);
-		size_t *n = &g->options.suppressed;
+		size_t *n = &g->options.suppressed, before = *n;
 		HEC_TRY(take_id(s, "bad_words_ids", json_array_get(word, 0), vocab, g->suppress,
 		                n));
-		if (is_end(g, g->suppress[*n - 1]))
-			--*n;
+		if (*n > before && is_end(g, g->suppress[before]))
+			*n = before;
 	}
 	return HEC_OK;
 }
@@ -134,8 +136,16 @@ static hec_status read_early(const json_scope *s, generation_config *g)
 
 static hec_status read_forced(const json_scope *s, const char *key, int64_t vocab, int32_t *out)
 {
+	const json_t *value = json_object_get(s->object, key);
 	int64_t id = *out;
-	HEC_TRY(json_want_int(s, key, 0, vocab - 1, &id));
+	if (json_is_array(value)) { /* any of several is not one that is forced */
+		if (json_array_size(value) != 1 || !json_whole(json_array_get(value, 0), &id) ||
+		    id < 0 || id >= vocab)
+			return json_wrong(s, key, value,
+			                  "an id of the vocabulary, or a list of one");
+	} else {
+		HEC_TRY(json_want_int(s, key, 0, vocab - 1, &id));
+	}
 	*out = (int32_t)id;
 	return HEC_OK;
 }
@@ -145,13 +155,18 @@ static hec_status read_lengths(const json_scope *s, generation_config *g)
 {
 	const int64_t most = (int64_t)1 << 40;
 	hec_decode_options *o = &g->options;
-	int64_t max_new = 0;
+	int64_t max_new = 0, min_new = -1;
 	HEC_TRY(json_want_int(s, "max_length", 1, most, &g->max_length));
 	HEC_TRY(json_want_int(s, "min_length", 0, most, &g->min_length));
 	HEC_TRY(json_want_int(s, "max_new_tokens", 1, most, &max_new));
-	HEC_TRY(json_want_int(s, "min_new_tokens", 0, most, &o->min_tokens));
+	HEC_TRY(json_want_int(s, "min_new_tokens", 0, most, &min_new));
+	g->max_length = min_i64(g->max_length, TOKENS_MOST);
+	if (min_new >= 0) {
+		o->min_tokens = min_new;
+		g->min_length = 0;
+	}
 	if (max_new > 0) {
-		o->max_tokens = max_new;
+		o->max_tokens = min_i64(max_new, TOKENS_MOST);
 		g->max_length = 0;
 	} else if (g->max_length > 0) {
 		o->max_tokens = 0;
@@ -164,8 +179,16 @@ static hec_status read_sampling(const json_scope *s, generation_config *g)
 	hec_decode_options *o = &g->options;
 	HEC_TRY(json_want_bool(s, "do_sample", &g->sample));
 	HEC_TRY(json_want_double(s, "temperature", 0, 1e6, &o->temperature));
-	HEC_TRY(json_want_int(s, "top_k", 0, INT32_MAX, &o->top_k));
-	HEC_TRY(json_want_double(s, "top_p", 0, 1, &o->top_p));
+	int64_t top_k = -1;
+	double top_p = -1;
+	HEC_TRY(json_want_int(s, "top_k", 0, INT32_MAX, &top_k));
+	HEC_TRY(json_want_double(s, "top_p", 0, 1, &top_p));
+	if (top_k >= 0) {
+		o->top_k = top_k;
+		g->says_top_k = true;
+	}
+	if (top_p >= 0) /* 0 is the likeliest alone; to the options it is all of them */
+		o->top_p = top_p > 0 ? top_p : DBL_MIN;
 	return json_want_double(s, "min_p", 0, 1, &o->min_p);
 }
 

@@ -3,33 +3,10 @@
 
 #include <string.h>
 
-#include "base/quote.h"
 #include "base/status.h"
 #include "model/model.h"
 #include "task/whisper.h"
 #include "tensor/check.h"
-
-static hec_status take_task(const whisper_config *c, const char *task, bool *translate)
-{
-	char quoted[QUOTE_TEXT];
-	*translate = task ? strcmp(task, "translate") == 0 : c->translates;
-	if (task && !*translate && strcmp(task, "transcribe") != 0)
-		return fail(HEC_ERR_ARGUMENT, "speech: transcribe or translate, not '%s'",
-		            quote(task, quoted));
-	return HEC_OK;
-}
-
-static hec_status take_language(const whisper_config *c, const char *language, int32_t *id)
-{
-	if (!language && !c->language[0])
-		return fail(HEC_ERR_ARGUMENT,
-		            "speech: the model knows %zu languages: say which one is spoken",
-		            c->language_count);
-	if (language)
-		return whisper_language_find(c, language, id);
-	hec_status status = whisper_language_find(c, c->language, id);
-	return status == HEC_OK ? status : fail_in(status, "generation_config.json");
-}
 
 _Static_assert(sizeof(((hec_speech *)0)->language) == WHISPER_CODE, "a code fits");
 
@@ -38,10 +15,15 @@ static hec_status make_prompt(const whisper_config *c, const char *language, con
 {
 	bool translate = false;
 	out->prompt[out->prompt_length++] = c->start;
-	HEC_TRY(take_task(c, task, &translate));
+	HEC_TRY(whisper_translates(c, task, &translate));
 	if (c->multilingual) {
 		int32_t id;
-		HEC_TRY(take_language(c, language, &id));
+		HEC_TRY(whisper_spoken(c, language, &id));
+		if (id < 0)
+			return fail(
+				HEC_ERR_ARGUMENT,
+				"speech: the model knows %zu languages: say which one is spoken",
+				c->language_count);
 		memcpy(out->language, whisper_language_code(c, id), WHISPER_CODE);
 		out->translate = translate;
 		out->prompt[out->prompt_length++] = id;

@@ -47,6 +47,7 @@ typedef struct work {
 	hec_transcriber *t;
 	hec_transcribe_options o;
 	int32_t language; /* asked for; −1: none */
+	bool translate;
 	int64_t n;
 	job *jobs;
 	hec_transcripts *out;
@@ -195,7 +196,7 @@ static void make_prompt(const work *w, job *j)
 	j->prompt[n++] = c->start;
 	if (c->multilingual) {
 		j->prompt[n++] = j->language;
-		j->prompt[n++] = w->o.translate ? c->translate : c->transcribe;
+		j->prompt[n++] = w->translate ? c->translate : c->transcribe;
 	}
 	if (!j->times)
 		j->prompt[n++] = c->no_timestamps;
@@ -291,6 +292,7 @@ static hec_status end_job(const work *w, job *j)
 	                           ? whisper_language_code(&w->t->config, j->language)
 	                           : "en";
 	memcpy(t->language, code, strlen(code) + 1);
+	t->translated = w->translate;
 	free(j->features);
 	j->features = NULL;
 	j->done = true;
@@ -470,15 +472,18 @@ static hec_status take_options(const hec_transcriber *t, const hec_transcribe_op
 		return fail(HEC_ERR_ARGUMENT, "transcribe: no_speech %g, least_log_prob %g",
 		            o->no_speech, o->least_log_prob);
 	w->language = -1;
-	if (!t->config.multilingual) {
-		if (o->translate || (o->language && strcmp(o->language, "en") != 0))
+	if (!t->config.multilingual) { /* what its file may say else is passed over */
+		HEC_TRY(whisper_translates(&t->config, o->task ? o->task : "transcribe",
+		                           &w->translate));
+		if (w->translate || (o->language && strcmp(o->language, "en") != 0))
 			return fail(
 				HEC_ERR_ARGUMENT,
 				"transcribe: the model knows English only: it does not translate, "
 				"and the language can be \"en\" alone");
 		return HEC_OK;
 	}
-	return o->language ? whisper_language_find(&t->config, o->language, &w->language) : HEC_OK;
+	HEC_TRY(whisper_translates(&t->config, o->task, &w->translate));
+	return whisper_spoken(&t->config, o->language, &w->language);
 }
 
 static void make_decode(work *w)

@@ -47,7 +47,11 @@ static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int6
 	for (int64_t i = 0; i < n; i++)
 		if (ids[i] < first_time)
 			(*copy)[count++] = ids[i];
-	HEC_TRY(written_text(tokenizer, *copy, count, text));
+	size_t bytes;
+	HEC_TRY(written_text(tokenizer, *copy, count, text, &bytes));
+	for (size_t i = 0; i < bytes; i++) /* nobody speaks NUL bytes */
+		if ((*text)[i] == '\0')
+			(*text)[i] = ' ';
 	if (n > 0)
 		memcpy(*copy, ids, (size_t)n * sizeof *ids);
 	return HEC_OK;

@@ -230,9 +230,8 @@ static hec_status encode_all(job *j)
 static void bound_each(job *j)
 {
 	const hec_decode_options *o = &j->decode;
-	/* As Transformers counts: the start is a token of the whole. */
-	const int64_t room =
-		max_i64(1, hec_model_config_of(j->t->m.model)->decoder.position.max - 1);
+	/* As Transformers counts: the start is a token of the whole. T5 has no end. */
+	const int64_t room = max_i64(1, writer_max_target(j->t->m.model) - 1);
 	for (int64_t i = 0; i < j->sources.n; i++) {
 		int64_t most = o->max_tokens > 0 ? o->max_tokens : room;
 		if (o->most)
@@ -267,9 +266,10 @@ static hec_status write_all(job *j, hec_decoded *decoded)
 /* ---- ids to texts ---- */
 
 /* One more piece behind those of the same text: a space between, the score of all by their tokens. */
-static hec_status append(hec_translation *to, const char *text, const hec_hypothesis *h)
+static hec_status append(hec_translation *to, const char *text, size_t more,
+                         const hec_hypothesis *h)
 {
-	size_t old = strlen(to->text), more = strlen(text), n = (size_t)to->n, m = (size_t)h->n;
+	size_t old = to->text_bytes, n = (size_t)to->n, m = (size_t)h->n;
 	char *joined = realloc(to->text, old + more + 2);
 	if (joined)
 		to->text = joined;
@@ -281,6 +281,7 @@ static hec_status append(hec_translation *to, const char *text, const hec_hypoth
 	if (old > 0 && more > 0)
 		joined[old++] = ' ';
 	memcpy(joined + old, text, more + 1);
+	to->text_bytes = old + more;
 	if (m > 0)
 		memcpy(ids + n, h->ids, m * sizeof *ids);
 	to->score =
@@ -293,13 +294,15 @@ static hec_status append(hec_translation *to, const char *text, const hec_hypoth
 static hec_status give(job *j, int64_t i, hec_hypothesis *h, hec_translation *to)
 {
 	char *text;
-	HEC_TRY(written_text(j->t->m.tokenizer, h->ids, h->n, &text));
+	size_t bytes;
+	HEC_TRY(written_text(j->t->m.tokenizer, h->ids, h->n, &text, &bytes));
 	if (to->text) {
-		hec_status status = append(to, text, h);
+		hec_status status = append(to, text, bytes, h);
 		free(text);
 		return status;
 	}
 	to->text = text;
+	to->text_bytes = bytes;
 	to->score = h->score;
 	to->ids = h->ids;
 	to->n = h->n;

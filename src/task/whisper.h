@@ -43,6 +43,9 @@ void whisper_config_free(whisper_config *c); /* takes a zeroed one */
 
 /* The language's id by its code ("en", also "<|en|>"); an error names those there are. */
 hec_status whisper_language_find(const whisper_config *c, const char *name, int32_t *id);
+/* As asked for, or where that is NULL as generation_config.json says: *id −1: neither says it, or "auto". */
+hec_status whisper_spoken(const whisper_config *c, const char *asked, int32_t *id);
+hec_status whisper_translates(const whisper_config *c, const char *asked, bool *translate);
 const char *whisper_language_code(const whisper_config *c, int32_t id); /* "" where there is none */
 
 /* Changes the scores of what may follow `written`: what is suppressed at the beginning; with times, that

@@ -11,6 +11,7 @@
 
 #define GENERATION "generation_config.json"
 #define PREPROCESSOR "preprocessor_config.json"
+#define FRAMES_MOST 1000 /* a second; Whisper has 100 */
 #define LANGUAGES_MOST 1024
 #define MULTILINGUAL_VOCAB 51865 /* the English-only vocabularies have fewer */
 
@@ -209,6 +210,11 @@ static hec_status check_mel(const hec_model_config *model, whisper_config *c, in
 		            "model reads %lld",
 		            (long long)seconds, (long long)frames, (long long)c->mel.hop,
 		            (long long)c->window);
+	if (c->mel.rate / c->mel.hop > FRAMES_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            PREPROCESSOR ": hop_length %lld at sampling_rate %lld are more than %d "
+		                         "frames a second",
+		            (long long)c->mel.hop, (long long)c->mel.rate, FRAMES_MOST);
 	/* What is wrong with the other numbers is said before any sound is read. */
 	return hec_log_mel_frames(&c->mel, 0, &frames);
 }
@@ -313,4 +319,25 @@ hec_status whisper_language_find(const whisper_config *c, const char *name, int3
 	}
 	return fail(HEC_ERR_ARGUMENT, "the model knows no language '%s'; it knows %s",
 	            quote(name, quoted), known);
+}
+
+hec_status whisper_spoken(const whisper_config *c, const char *asked, int32_t *id)
+{
+	*id = -1;
+	if (asked)
+		return strcmp(asked, "auto") == 0 ? HEC_OK : whisper_language_find(c, asked, id);
+	if (!c->language[0])
+		return HEC_OK;
+	hec_status status = whisper_language_find(c, c->language, id);
+	return status == HEC_OK ? status : fail_in(status, GENERATION);
+}
+
+hec_status whisper_translates(const whisper_config *c, const char *asked, bool *translate)
+{
+	char quoted[QUOTE_TEXT];
+	*translate = asked ? strcmp(asked, "translate") == 0 : c->translates;
+	if (asked && !*translate && strcmp(asked, "transcribe") != 0)
+		return fail(HEC_ERR_ARGUMENT, "the task is transcribe or translate, not '%s'",
+		            quote(asked, quoted));
+	return HEC_OK;
 }

@@ -9,7 +9,8 @@
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 
-hec_status written_text(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n, char **text)
+hec_status written_text(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n, char **text,
+                        size_t *bytes)
 {
 	int32_t *known = malloc((size_t)(n + 1) * sizeof *known);
 	if (!known)
@@ -19,7 +20,7 @@ hec_status written_text(const hec_tokenizer *tokenizer, const int32_t *ids, int6
 		if (hec_tokenizer_token(tokenizer, ids[i]))
 			known[count++] = ids[i];
 	}
-	hec_status status = hec_tokenizer_decode(tokenizer, known, count, true, text, NULL);
+	hec_status status = hec_tokenizer_decode(tokenizer, known, count, true, text, bytes);
 	free(known);
 	return status;
 }
@@ -45,18 +46,20 @@ static bool is_whole(const char *text, size_t length)
 	return length < mark || memcmp(text + length - mark, REPLACEMENT, mark) != 0;
 }
 
-hec_status text_stream_add(text_stream *s, int32_t id, bool last, char **text)
+hec_status text_stream_add(text_stream *s, int32_t id, bool last, char **text, size_t *bytes)
 {
+	*bytes = 0;
 	if (id >= 0)
 		HEC_TRY(keep(s, id));
 	char *before = NULL, *after = NULL;
+	size_t old, now;
 	if (s->n == 0) {
 		*text = calloc(1, 1);
 		return *text ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for a text");
 	}
-	HEC_TRY(written_text(s->tokenizer, s->ids + s->from, s->given - s->from, &before));
-	hec_status status = written_text(s->tokenizer, s->ids + s->from, s->n - s->from, &after);
-	size_t old = strlen(before), now = status == HEC_OK ? strlen(after) : 0;
+	HEC_TRY(written_text(s->tokenizer, s->ids + s->from, s->given - s->from, &before, &old));
+	hec_status status =
+		written_text(s->tokenizer, s->ids + s->from, s->n - s->from, &after, &now);
 	free(before);
 	if (status != HEC_OK)
 		return status;
@@ -64,7 +67,8 @@ hec_status text_stream_add(text_stream *s, int32_t id, bool last, char **text)
 	while (old < now && ((unsigned char)after[old] & 0xC0) == 0x80)
 		old++;
 	if (now > old && (last || is_whole(after, now))) {
-		memmove(after, after + old, now - old + 1);
+		*bytes = now - old;
+		memmove(after, after + old, *bytes + 1);
 		s->from = s->given;
 		s->given = s->n;
 	} else {

@@ -11,9 +11,10 @@
 #include "text/utf8.h"
 
 #define TOKEN_MOST 1024 /* bytes of an added token */
-/* What normalizers may make of one, and of all together by 4 times and so much. */
+/* What normalizers may make of one on the way, and of all together by 4 times and so much in the end. */
 #define NORMAL_TIMES 16
-#define NORMAL_PLUS ((size_t)16 << 10)
+#define NORMAL_PLUS 256
+#define ALL_PLUS ((size_t)16 << 10)
 
 /* ---- reading ---- */
 
@@ -115,7 +116,7 @@ static hec_status normalize_all(const added *a, const stages *normalizers, strin
 {
 	flow f = {0};
 	hec_status status = HEC_OK;
-	to->most = NORMAL_PLUS;
+	to->most = ALL_PLUS;
 	for (size_t i = 0; i < a->n; i++)
 		if (a->at[i].normalized) {
 			size_t bytes;

@@ -7,7 +7,7 @@
 /* Decoders may make a text longer by so much: a file of many that each double it would fill any
  * memory. */
 #define DECODE_TIMES 64
-#define DECODE_PLUS ((size_t)1 << 20)
+#define DECODE_PLUS ((size_t)128 << 10)
 
 static hec_status put_tokens(const hec_tokenizer *t, const int32_t *ids, size_t n,
                              bool skip_special, strings *s)

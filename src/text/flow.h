@@ -15,7 +15,7 @@
 /* Normalizers may make it longer, by so much: compatibility forms have up to 11 times the bytes, and
  * ByteLevel twice those. A file of many that each double the text would fill any memory. */
 #define FLOW_TIMES 64
-#define FLOW_PLUS ((size_t)1 << 20)
+#define FLOW_PLUS ((size_t)128 << 10)
 
 typedef struct origin {
 	uint32_t begin, end; /* bytes of the given text */

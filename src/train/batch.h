@@ -20,8 +20,8 @@ typedef struct batcher_options {
 	bool in_order;                /* by length, nothing shuffled: validation */
 	uint64_t seed;
 	int32_t pad_id;
-	int32_t start_id; /* what a decoder begins with; −1: with the last of what it is to write (mBART) */
-	double mask_rate;      /* mlm */
+	int32_t start_id; /* what a decoder begins with; −1: with the last of its text (mBART) */
+	double mask_rate; /* mlm */
 	bool encoder, decoder; /* of the model that reads: which side a text goes to */
 	bool types;            /* it tells a question from its context */
 	hec_ctx *ctx; /* that features of sounds are made in; NULL: batches are only counted */

@@ -128,6 +128,8 @@ def main():
         pairs = [p[:7] for p in pairs]
     t = make_tokenizer()
     multi = "multi_label_classification"
+    # What mBART pads with is [UNK] here, and it looks for the last token by counting what is no padding.
+    known = [x for x in texts if t.token_to_id("[UNK]") not in t.encode(x).ids]
     cases = {
         "classify": [classify(models, t, "bert_classify", None, texts, None),
                      classify(models, t, "bert_classify", multi, texts, pairs),
@@ -136,7 +138,8 @@ def main():
                      classify(models, t, "roberta_classify", None, texts, None),
                      classify(models, t, "gpt2_classify", None, texts, None),
                      classify(models, t, "llama_classify", multi, texts, None),
-                     classify(models, t, "bart_classify", None, texts, None)],
+                     classify(models, t, "bart_classify", None, texts, None),
+                     classify(models, t, "mbart_classify", None, known, None)],
         "tokens": [label_tokens(models, t, name, texts)
                    for name in ("bert_tokens", "roberta_tokens", "gpt2_tokens")],
         "embed": [embed(models, t, "bert_base", ["mean"], True, texts),

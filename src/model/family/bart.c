@@ -76,6 +76,7 @@ static void begin_bart(hec_model_config *c)
 static void begin_mbart(hec_model_config *c)
 {
 	c->head_row = HEC_ROW_EOS;
+	c->start_last = true;
 	begin_stack(&c->encoder, true);
 	begin_stack(&c->decoder, true);
 }

@@ -115,6 +115,7 @@ static const family_key keys[] = {
 	{"bos_token_id", KEY_ID, FIELD(bos_id), -1, NULL},
 	{"eos_token_id", KEY_ID, FIELD(eos_id), -1, NULL},
 	{"decoder_start_token_id", KEY_ID, FIELD(start_id), -1, NULL},
+	{"start_last", KEY_FLAG, FIELD(start_last), 0, NULL},
 	{NULL, KEY_SIZE, 0, 0, NULL},
 };
 

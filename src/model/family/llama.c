@@ -122,6 +122,9 @@ static void begin_qwen2(hec_model_config *c)
 
 static hec_status read_llama(const json_scope *s, hec_model_config *c)
 {
+	/* What is not said may be fewer; null is as many as there are heads. */
+	if (json_is_null(json_object_get(s->object, "num_key_value_heads")))
+		c->decoder.attention.kv_heads = 0;
 	HEC_TRY(family_read_labels(s, c));
 	return rope_read(s, &c->decoder.position);
 }

@@ -183,8 +183,6 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	else if (strcmp(form, "gated-gelu") == 0)
 		snprintf(form, sizeof form, "?"); /* no way to say it */
 	HEC_TRY(json_put(config, "feed_forward_proj", json_string(form)));
-	if (c->head_dropout != 0)
-		HEC_TRY(json_put(config, "classifier_dropout", json_real(c->head_dropout)));
 	HEC_TRY(json_put(config, "tie_word_embeddings", json_boolean(scaled)));
 	HEC_TRY(json_put(config, "is_encoder_decoder", json_boolean(c->decoder.layers > 0)));
 	HEC_TRY(json_put(config, "classifier_dropout", json_real(c->head_dropout)));
