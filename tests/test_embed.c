@@ -141,6 +141,49 @@ static void the_files_of_sentence_transformers_are_followed(void **state)
 	kit_close(&k);
 }
 
+/* As sentence-transformers 6.2 has it. */
+static void several_ways_stand_as_they_are_named(void **state)
+{
+	(void)state;
+	kit k = kit_open(7);
+	static const struct {
+		const char *pooling;
+		int n, ways[3];
+	} files[] = {
+		{"{\"pooling_mode\": [\"mean\", \"cls\"]}", 2, {HEC_POOL_MEAN, HEC_POOL_FIRST}},
+		{"{\"pooling_mode\": [\"mean\", \"mean\"]}", 2, {HEC_POOL_MEAN, HEC_POOL_MEAN}},
+		{"{\"pooling_mode\": \"max\", \"pooling_mode_mean_tokens\": true}",
+	         1,
+	         {HEC_POOL_MAX}},
+		{"{}", 1, {HEC_POOL_MEAN}},
+		{"{\"pooling_mode_max_tokens\": true, \"pooling_mode_mean_tokens\": true}",
+	         2,
+	         {HEC_POOL_MAX, HEC_POOL_MEAN}},
+	};
+	const char *text = "a cat";
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		char path[SCRATCH_PATH];
+		sentence_folder(
+			&k, path,
+			"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
+			files[i].pooling);
+		hec_embedder *e = load(&k, path);
+		hec_embeddings all, one;
+		OK(&k, hec_embed(e, 1, &text, NULL, NULL, &all));
+		assert_int_equal(all.width, 30 * files[i].n);
+		for (int n = 0; n < files[i].n; n++) {
+			hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
+			o.pooling = files[i].ways[n];
+			OK(&k, hec_embed(e, 1, &text, NULL, &o, &one));
+			assert_memory_equal(all.rows + 30 * n, one.rows, 30 * sizeof(float));
+			hec_embeddings_free(&one);
+		}
+		hec_embeddings_free(&all);
+		hec_embedder_destroy(e);
+	}
+	kit_close(&k);
+}
+
 static void files_that_are_wrong_or_unknown_are_named(void **state)
 {
 	(void)state;
@@ -162,8 +205,8 @@ static void files_that_are_wrong_or_unknown_are_named(void **state)
 		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "," MODULE(
 			 2, "2_Dense", "Dense") "]",
 	         "{\"pooling_mode_mean_tokens\": true}", HEC_ERR_UNSUPPORTED, "Dense"},
-		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]", "{}",
-	         HEC_ERR_FORMAT, "no pooling"},
+		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
+	         "{\"pooling_mode_mean_tokens\": false}", HEC_ERR_FORMAT, "no pooling"},
 		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
 	         "{\"pooling_mode\": \"middle\"}", HEC_ERR_FORMAT, "pooling_mode"},
 		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
@@ -342,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_have_the_vectors_that_transformers_gives_them),
 		cmocka_unit_test(the_files_of_sentence_transformers_are_followed),
+		cmocka_unit_test(several_ways_stand_as_they_are_named),
 		cmocka_unit_test(files_that_are_wrong_or_unknown_are_named),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said_with_its_number),
 		cmocka_unit_test(a_model_without_a_last_position_has_a_limit),

@@ -119,6 +119,15 @@ static void a_model_that_knows_the_labels_keeps_its_head(void **state)
 	               "--steps 2 --truncate");
 	assert_non_null(strstr(r.err, "fresh"));
 	done(&r);
+	/* As many labels as a head has, but others: it knows none of them. */
+	r = train_well("--from %1$s/bert --task classify --train %1$s/labels --out %1$s/three "
+	               "--steps 2");
+	done(&r);
+	assert_int_equal(shell("sed 's/^/x/' '%s/labels' >'%s/others'", folder, folder), 0);
+	r = train_well("--from %1$s/three --task classify --train %1$s/others --out %1$s/renamed "
+	               "--steps 2");
+	assert_non_null(strstr(r.err, "fresh: classifier"));
+	done(&r);
 }
 
 static void settings_are_those_of_fine_tuning(void **state)

@@ -1,5 +1,5 @@
-/* test_pattern.c — expressions from a file: found through windows as they are in the whole text, and
- * never in quadratic time. */
+/* test_pattern.c — expressions from a file: found through windows as they are in the whole text, never in
+ * quadratic time, and meaning what they mean to the original. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "support/test.h"
 
@@ -63,8 +63,7 @@ static size_t write_text(kit *k, char *text, size_t most)
 		/* Runs of any length: some end just at a window's end. */
 		for (int64_t run = draw(k) % 8 ? 1 : draw_in(k, 1, 300); run > 0 && n + 16 < most;
 		     run--) {
-			memcpy(text + n, part, strlen(part));
-			n += strlen(part);
+			n += (size_t)sprintf(text + n, "%s", part);
 		}
 	}
 	return n;
@@ -170,6 +169,10 @@ static void a_pattern_that_would_take_quadratic_time_is_told(void **state)
 		OK(&k, walk("(?m:.*)b", text, n));
 		OK(&k, walk("^a*b", text, n));
 	}
+	/* Calls without end. */
+	FAILS(&k, HEC_ERR_FORMAT, walk("(b|\\g<1>)x", "bax", 3), "a pattern", "nested recursion");
+	FAILS(&k, HEC_ERR_FORMAT, walk("(?<n>b|(?:\\g<n>))x", "bax", 3), "a pattern");
+	OK(&k, walk("\\((?:[^()]|\\g<0>)*\\)", "(a(b)c)((x", 10));
 	/* Many steps from every start, and nothing found. */
 	FAILS(&k, HEC_ERR_FORMAT, walk("(a|aa)+c", text, most >> 7), "byte", "quadratic time");
 	/* A text as it is, all but the last of it everywhere: minutes, were each place tried in full. */
@@ -266,6 +269,170 @@ static void escaped_letters_without_a_meaning_are_themselves(void **state)
 	kit_close(&k);
 }
 
+/* ---- quantifiers, options, comments ---- */
+
+/* An expression, a text, and the text with its matches in < >, as `tokenizers` 0.23.3 has them. PCRE2 takes
+ * most of these expressions too, for something else. */
+static const char *const meanings[][3] = {
+	{"\\p{N}{1,3}+", "1234567", "<1234567>"},
+	{"a{2}+", "aaaaa", "<aaaa>a"},
+	{"a{2,}+a", "aaaaa", "<aaaaa>"},
+	{"a{,2}+a", "aaaaa", "<aaaaa>"},
+	{"a++a", "aaa", "aaa"},
+	{"a*+a", "aaa", "aaa"},
+	{"a?+a", "a aa", "a <aa>"},
+	{"xa{2}?", "xaaa xa", "<xaa>a <x>a"},
+	{"xa{2}?b", "xaab xaaab", "<xaab> xaaab"},
+	{"xa{2,2}?", "xaaa xa", "<xaa>a xa"},
+	{"xa{2,3}?", "xaaaa", "<xaa>aa"},
+	{"xa{,3}?", "xaaa", "<x>aaa"},
+	{"xa{2,}?", "xaaaa", "<xaa>aa"},
+	{"xa{2}??", "xaaa", "<x>aaa"},
+	{"xa{2}+?", "xaaaaa", "<xaa>aaa"},
+	{"xa{2}{2}", "xaaaaaa", "<xaaaa>aa"},
+	{"xa{1,2}{2}", "xaaaaaa", "<xaaaa>aa"},
+	{"xa**", "xaaab", "<xaaa>b"},
+	{"xa+??", "xaaa", "<xa>aa"},
+	{"xa+?+", "xaaa", "<xaaa>"},
+	{"xa?+?", "xaaa", "<xa>aa"},
+	{"xa*{2}", "xaaa", "<xaaa>"},
+	{"xa{3,2}", "xaaaa", "<xaaa>a"},
+	{"xa{3,2}a", "xaaa", "xaaa"},
+	{"xa{3,2}+", "xaaaaaaa", "<xaaaaaa>a"},
+	{"xa{3,2}?a", "xaaa", "<xa>aa"},
+	{"xa{0}", "xaa", "<x>aa"},
+	{"a{,}", "aa{,}", "a<a{,}>"},
+	{"a{ 2}", "aa{ 2}", "a<a{ 2}>"},
+	{"a{2", "aa{2", "a<a{2>"},
+	{"(?:ab){2}+", "ababababab", "<abababab>ab"},
+	{"[ab]+{0}b", "aab", "aa<b>"},
+	{"a(?i)b|c", "abaCcaB", "<ab><aC>c<aB>"},
+	{"x|a(?i)b|c", "xXaBaC", "<x>X<aB><aC>"},
+	{"(a(?i)b|c)d", "aBdaCdaCD", "<aBd><aCd>aCD"},
+	{"(?i:a(?-i)b|c)", "AbACAc", "<Ab>AC<Ac>"},
+	{"(?:(?i)a|b)c", "AcBcBC", "<Ac><Bc>BC"},
+	{"(?<=(?i)a|bc)d", "AdBCdd", "A<d>BC<d>d"},
+	{"a(?m).|b.", "a\nb\n", "<a\n>b\n"},
+	{"(?i-m:A.)", "aba\n", "<ab>a\n"},
+	{"(?#[)a", "ba", "b<a>"},
+	{"(?#(\\))a", "ba", "b<a>"},
+	{"a(?#x)+", "baa", "b<aa>"},
+	{"xa+(?#x)?", "x xaa", "<x> <xaa>"},
+	{"(?x)a b # c [", "abb", "<ab>b"},
+	{"(?x)a#(", "aa", "<a><a>"},
+	{"(?x)x a + ?", "xaa x", "<xaa> <x>"},
+	{"(?x)a{2 }", "aaa{2}", "aa<a{2}>"},
+	{"(?x)(a)\\1 2", "aa2", "<aa2>"},
+	{"(?x)a\\ [ #]", "a #a", "<a #>a"},
+	{"(?x: a b ) c", "ab abc", "ab abc"},
+	{"a(?x) b | c", "abacc", "<ab><ac>c"},
+	{"(a)\\g1", "aag1", "a<ag1>"},
+	{"(?<n>a)\\k{n}", "aak{n}", "a<ak{n}>"},
+	{"\\xc3\\xa9+", "xéé", "x<éé>"},
+	{"[\\xc3\\xa9]\\303\\251", "éé", "<éé>"},
+	{"[\\R\\A]+", "xRAr", "x<RA>r"},
+	{"[:alpha:]+", "alpha:x", "<alpha:>x"},
+	{"[[:<:]]", "a<:", "a<<><:>"},
+	{"\\R?.", "a\r\nb", "<a><\r\nb>"},
+	{"(?=b)a?b", "ab", "a<b>"},
+	{"(?>[^a]+?)é", "aAbé", "aA<bé>"},
+	{"(?i)\\p{Lu}", "aA", "a<A>"},
+	{"(?i)[\\p{L}]", "aA\xcd\x85", "<a><A><\xcd\x85>"},
+};
+
+/* The text with its matches in < >. */
+static void mark(kit *k, const char *expression, const char *text, char *out)
+{
+	pattern p;
+	pattern_work *work = NULL;
+	size_t at = 0;
+	OK(k, pattern_compile(expression, false, &p));
+	for (pattern_walk w = {0};;) {
+		OK(k, pattern_next(&p, &work, text, 0, strlen(text), &w));
+		size_t to = w.found ? w.start : strlen(text);
+		out += sprintf(out, "%.*s", (int)(to - at), text + at);
+		if (!w.found)
+			break;
+		out += sprintf(out, "<%.*s>", (int)(w.stop - w.start), text + w.start);
+		at = w.stop;
+	}
+	pattern_work_free(work);
+	pattern_free(&p);
+}
+
+static void quantifiers_options_and_comments_mean_what_they_mean_in_oniguruma(void **state)
+{
+	(void)state;
+	kit k = kit_open(8840);
+	for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+		char marked[256];
+		mark(&k, meanings[i][0], meanings[i][1], marked);
+		CHECK(&k, strcmp(marked, meanings[i][2]) == 0, "%s: %s, not %s", meanings[i][0],
+		      marked, meanings[i][2]);
+	}
+	kit_close(&k);
+}
+
+/* A long run is not skipped where {0} takes away what the expression begins with. */
+static void a_quantifier_of_none_leaves_nothing_to_begin_with(void **state)
+{
+	(void)state;
+	kit k = kit_open(8841);
+	char text[2000];
+	memset(text, 'a', sizeof text);
+	text[1990] = 'b';
+	static const char *const none[] = {"[ab]+{0}b(?=a*)", "[ab]*?{0}b(?=a*)",
+	                                   "[ab]+(?#x){0}b(?=a*)"};
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		pattern p;
+		pattern_work *work = NULL;
+		pattern_walk w = {0};
+		OK(&k, pattern_compile(none[i], false, &p));
+		CHECK(&k, p.lead == NULL, "%s has a lead", none[i]);
+		OK(&k, pattern_next(&p, &work, text, 0, sizeof text, &w));
+		CHECK(&k, w.found && w.start == 1990, "%s: %d at %zu", none[i], w.found, w.start);
+		pattern_work_free(work);
+		pattern_free(&p);
+	}
+	kit_close(&k);
+}
+
+static void what_another_engine_would_take_otherwise_is_refused(void **state)
+{
+	(void)state;
+	kit k = kit_open(8842);
+	static const char *const refused[][2] = {
+		{"a|*b", "a quantifier of nothing is not known here, at byte 2: \"*b\""},
+		{"(?=a)*b", "a quantifier of nothing"},
+		{"^*a", "a quantifier of nothing"},
+		{"{2}", "a quantifier of nothing"},
+		{"(?:ab){1}+", "a quantifier behind (?:…){1}"},
+		{"(a)?(?(1)b)", "this group is not known here, at byte 4"},
+		{"(?~ab)", "this group"},
+		{"(?W:\\w)", "this group"},
+		{"(?C)a", "this group"},
+		{"(?s:.)", "this group"},
+		{"(a|b)\\g<1>\\1", "a call beside a reference"},
+		{"(a|b\\1)+", "a reference to the group that it is in"},
+		{"(?<n>a|b\\k<n>)+", "a reference to the group that it is in"},
+		{"\\777", "a byte of more than 255"},
+		{"(?i)[\\p{Lu}]", "this set in a class where case is ignored"},
+		{"(?i)[\\P{L}]", "this set in a class where case is ignored"},
+		{"(?i)[a-z&&[^B]]", "&& where case is ignored"},
+		{"(?i)[[^a]]", "[^ in a class where case is ignored"},
+	};
+	char *out, deep[3 * 251 + 1];
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(refused[i][0], &out),
+		      refused[i][1]);
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?#b\\)", &out), "(?# without its )");
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?i)b)", &out), ") without its (");
+	for (int i = 0; i < 251; i++)
+		memcpy(deep + 3 * i, "(?:", 4);
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out), "a group in more than 250");
+	kit_close(&k);
+}
+
 static void what_cannot_be_rewritten_is_refused(void **state)
 {
 	(void)state;
@@ -305,6 +472,9 @@ int main(void)
 		cmocka_unit_test(a_pattern_that_would_take_quadratic_time_is_told),
 		cmocka_unit_test(sets_have_the_characters_that_oniguruma_gives_them),
 		cmocka_unit_test(escaped_letters_without_a_meaning_are_themselves),
+		cmocka_unit_test(quantifiers_options_and_comments_mean_what_they_mean_in_oniguruma),
+		cmocka_unit_test(a_quantifier_of_none_leaves_nothing_to_begin_with),
+		cmocka_unit_test(what_another_engine_would_take_otherwise_is_refused),
 		cmocka_unit_test(what_cannot_be_rewritten_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,10 +191,33 @@ static void what_the_files_say_holds_where_nobody_asks(void **state)
 	FAILS(&k, HEC_ERR_ARGUMENT, whisper_translates(&c, "sing", &translate), "'sing'");
 	whisper_config_free(&c);
 	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41}, "
-	           "\"language\": \"english\"}");
+	           "\"language\": \"English\"}");
+	OK(&k, READ(&c));
+	OK(&k, whisper_spoken(&c, NULL, &id));
+	CHECK(&k, id == 41, "%d", id);
+	whisper_config_free(&c);
+	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41}, "
+	           "\"language\": \"elvish\"}");
 	OK(&k, READ(&c));
 	FAILS(&k, HEC_ERR_ARGUMENT, whisper_spoken(&c, NULL, &id), "generation_config.json",
-	      "'english'");
+	      "'elvish'");
+	whisper_config_free(&c);
+	/* As older files say it. */
+	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "
+	           "\"task_to_id\": {\"transcribe\": 45, \"translate\": 44}, "
+	           "\"forced_decoder_ids\": [[1, 42], [2, 44], [3, 49]]}");
+	OK(&k, READ(&c));
+	OK(&k, whisper_spoken(&c, NULL, &id));
+	OK(&k, whisper_translates(&c, NULL, &translate));
+	CHECK(&k, id == 42 && translate, "%d", id);
+	whisper_config_free(&c);
+	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "
+	           "\"task_to_id\": {\"transcribe\": 45, \"translate\": 44}, "
+	           "\"forced_decoder_ids\": [[1, null], [2, 45]]}");
+	OK(&k, READ(&c));
+	OK(&k, whisper_spoken(&c, NULL, &id));
+	OK(&k, whisper_translates(&c, NULL, &translate));
+	CHECK(&k, id == -1 && !translate, "%d", id);
 	whisper_config_free(&c);
 	close_folder(&f);
 	kit_close(&k);

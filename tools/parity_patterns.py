@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Sets of characters in patterns: libhecate against the pinned `tokenizers`.
+"""Patterns: libhecate against the pinned `tokenizers`: sets of characters, and what parts texts.
 
     tools/parity_patterns.py LIBHECATE.so FOLDER [--seed N] [--part N]
     tools/parity_patterns.py --golden tests/golden/patterns.json
 
 Each expression is tried on a, the character, b: does a match begin at the character? One of 32 characters is
-(--part 1: all, which takes half an hour). --golden writes what `tokenizers` says for characters that are new
-since Unicode 14, and some others. The last line counts."""
+(--part 1: all, which takes half an hour). Then those of PARTING part each of TEXTS. --golden writes what
+`tokenizers` says for characters that are new since Unicode 14, and some others. The last line counts."""
 import argparse
 import json
 import os
@@ -35,6 +35,19 @@ EXPRESSIONS = [r"\p{%s}" % x for x in NAMES] + [r"\P{%s}" % x for x in ("L", "Mn
     r"[\W\p{Word}]", r"[\p{Word}]", r"[\p{L}&&[^\p{Han}]]", r"[^\p{L}&&[^\p{Han}]]", r"[[\p{P}][\p{S}]]",
     r"[[^\p{P}\p{S}]\p{Pd}]", r"[\p{L}\p{N}&&\P{Lu}&&[^\p{Lo}]]", r"[^[^\p{L}]]", r"[\p{L}-]", r"[z\P{L}-]", r"[\P{L}^]",
     r"[^\p{P}\p{S}]", r"[^\s\p{L}\p{N}]", r"[\p{P}\p{S}]", r"(?<=[^\W])[\W]", r"(?<!\P{L})\P{N}"]
+
+# What PCRE2 would take for something else: quantifiers on quantifiers, options inside branches, comments, bytes.
+PARTING = r"""a{2}+ \p{N}{1,3}+ a{2,}+a a{,2}+a a++a a*+a a?+a xa{2}? xa{2}?b xa{2,2}? xa{2,3}? xa{,3}? xa{2,}? xa{2}?? xa{2}+?
+xa{2}{2} xa{1,2}{2} xa** xa+* xa?* xa??? xa??+ xa+?? xa*?? xa+?+ xa+++ xa?+? xa??* xa+?* xa*?+ xa*{2} xa{2}* xa{2,3}{2,3}?
+xa{3,2} xa{3,2}a xa{3,2}+ xa{3,2}?a xa{0} a{,} a{} a{2 (?:ab){2}+ a{1}+ [ab]+{0}b (?#[)a (?#(\))a a(?#x)+ xa+(?#x)?
+a(?i)b|c x|a(?i)b|c (a(?i)b|c)d a(?i)b|c(?-i)d|e (?i:a(?-i)b|c) (?:(?i)a|b)c (?<=(?i)a|bc)d a(?m).|b. (?i-m:A.) (?m-i:a.)
+(?x)a#[( (a)\g1 (a)\g{1} (?<n>a)\k{n} (a|b)\g<1> \xc3\xa9+ [\xc3\xa9] \303\251 [\R\X\A\k\g] [:alpha:]+ [[:x]]|a:] [[:<:]]
+\R?. (?=b)a?b (?>[^a]+?)é A*(?>\P{L}*|1)[1A] (?i)\p{Lu} (?i)[\p{L}] (?i)[^\p{M}] (?i)[α-ω]+ (?i)\W \12 \012
+\d{1,3}(?=(?:\d{3})*\b)""".split() + [
+    "a{ 2}", "(?x)a b # c [", "(?x)x a + ?", "(?x)a{2 }", r"(?x)(a)\1 2", r"(?x)a\ [ #]", "(?x: a b ) c", "a(?x) b | c",
+    "(?x)\\d+ # (\n| \\s+ # [\n| ."]
+TEXTS = ["", "aab", "xaaaaaab", "1234567", "aaaaa x", "abABcCaBAC", "aA1Éé\u0301\u0345ιΣσς", "aag1g{1}ggkk{n}", "abab ababb AA1",
+         "a b#c a  bc", "aa{2} aa{,} a{ 2}", "]:x[alph", "a\nb\r\nab\n\f", "abcd bcd Ad BCd", "12 aa2 éÉÃ©", "aAbé a #"]
 
 
 def theirs(expression, characters):
@@ -101,9 +114,29 @@ def live(library, folder, seed, part):
         if different:
             print("  %s: %d characters, first %s" % (x, len(different), ["U+%04X" % c for c in different[:6]]))
         wrong += len(different)
-    print("tokenizers %s, seed %d: %d expressions, %d characters, %d differences"
-          % (tokenizers.__version__, seed, len(EXPRESSIONS), len(points), wrong))
+    wrong += parting(library, path)
+    print("tokenizers %s, seed %d: %d expressions, %d characters; %d expressions, %d texts; %d differences"
+          % (tokenizers.__version__, seed, len(EXPRESSIONS), len(points), len(PARTING), len(TEXTS), wrong))
     return wrong != 0
+
+
+def parting(library, path):
+    """Where the pieces of each text begin and end, in bytes."""
+    from parity_vocabularies import Hecate
+    wrong = 0
+    for x in PARTING:
+        for invert in False, True:  # True: without what is no match
+            t = Tokenizer(WordLevel({"u": 0}, unk_token="u"))
+            t.pre_tokenizer = Split(Regex(x), "removed" if invert else "isolated", invert=invert)
+            t.save(path)
+            ours = Hecate(library, path)
+            for text in TEXTS:
+                mine = ours.encode(text.encode())[1]
+                them = [len(text[:i].encode()) for _, at in t.pre_tokenizer.pre_tokenize_str(text) for i in at]
+                if mine != them:
+                    print("  %s: %r parts at %s, not %s" % (x, text, mine, them))
+                    wrong += 1
+    return wrong
 
 
 def main():

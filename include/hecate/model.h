@@ -37,6 +37,7 @@ typedef struct hec_model_load_options {
 	const hec_head *head;
 	int64_t labels;                 /* of CLASSIFY and TOKENS; 0: as config.json says */
 	const char *const *label_names; /* [labels]; NULL: as they are, or LABEL_0, … */
+	bool fresh_labels; /* what says the labels starts fresh, also where the files have as many */
 	uint64_t seed;
 	/* The parameters in their block, none packed: to learn, or to look at the numbers. */
 	bool unpacked;

@@ -35,6 +35,7 @@ HEC_API HEC_MUST_USE hec_status hec_tokenizer_save(const hec_tokenizer *tokenize
 
 /* The number of ids: one more than the largest. */
 HEC_API int64_t hec_tokenizer_vocab(const hec_tokenizer *tokenizer);
+HEC_API const char *hec_tokenizer_kind(const hec_tokenizer *tokenizer); /* "BPE", "Unigram", … */
 /* The token as the vocabulary writes it, e.g. "Ġthe", a string; NULL where there is no such id. A token that is added in
  * normalized text, and not special, as it stands there: "[user]" for "[USER]" in a model of small letters. */
 HEC_API const char *hec_tokenizer_token(const hec_tokenizer *tokenizer, int32_t id);

@@ -11,6 +11,7 @@
 #include "attend_view.h"
 #include "model_load.h"
 #include "model_path.h"
+#include "target_tokenizer.h"
 #include "terminal.h"
 
 #define ERROR_SIZE 1024
@@ -109,7 +110,7 @@ static int attend(const request *r, attend_request *asked)
 typedef struct opened {
 	hec_ctx *ctx;
 	hec_model *model;
-	hec_tokenizer *tokenizer;
+	hec_tokenizer *tokenizer, *target_tokenizer; /* the second where it has one of its own */
 	hec_translator *translator;
 	hec_generator *generator;
 } opened;
@@ -132,6 +133,8 @@ static hec_status open_folder(const request *r, const char *dir, opened *o)
 	if (!encoder && r->write > 0)
 		return hec_generator_load_with(o->ctx, dir, &load, &o->generator);
 	status = hec_tokenizer_load(dir, &o->tokenizer);
+	if (status == HEC_OK && encoder && decoder)
+		status = target_tokenizer_load(dir, &o->target_tokenizer);
 	return status == HEC_OK ? hec_model_load_with(o->ctx, dir, &load, &o->model) : status;
 }
 
@@ -144,6 +147,7 @@ static int attend_opened(const request *r, const opened *o)
 	                        .lossy = r->lossy,
 	                        .model = o->model,
 	                        .tokenizer = o->tokenizer,
+	                        .target_tokenizer = o->target_tokenizer,
 	                        .text = r->text,
 	                        .target = r->target};
 	if (o->translator) {
@@ -177,6 +181,7 @@ static int attend_folder(const request *r)
 	hec_generator_destroy(o.generator);
 	hec_translator_destroy(o.translator);
 	hec_tokenizer_destroy(o.tokenizer);
+	hec_tokenizer_destroy(o.target_tokenizer);
 	hec_model_destroy(o.model);
 	hec_ctx_destroy(o.ctx);
 	return code;

@@ -49,14 +49,15 @@ bool attend_choose(const hec_model *model, const char *asked, attend_choice *out
 
 /* ---- ids ---- */
 
-static hec_status encode(work *w, const char *text, const char *pair, hec_encoding *out)
+static hec_status encode(work *w, const hec_tokenizer *tokenizer, const char *text,
+                         const char *pair, hec_encoding *out)
 {
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
 	o.lossy = w->r->lossy;
 	o.pair = pair;
 	o.pair_bytes = pair ? strlen(pair) : 0;
 	hec_status status = attend_library(
-		&w->error, hec_tokenizer_encode(w->r->tokenizer, text, strlen(text), &o, out));
+		&w->error, hec_tokenizer_encode(tokenizer, text, strlen(text), &o, out));
 	if (status == HEC_OK && out->n == 0)
 		return attend_say(&w->error, HEC_ERR_ARGUMENT, "there is no token in the text");
 	return status;
@@ -77,7 +78,8 @@ static hec_status keep_written(work *w, const int32_t *ids, int64_t n)
 static hec_status take_target(work *w)
 {
 	hec_encoding target = HEC_ENCODING_INIT;
-	hec_status status = encode(w, w->r->target, NULL, &target);
+	const hec_tokenizer *own = w->r->target_tokenizer;
+	hec_status status = encode(w, own ? own : w->r->tokenizer, w->r->target, NULL, &target);
 	if (status == HEC_OK)
 		status = keep_written(w, target.ids, (int64_t)target.n);
 	hec_encoding_free(&target);
@@ -139,7 +141,8 @@ static hec_status read_texts(work *w)
 			&w->error, HEC_ERR_ARGUMENT,
 			"this model has a decoder alone: give one text, not also a target");
 	}
-	hec_status status = encode(w, w->r->text, has_decoder(w) ? NULL : w->r->target, &w->text);
+	hec_status status = encode(w, w->r->tokenizer, w->r->text,
+	                           has_decoder(w) ? NULL : w->r->target, &w->text);
 	if (status != HEC_OK)
 		return status;
 	if (!both)
@@ -177,6 +180,11 @@ static hec_status compute(work *w, attended *out)
 	                 .n = wrote ? w->T : (int64_t)w->text.n,
 	                 .written = both ? w->written : NULL,
 	                 .T = both ? w->T : 0};
+	/* As where it learns from the two. */
+	if (both && r->target && w->T > 0 && attend_begins_with_last(w->config)) {
+		p.begin = &w->written[w->T - 1];
+		p.begins = 1;
+	}
 	hec_span *spans = NULL;
 	status = find_spans(w, p.n, &spans);
 	p.spans = spans;

@@ -67,6 +67,12 @@ typedef struct attend_pass {
 hec_status attend_pass_run(const attend_pass *p, const attend_choice *choice, attended *out,
                            char *error, size_t error_size);
 
+/* Whether a decoder behind an encoder begins with the last of a text that is given it (mBART). */
+static inline bool attend_begins_with_last(const hec_model_config *c)
+{
+	return c->encoder.layers > 0 && (c->start_last || c->start_id < 0);
+}
+
 typedef struct attend_request {
 	hec_ctx *ctx;
 	hec_translator *translator; /* of the model, where it writes its own target; NULL: none */
@@ -75,7 +81,8 @@ typedef struct attend_request {
 	bool lossy;                 /* invalid UTF-8 counts as U+FFFD; else it is an error */
 	const hec_model *model;
 	const hec_tokenizer *tokenizer;
-	const char *text, *target; /* target NULL: none */
+	const hec_tokenizer *target_tokenizer; /* NULL: the same */
+	const char *text, *target;             /* target NULL: none */
 	attend_choice choice;
 } attend_request;
 

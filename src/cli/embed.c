@@ -72,6 +72,13 @@ static int put_vectors(const embedding *e, const hec_embeddings *v)
 	return put_done();
 }
 
+/* Inside the first text. */
+static int attend(embedding *e, const char *text, size_t bytes)
+{
+	return attend_flag_text(&e->m.attend, e->self, hec_embedder_model(e->embedder),
+	                        hec_embedder_tokenizer(e->embedder), text, bytes, NULL, 0);
+}
+
 /* ---- what is like the query ---- */
 
 static bool keep_line(embedding *e, const char *text, size_t bytes, double score)
@@ -145,10 +152,8 @@ static int embed_lines(void *user, int64_t n, const char *const *texts, const si
 	line_work_clear(&e->work);
 	int code = e->query ? keep_lines(e, &v, texts, bytes) : put_vectors(e, &v);
 	hec_embeddings_free(&v);
-	if (code == EXIT_DONE && n > 0)
-		code = attend_flag_text(&e->m.attend, e->self, hec_embedder_model(e->embedder),
-		                        hec_embedder_tokenizer(e->embedder), texts[0],
-		                        bytes ? bytes[0] : strlen(texts[0]), NULL, 0);
+	if (code == EXIT_DONE && n > 0 && !e->query) /* else behind the ranks */
+		code = attend(e, texts[0], bytes ? bytes[0] : strlen(texts[0]));
 	return code;
 }
 
@@ -186,7 +191,12 @@ static int work(void *job, int operands, char **argv)
 	e->options.progress = line_work_progress;
 	e->options.user = &e->work;
 	int code = line_work_run(&e->work, operands, argv);
-	return code == EXIT_DONE && e->query ? put_ranked(e) : code;
+	if (code == EXIT_DONE && e->query)
+		code = put_ranked(e);
+	for (int64_t i = 0; code == EXIT_DONE && i < e->count; i++)
+		if (e->lines[i].line == 1)
+			code = attend(e, e->lines[i].text, e->lines[i].bytes);
+	return code;
 }
 
 static void end(void *job)

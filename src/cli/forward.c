@@ -176,9 +176,6 @@ static int check_inputs(const forward *f)
 		return command_usage(f->self, "this model reads %s: give %s",
 		                     frames ? "features" : "words",
 		                     frames ? "--features FILE" : "--ids I,I,…");
-	if (frames && (f->mask || f->types))
-		return command_usage(f->self, "%s: of features all frames count",
-		                     f->mask ? "--mask" : "--type-ids");
 	if (both && !f->decoder && c->head != HEC_HEAD_LM && c->head != HEC_HEAD_NONE) {
 		char start[32] = "the last of --ids";
 		if (!c->start_last && c->start_id >= 0)

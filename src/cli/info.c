@@ -66,8 +66,10 @@ static int load_and_show(const request *r)
 		status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
 		status = load_both(r, ctx, &model, &unpacked);
-	if (status == HEC_OK && *f.files.tokenizer)
+	if (status == HEC_OK)
 		status = hec_tokenizer_load(r->dir, &tokenizer);
+	if (status == HEC_ERR_IO && model && !*f.files.tokenizer)
+		status = HEC_OK; /* no file of any kind of tokenizer is there */
 	int code = EXIT_FAILED;
 	if (status == HEC_OK) {
 		f.model = model;

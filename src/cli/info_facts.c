@@ -119,10 +119,8 @@ static hec_status measure_training(hec_ctx *ctx, const hec_model *model, info_me
 	hec_trainer_options options = HEC_TRAINER_OPTIONS_INIT;
 	const hec_model_config *c = hec_model_config_of(model);
 	const hec_head head = c->head;
-	if (c->front.features > 0) /* no task of `hecate train` has sound */
+	if (head == HEC_HEAD_NONE) /* nothing to learn by */
 		return HEC_OK;
-	if (head == HEC_HEAD_NONE || head == HEC_HEAD_ANSWER)
-		return HEC_OK; /* nothing to say, or what no task of `hecate train` teaches */
 	options.max_tokens = m->batch;
 	options.max_source = options.max_target = m->length;
 	hec_status status = hec_trainer_plan(ctx, model, &options, &plan);

@@ -98,7 +98,7 @@ static void show_tokenizer(const info_facts *f, FILE *out)
 		fprintf(out, "  %-13s none\n", "tokenizer");
 		return;
 	}
-	fprintf(out, "  %-13s %s%s%s, %s tokens\n", "tokenizer", f->files.tokenizer,
+	fprintf(out, "  %-13s %s%s%s, %s tokens\n", "tokenizer", hec_tokenizer_kind(f->tokenizer),
 	        *f->files.pre_tokenizer ? " after " : "", f->files.pre_tokenizer,
 	        with_commas(hec_tokenizer_vocab(f->tokenizer), number));
 	fprintf(out, "  %-13s", "special");
@@ -232,8 +232,8 @@ static json_t *tokenizer_json(const info_facts *f)
 		if (id >= 0)
 			json_object_set_new(special, roles[i], json_integer(id));
 	}
-	return json_pack("{s:s, s:s, s:I, s:o}", "kind", f->files.tokenizer, "pre_tokenizer",
-	                 f->files.pre_tokenizer, "vocab",
+	return json_pack("{s:s, s:s, s:I, s:o}", "kind", hec_tokenizer_kind(f->tokenizer),
+	                 "pre_tokenizer", f->files.pre_tokenizer, "vocab",
 	                 (json_int_t)hec_tokenizer_vocab(f->tokenizer), "special", special);
 }
 

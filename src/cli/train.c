@@ -23,6 +23,7 @@
 #include "train_plan.h"
 #include "train_progress.h"
 #include "train_settings.h"
+#include "valid_text.h"
 
 #define PATH_MOST 4096
 #define LEFT_OUT_TOLD 3
@@ -293,8 +294,10 @@ static void print_result(const job *j, const hec_train_result *r)
 	static const char *const ends[] = {"done", "no better model for a while", "time is up",
 	                                   "stopped"};
 	if (j->s.json) {
-		json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "dir", j->s.out, "end",
-		                      ends[r->end], "step", (json_int_t)r->step, "epoch",
+		size_t bytes = 0;
+		char *dir = valid_text(j->s.out, strlen(j->s.out), &bytes);
+		json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "dir", dir ? dir : "",
+		                      "end", ends[r->end], "step", (json_int_t)r->step, "epoch",
 		                      (json_int_t)r->epoch, "skipped", (json_int_t)r->skips,
 		                      "seconds", r->seconds);
 		if (o && r->best_step > 0) {
@@ -305,6 +308,7 @@ static void print_result(const job *j, const hec_train_result *r)
 		(void)put_json_value(o, JSON_COMPACT, stdout);
 		putchar('\n');
 		json_decref(o);
+		free(dir);
 		return;
 	}
 	printf("%s: %s at step %lld (epoch %lld), %.0f s", j->s.out, ends[r->end],

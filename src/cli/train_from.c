@@ -12,6 +12,7 @@
 
 #include "model_load.h"
 #include "replace_file.h"
+#include "target_tokenizer.h"
 #include "train_model.h"
 #include "try.h"
 
@@ -202,22 +203,18 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const label *)a)->name, ((const label *)b)->name);
 }
 
-/* id2label of a model that classifies, sorted by name; *n 0: it has none, or they are not all there. */
-static label *read_labels(const json_t *root, size_t *n)
+/* The labels of a model that classifies, sorted by name; *n 0: it has none, or they are not all named. */
+static label *read_labels(const hec_model *model, size_t *n)
 {
-	const json_t *names = json_object_get(root, "id2label");
-	size_t count = json_object_size(names);
-	label *list = count > 0 ? calloc(count, sizeof *list) : NULL;
+	const size_t count = (size_t)hec_model_config_of(model)->labels;
+	label *list = calloc(count, sizeof *list);
 	*n = 0;
 	for (size_t i = 0; list && i < count; i++) {
-		char id[24];
-		snprintf(id, sizeof id, "%zu", i);
-		const char *name = json_string_value(json_object_get(names, id));
-		if (!name) {
+		list[i] = (label){hec_model_label(model, (int64_t)i), (int32_t)i};
+		if (!list[i].name) {
 			free(list);
 			return NULL;
 		}
-		list[i] = (label){name, (int32_t)i};
 	}
 	if (list) {
 		qsort(list, count, sizeof *list, by_name);
@@ -266,25 +263,38 @@ static hec_status take_labels(train_data *d, const label *list, size_t n)
 	return HEC_OK;
 }
 
+static hec_status keep_labels(const hec_model *model, train_data *d)
+{
+	size_t n = 0;
+	label *list = read_labels(model, &n);
+	hec_status status = HEC_OK;
+	if (n > 0 && all_known(d, list, n))
+		status = take_labels(d, list, n);
+	free(list);
+	return status;
+}
+
 hec_status train_from_labels(const train_settings *s, train_data *d)
 {
-	char home[PATH_MOST], path[PATH_MOST + 16];
+	char home[PATH_MOST];
 	hec_model_config c;
-	size_t n = 0;
+	hec_ctx *ctx = NULL;
+	hec_model *model = NULL;
+	hec_model_load_options o = options_of(s);
 	if (s->task_id != HEC_TASK_CLASSIFY || d->n_labels == 0)
 		return HEC_OK;
 	train_from_home(s, home);
 	TRY(read_config(s, home, &c));
 	if (c.head != HEC_HEAD_CLASSIFY)
 		return HEC_OK;
-	snprintf(path, sizeof path, "%s/config.json", home);
-	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
-	label *list = read_labels(root, &n);
-	hec_status status = HEC_OK;
-	if (n > 0 && (int64_t)n == c.labels && all_known(d, list, n))
-		status = take_labels(d, list, n);
-	free(list);
-	json_decref(root);
+	o.to_measure = true;
+	hec_status status = hec_ctx_create(NULL, &ctx);
+	if (status == HEC_OK)
+		status = hec_model_load_with(ctx, home, &o, &model);
+	if (status == HEC_OK)
+		status = keep_labels(model, d);
+	hec_model_destroy(model);
+	hec_ctx_destroy(ctx);
 	return status;
 }
 
@@ -292,14 +302,9 @@ hec_status train_from_labels(const train_settings *s, train_data *d)
 
 hec_status train_from_target(const train_settings *s, hec_tokenizer **out)
 {
-	char home[PATH_MOST], path[PATH_MOST + 16];
-	*out = NULL;
+	char home[PATH_MOST];
 	train_from_home(s, home);
-	snprintf(path, sizeof path, "%s/tokenizer.json", home);
-	if (access(path, F_OK) == 0)
-		return HEC_OK;
-	snprintf(path, sizeof path, "%s/target.spm", home);
-	return access(path, F_OK) == 0 ? hec_tokenizer_load(path, out) : HEC_OK;
+	return target_tokenizer_load(home, out);
 }
 
 /* ---- the model ---- */
@@ -320,6 +325,7 @@ static hec_status load(const train_settings *s, const train_data *d, hec_ctx *ct
 		o.head = &head;
 		o.labels = (int64_t)d->n_labels;
 		o.label_names = (const char *const *)d->labels;
+		o.fresh_labels = true;
 	}
 	return hec_model_load_with(ctx, home, &o, out);
 }

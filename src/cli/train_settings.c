@@ -21,8 +21,8 @@ typedef struct setting {
 static const setting table[] = {
 	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify, answer", NULL,
          AT(task), 0, 0, true},
-	{OPTION_LIST, "--train", "F…", "text to learn from, plain or gzip", NULL, AT(train), 0, 0,
-         true},
+	{OPTION_LIST, "--train", "F…", "text to learn from; lines may be gzip", NULL, AT(train), 0,
+         0, true},
 	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, AT(valid), 0, 0, true},
 	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, AT(out), 0, 0, false},
 	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, AT(resume), 0, 0, false},
@@ -430,17 +430,23 @@ static void settle_whole(int64_t *value, int64_t scratch, int64_t pretrained, bo
 		*value = from ? pretrained : scratch;
 }
 
+/* Fine-tuning counts the steps of its epochs. */
+static bool knows_its_end(const train_settings *s)
+{
+	return s->steps > 0 || (s->from && s->epochs > 0);
+}
+
 /* A pretrained model is changed little and for a short time; its dropouts are its own. */
 static void settle(train_settings *s, int task)
 {
 	const bool from = s->from != NULL;
-	if (strcmp(s->schedule, "auto") == 0)
-		s->schedule = from ? "linear" : "inverse-sqrt";
 	settle_real(&s->beta2, 0.98, 0.999, from);
 	settle_real(&s->eps, 1e-9, 1e-8, from);
 	settle_whole(&s->batch_rows, 0, task == HEC_TASK_CLASSIFY ? 32 : 16, from);
 	settle_whole(&s->epochs, 0, s->steps > 0 ? 0 : 3, from);
 	settle_whole(&s->steps, 100000, 0, from);
+	if (strcmp(s->schedule, "auto") == 0)
+		s->schedule = !from ? "inverse-sqrt" : knows_its_end(s) ? "linear" : "constant";
 	settle_whole(&s->stride, 0, -1, from);
 	settle_real(&s->dropout, 0.1, -1, from || s->config);
 	settle_real(&s->attention_dropout, 0, -1, from || s->config);
@@ -459,6 +465,10 @@ static bool check_words(const train_settings *s, int task, char *error, size_t r
 		snprintf(error, room, "there is no task '%.40s'", s->task);
 	else if (find(s->schedule, schedules, 5) < 0)
 		snprintf(error, room, "there is no schedule '%.40s'", s->schedule);
+	else if ((s->schedule[0] == 'c' || s->schedule[0] == 'l') &&
+	         strcmp(s->schedule, "constant") != 0 && !knows_its_end(s))
+		snprintf(error, room, "--schedule %s falls until the last step: --steps says which",
+		         s->schedule);
 	else if (find_metric(s->best) < 0)
 		snprintf(error, room,
 		         "--best wants loss, bleu, chrf, accuracy, exact or f1, not '%.40s'",

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "line_work.h"
 #include "put.h"
@@ -44,6 +45,21 @@ static void show_srt(const hec_transcript *t, FILE *out)
 	}
 }
 
+/* What begins a tag, or a time, is spelled out. */
+static void put_vtt_line(const char *text, FILE *out)
+{
+	while (*text) {
+		size_t n = strcspn(text, "&<>");
+		put_field(text, n, out);
+		text += n;
+		if (*text == '\0')
+			break;
+		const char mark = *text++;
+		fputs(mark == '&' ? "&amp;" : mark == '<' ? "&lt;" : "&gt;", out);
+	}
+	fputc('\n', out);
+}
+
 static void show_vtt(const hec_transcript *t, FILE *out)
 {
 	fputs("WEBVTT\n", out);
@@ -51,7 +67,7 @@ static void show_vtt(const hec_transcript *t, FILE *out)
 		fputc('\n', out);
 		put_times(&t->segments[i], '.', true, out);
 		fputc('\n', out);
-		put_line(t->segments[i].text, out);
+		put_vtt_line(t->segments[i].text, out);
 	}
 }
 

@@ -262,7 +262,7 @@ static void close_plan(plan *p)
 
 /* What of the files goes where in p->model. */
 static hec_status match_plan(const char *dir, const safetensors *files, const family *family,
-                             match_mode mode, plan *p)
+                             match_mode mode, bool fresh_labels, plan *p)
 {
 	size_t count;
 	HEC_TRY(weights_list(family, p->model, &p->list, &count));
@@ -271,6 +271,7 @@ static hec_status match_plan(const char *dir, const safetensors *files, const fa
 	                         .family = family,
 	                         .list = p->list,
 	                         .count = count,
+	                         .fresh_labels = fresh_labels,
 	                         .found = calloc(count + 1, sizeof(match))};
 	return p->matching.found ? match_weights(&p->matching, mode) : no_memory();
 }
@@ -281,7 +282,7 @@ static hec_status make_plan(hec_ctx *ctx, const char *dir, const safetensors *fi
 {
 	HEC_TRY(model_create_empty(ctx, &d->config, o->dtype, to_run, o->to_measure, &p->model));
 	p->model->family = d->family;
-	return match_plan(dir, files, d->family, mode_of(o), p);
+	return match_plan(dir, files, d->family, mode_of(o), o->fresh_labels, p);
 }
 
 /* ---- what asks for too much ---- */
@@ -306,7 +307,7 @@ static hec_status refuse(hec_ctx *ctx, const char *what, const description *d,
 	if (c.encoder.layers + c.decoder.layers <= LAYERS_NAMED && asked <= NUMBERS_NAMED)
 		status = model_create_empty(ctx, &c, HEC_F32, false, true, &p.model);
 	if (p.model)
-		status = match_plan(what, files, d->family, mode, &p);
+		status = match_plan(what, files, d->family, mode, false, &p);
 	const bool named = p.matching.found && status == HEC_ERR_FORMAT;
 	close_plan(&p);
 	return named ? status : fail(HEC_ERR_FORMAT, "%s", what);
@@ -486,7 +487,7 @@ static hec_status find_source(const char *dir, hec_model *model, source *s)
 	if (difference[0])
 		return fail(HEC_ERR_FORMAT, "%s: holds another model: %s", dir, difference);
 	s->plan.model = model;
-	return match_plan(dir, s->files, s->d.family, MATCH_ALL, &s->plan);
+	return match_plan(dir, s->files, s->d.family, MATCH_ALL, false, &s->plan);
 }
 
 static hec_status open_source(const char *dir, hec_model *model, source *s)

@@ -221,6 +221,8 @@ static bool is_table(const weight *w)
 	return false;
 }
 
+#define LABELS "head.labels."
+
 static bool may_be_fresh(const weight *w, match_mode mode)
 {
 	return mode == MATCH_WHAT_FITS ||
@@ -281,7 +283,10 @@ hec_status match_weights(matching *m, match_mode mode)
 	for (size_t i = 0; i < m->count; i++) {
 		if (m->list[i].parts == 0)
 			continue;
-		match_one(&m->list[i], prefix, mode, &m->found[i], &p);
+		if (m->fresh_labels && strncmp(our_name(&m->list[i]), LABELS, strlen(LABELS)) == 0)
+			m->found[i] = (match){.fresh = true};
+		else
+			match_one(&m->list[i], prefix, mode, &m->found[i], &p);
 		m->any_fresh += m->found[i].fresh;
 	}
 	end_problem(&p);

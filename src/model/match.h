@@ -23,8 +23,9 @@ typedef struct matching {
 	const family *family;
 	const weight *list;
 	size_t count;
-	match *found;     /* [count] */
-	size_t any_fresh; /* how many are */
+	bool fresh_labels; /* what says the labels starts fresh whatever the files have */
+	match *found;      /* [count] */
+	size_t any_fresh;  /* how many are */
 } matching;
 
 hec_status match_weights(matching *m, match_mode mode);

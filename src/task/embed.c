@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/options.h"
 #include "base/size.h"
@@ -18,7 +19,8 @@
 struct hec_embedder {
 	task_model m;
 	batches batches;
-	int pooling;
+	hec_pooling pooling[SENTENCE_POOLINGS]; /* [poolings] */
+	size_t poolings;
 	bool normalize;
 	int64_t longest;
 };
@@ -30,7 +32,8 @@ static hec_status embedder_new(hec_embedder **out)
 	hec_embedder *e = calloc(1, sizeof *e);
 	if (!e)
 		return fail(HEC_ERR_MEMORY, "embed: no memory for an embedder");
-	e->pooling = HEC_POOL_MEAN;
+	e->pooling[0] = HEC_POOL_MEAN;
+	e->poolings = 1;
 	*out = e;
 	return HEC_OK;
 }
@@ -68,7 +71,8 @@ static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir,
 	sentence_files files;
 	HEC_TRY(sentence_files_read(dir, &files));
 	hec_status status = task_model_load("embed", ctx, files.model, options, &e->m);
-	e->pooling = files.pooling;
+	memcpy(e->pooling, files.pooling, sizeof e->pooling);
+	e->poolings = files.poolings;
 	e->normalize = files.normalize;
 	e->longest = files.longest > 0 ? min_i64(files.longest, e->m.longest) : e->m.longest;
 	sentence_files_free(&files);
@@ -117,7 +121,10 @@ int64_t hec_embedder_longest(const hec_embedder *embedder)
 
 int hec_embedder_pooling(const hec_embedder *embedder)
 {
-	return embedder->pooling;
+	int sum = 0;
+	for (size_t i = 0; i < embedder->poolings; i++)
+		sum |= (int)embedder->pooling[i];
+	return sum;
 }
 
 bool hec_embedder_normalizes(const hec_embedder *embedder)
@@ -130,6 +137,8 @@ bool hec_embedder_normalizes(const hec_embedder *embedder)
 typedef struct job {
 	hec_embedder *e;
 	hec_embed_options o;
+	hec_pooling pooling[SENTENCE_POOLINGS]; /* [poolings] */
+	size_t poolings;
 	hec_embeddings *out;
 } job;
 
@@ -204,12 +213,8 @@ static hec_status give(void *user, int64_t text, const hec_tensor *rows)
 	const int64_t n = rows->shape[0], C = rows->shape[1], width = j->out->width;
 	float *row = j->out->rows + text * width, *to = row;
 	HEC_TRY(check_finite("the model's hidden states", rows->data, n * C));
-	for (int i = 0; i < POOLINGS; i++) {
-		if (j->o.pooling & 1 << i) {
-			pool((hec_pooling)(1 << i), rows->data, n, C, to);
-			to += C;
-		}
-	}
+	for (size_t i = 0; i < j->poolings; i++, to += C)
+		pool(j->pooling[i], rows->data, n, C, to);
 	HEC_TRY(check_finite("the text's vector", row, width));
 	if (j->o.normalize) {
 		const double length = fmax(length_of(row, width), LEAST_LENGTH);
@@ -221,12 +226,16 @@ static hec_status give(void *user, int64_t text, const hec_tensor *rows)
 
 /* ---- the call ---- */
 
-static int64_t count_bits(int pooling)
+/* As asked for, or as the folder says. */
+static void choose_pooling(job *j)
 {
-	int64_t n = 0;
+	if (j->o.pooling == HEC_POOL_MODEL) {
+		memcpy(j->pooling, j->e->pooling, sizeof j->pooling);
+		j->poolings = j->e->poolings;
+	}
 	for (int i = 0; i < POOLINGS; i++)
-		n += pooling >> i & 1;
-	return n;
+		if (j->o.pooling >> i & 1)
+			j->pooling[j->poolings++] = (hec_pooling)(1 << i);
 }
 
 static hec_status embed(job *j, const text_inputs *texts)
@@ -235,7 +244,7 @@ static hec_status embed(job *j, const text_inputs *texts)
 	hec_embeddings *out = j->out;
 	batch_input *inputs = NULL;
 	size_t count;
-	out->width = hec_model_config_of(e->m.model)->width * count_bits(j->o.pooling);
+	out->width = hec_model_config_of(e->m.model)->width * (int64_t)j->poolings;
 	if (!size_mul((size_t)texts->n, (size_t)out->width, &count) ||
 	    !(out->rows = calloc(count, sizeof *out->rows)))
 		return fail(HEC_ERR_MEMORY, "embed: no memory for %lld vectors of %lld",
@@ -270,8 +279,7 @@ hec_status hec_embed(hec_embedder *embedder, int64_t n, const char *const *texts
 		return fail(HEC_ERR_ARGUMENT,
 		            "embed: pooling is %d; a sum of %d ways is at most %d", j.o.pooling,
 		            POOLINGS, POOLING_ALL);
-	if (j.o.pooling == HEC_POOL_MODEL)
-		j.o.pooling = embedder->pooling;
+	choose_pooling(&j);
 	j.o.normalize = j.o.normalize || embedder->normalize;
 	const text_inputs t = {.n = n,
 	                       .texts = texts,

@@ -108,6 +108,7 @@ static hec_status load(hec_generator *g, const char *dir, const hec_model_load_o
 	generation_config *c = &g->generation;
 	HEC_TRY(generation_config_read(dir, hec_model_config_of(g->model)->vocab, has_encoder(g),
 	                               NULL, c));
+	HEC_TRY(generation_config_start(c, g->own_model));
 	g->max_new = c->options.max_tokens;
 	c->options.max_tokens = 0;
 	if (!c->says_top_k)

@@ -150,6 +150,14 @@ static hec_status read_forced(const json_scope *s, const char *key, int64_t voca
 	return HEC_OK;
 }
 
+static hec_status read_start(const json_scope *s, int64_t vocab, int32_t *start)
+{
+	int64_t id = *start;
+	HEC_TRY(json_want_int(s, "decoder_start_token_id", -1, INT32_MAX, &id));
+	*start = id < vocab ? (int32_t)id : -1;
+	return HEC_OK;
+}
+
 /* Where both are given, new tokens win, as with Transformers. */
 static hec_status read_lengths(const json_scope *s, generation_config *g)
 {
@@ -205,6 +213,7 @@ static hec_status read_all(const json_scope *s, int64_t vocab, generation_config
 	HEC_TRY(read_sampling(s, g));
 	HEC_TRY(read_forced(s, "forced_bos_token_id", vocab, &o->forced_bos));
 	HEC_TRY(read_forced(s, "forced_eos_token_id", vocab, &o->forced_eos));
+	HEC_TRY(read_start(s, vocab, &g->start));
 	HEC_TRY(read_ends(s, vocab, g));
 	return read_suppressed(s, vocab, g);
 }
@@ -269,7 +278,7 @@ static hec_status read_files(const char *dir, int64_t vocab, const char *task, g
 hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start, const char *task,
                                   generation_config *out)
 {
-	generation_config g = {.options = HEC_DECODE_OPTIONS_INIT};
+	generation_config g = {.options = HEC_DECODE_OPTIONS_INIT, .start = -1};
 	*out = g;
 	hec_status status = read_files(dir, vocab, task, &g);
 	if (status != HEC_OK) {
@@ -290,5 +299,12 @@ void generation_config_free(generation_config *g)
 	free(g->suppress);
 	free(g->ends);
 	free(g->prefix);
-	*g = (generation_config){.options = HEC_DECODE_OPTIONS_INIT};
+	*g = (generation_config){.options = HEC_DECODE_OPTIONS_INIT, .start = -1};
+}
+
+hec_status generation_config_start(const generation_config *g, hec_model *model)
+{
+	const hec_model_config *c = hec_model_config_of(model);
+	const bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
+	return both && g->start >= 0 ? hec_model_set_start(model, g->start) : HEC_OK;
 }

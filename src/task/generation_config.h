@@ -3,6 +3,7 @@
 #define TASK_GENERATION_CONFIG_H
 
 #include <hecate/decode.h>
+#include <hecate/model.h>
 
 typedef struct generation_config {
 	/* Points at the two lists. sample is false: who samples asks for it, with these numbers. */
@@ -13,6 +14,7 @@ typedef struct generation_config {
 	int64_t max_length; /* as the files say, with what a row begins with; 0: they do not, */
 	int64_t min_length; /* or max_new_tokens says more */
 	bool knows_task;    /* config.json has something to say about it */
+	int32_t start;      /* decoder_start_token_id; −1: they do not say it */
 	char *prefix;       /* what the task puts before each text; NULL: nothing */
 } generation_config;
 
@@ -23,6 +25,8 @@ typedef struct generation_config {
  * known, and these are in none of the options. */
 hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start, const char *task,
                                   generation_config *out);
+/* What it says of the start holds for the model, which is the task's own. */
+hec_status generation_config_start(const generation_config *g, hec_model *model);
 void generation_config_free(generation_config *g); /* takes a zeroed one */
 
 #endif

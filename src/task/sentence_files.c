@@ -2,6 +2,7 @@
  * Transformer, Pooling and Normalize are known. */
 #include "task/sentence_files.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,35 +27,45 @@ static const struct {
 
 /* ---- the pooling's config.json ---- */
 
-static hec_status add_named(const json_scope *s, const json_t *name, int *pooling)
+static hec_status add(const json_scope *s, hec_pooling pooling, sentence_files *out)
 {
-	for (size_t i = 0; json_is_string(name) && i < MODES; i++) {
-		if (strcmp(json_string_value(name), modes[i].name) == 0) {
-			*pooling |= (int)modes[i].pooling;
-			return HEC_OK;
-		}
-	}
+	if (out->poolings == SENTENCE_POOLINGS)
+		return fail(HEC_ERR_UNSUPPORTED, "%s: 'pooling_mode' has more than %d ways",
+		            s->file, SENTENCE_POOLINGS);
+	out->pooling[out->poolings++] = pooling;
+	return HEC_OK;
+}
+
+static hec_status add_named(const json_scope *s, const json_t *name, sentence_files *out)
+{
+	for (size_t i = 0; json_is_string(name) && i < MODES; i++)
+		if (strcmp(json_string_value(name), modes[i].name) == 0)
+			return add(s, modes[i].pooling, out);
 	return json_wrong(s, "pooling_mode", name,
 	                  "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken");
 }
 
-static hec_status take_pooling(const json_scope *s, int *pooling)
+/* Where the newer key is, the older ones say nothing; where there is neither, the mean is meant. */
+static hec_status take_pooling(const json_scope *s, sentence_files *out)
 {
 	const json_t *named = json_object_get(s->object, "pooling_mode");
-	*pooling = 0;
-	if (json_is_array(named)) {
-		for (size_t i = 0; i < json_array_size(named); i++)
-			HEC_TRY(add_named(s, json_array_get(named, i), pooling));
-	} else if (named && !json_is_null(named)) {
-		HEC_TRY(add_named(s, named, pooling));
-	}
-	for (size_t i = 0; i < MODES; i++) {
+	bool said = named && !json_is_null(named), older = !said;
+	out->poolings = 0;
+	for (size_t i = 0; json_is_array(named) && i < json_array_size(named); i++)
+		HEC_TRY(add_named(s, json_array_get(named, i), out));
+	if (said && !json_is_array(named))
+		HEC_TRY(add_named(s, named, out));
+	for (size_t i = 0; older && i < MODES; i++) {
 		bool on = false;
+		said = said || json_object_get(s->object, modes[i].key);
 		HEC_TRY(json_want_bool(s, modes[i].key, &on));
 		if (on)
-			*pooling |= (int)modes[i].pooling;
+			HEC_TRY(add(s, modes[i].pooling, out));
 	}
-	return *pooling ? HEC_OK : fail(HEC_ERR_FORMAT, "%s: no pooling is chosen", s->file);
+	if (!said)
+		HEC_TRY(add(s, HEC_POOL_MEAN, out));
+	return out->poolings > 0 ? HEC_OK
+	                         : fail(HEC_ERR_FORMAT, "%s: no pooling is chosen", s->file);
 }
 
 static hec_status read_pooling(const char *folder, sentence_files *out)
@@ -65,7 +76,7 @@ static hec_status read_pooling(const char *folder, sentence_files *out)
 	HEC_TRY(folder_json(folder, "config.json", path, &root));
 	hec_status status = json_scope_root(path, root, &scope);
 	if (status == HEC_OK)
-		status = take_pooling(&scope, &out->pooling);
+		status = take_pooling(&scope, out);
 	json_decref(root);
 	return status;
 }
@@ -85,6 +96,26 @@ static hec_status take_settings(const char *file, const json_t *root, sentence_f
 	return HEC_OK;
 }
 
+/* Where the settings do not say it; a number without bounds (1e30) says nothing. */
+static hec_status read_tokenizer(const char *folder, sentence_files *out)
+{
+	char path[PATH_MOST];
+	json_t *root = NULL;
+	json_scope scope;
+	double longest = 0;
+	HEC_TRY(folder_json_if(folder, "tokenizer_config.json", path, &root));
+	if (!root)
+		return HEC_OK;
+	hec_status status = json_scope_root(path, root, &scope);
+	if (status == HEC_OK)
+		status =
+			json_want_double(&scope, "model_max_length", -INFINITY, INFINITY, &longest);
+	if (status == HEC_OK && longest >= 1 && longest <= LONGEST_MOST)
+		out->longest = (int64_t)longest;
+	json_decref(root);
+	return status;
+}
+
 static hec_status read_settings(const char *folder, sentence_files *out)
 {
 	static const char *const names[] = {
@@ -96,7 +127,7 @@ static hec_status read_settings(const char *folder, sentence_files *out)
 		HEC_TRY(folder_json_if(folder, names[i], path, &root));
 	hec_status status = root ? take_settings(path, root, out) : HEC_OK;
 	json_decref(root);
-	return status;
+	return status == HEC_OK && out->longest == 0 ? read_tokenizer(folder, out) : status;
 }
 
 /* ---- modules.json ---- */
@@ -191,7 +222,7 @@ static hec_status read_all(const char *dir, sentence_files *out)
 
 hec_status sentence_files_read(const char *dir, sentence_files *out)
 {
-	*out = (sentence_files){.pooling = HEC_POOL_MEAN};
+	*out = (sentence_files){.pooling = {HEC_POOL_MEAN}, .poolings = 1};
 	hec_status status = read_all(dir, out);
 	if (status != HEC_OK)
 		sentence_files_free(out);

@@ -5,9 +5,12 @@
 
 #include <hecate/embed.h>
 
+#define SENTENCE_POOLINGS 16 /* at most */
+
 typedef struct sentence_files {
-	char *model; /* the folder of the model itself, for free() */
-	int pooling; /* a sum of hec_pooling */
+	char *model;                            /* the folder of the model itself, for free() */
+	hec_pooling pooling[SENTENCE_POOLINGS]; /* [poolings] one behind the other */
+	size_t poolings;
 	bool normalize;
 	int64_t longest; /* tokens of a text; 0: it is not said */
 } sentence_files;

@@ -353,7 +353,10 @@ static hec_status nobody_speaks(const work *w, const hec_tensor *window, const h
                                 bool *nobody)
 {
 	*nobody = false;
-	if (w->o.no_speech > 1 || h->n == 0 || h->score >= w->o.least_log_prob)
+	if (w->o.no_speech > 1 || h->n == 0)
+		return HEC_OK;
+	/* The mean of a token, whatever lengths count for in the search. */
+	if (h->score * pow((double)h->n, w->decode.length_penalty - 1) >= w->o.least_log_prob)
 		return HEC_OK;
 	HEC_TRY(first_logits(w, window));
 	int64_t vocab = hec_model_config_of(w->t->base.model)->vocab;

@@ -103,6 +103,8 @@ hec_status hec_translator_load_with(hec_ctx *ctx, const char *dir, const char *t
 	if (status == HEC_OK)
 		status = generation_config_read(dir, hec_model_config_of(t->m.model)->vocab, 1,
 		                                task, &t->generation);
+	if (status == HEC_OK)
+		status = generation_config_start(&t->generation, t->m.own_model);
 	return give_or_destroy(status, t, out);
 }
 

@@ -41,7 +41,9 @@ hec_status whisper_config_read(const char *dir, const hec_model_config *model,
                                const hec_tokenizer *tokenizer, whisper_config *out);
 void whisper_config_free(whisper_config *c); /* takes a zeroed one */
 
-/* The language's id by its code ("en", also "<|en|>"); an error names those there are. */
+/* "de" of "German"; NULL: no language of Whisper's. */
+const char *whisper_code_of_name(const char *name);
+/* The language's id by its code ("en", also "<|en|>") or name ("english"); an error names those there are. */
 hec_status whisper_language_find(const whisper_config *c, const char *name, int32_t *id);
 /* As asked for, or where that is NULL as generation_config.json says: *id −1: neither says it, or "auto". */
 hec_status whisper_spoken(const whisper_config *c, const char *asked, int32_t *id);

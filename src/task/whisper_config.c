@@ -85,14 +85,34 @@ static hec_status read_tasks(const json_scope *s, int64_t vocab, whisper_config 
 	return read_id(&tasks, "translate", vocab, &c->translate);
 }
 
-/* What is to be written where nobody says it. A language by its name ("english") is not known by it. */
+/* The id that an older file puts at this place of what is written first, [[1, 50261], [2, 50359], …]; −1:
+ * none. */
+static int64_t forced_at(const json_scope *s, int64_t place)
+{
+	const json_t *list = json_object_get(s->object, "forced_decoder_ids"), *pair;
+	size_t i;
+	json_array_foreach(list, i, pair)
+	{
+		int64_t at, id;
+		if (json_whole(json_array_get(pair, 0), &at) && at == place &&
+		    json_whole(json_array_get(pair, 1), &id))
+			return id;
+	}
+	return -1;
+}
+
+/* What is to be written where nobody says it. */
 static hec_status read_said(const json_scope *s, whisper_config *c)
 {
 	const char *language = NULL, *task = NULL;
 	HEC_TRY(json_want_string(s, "language", &language));
 	HEC_TRY(json_want_string(s, "task", &task));
-	snprintf(c->language, sizeof c->language, "%s", language ? language : "");
 	c->translates = task && strcmp(task, "translate") == 0;
+	if (!language && !task) {
+		language = whisper_language_code(c, (int32_t)forced_at(s, 1));
+		c->translates = c->translate >= 0 && forced_at(s, 2) == c->translate;
+	}
+	snprintf(c->language, sizeof c->language, "%s", language ? language : "");
 	return HEC_OK;
 }
 
@@ -304,10 +324,12 @@ const char *whisper_language_code(const whisper_config *c, int32_t id)
 hec_status whisper_language_find(const whisper_config *c, const char *name, int32_t *id)
 {
 	char code[WHISPER_CODE], quoted[QUOTE_TEXT], known[240] = "";
+	const char *named = whisper_code_of_name(name);
 	size_t used = 0;
 	for (size_t i = 0; i < c->language_count; i++) {
 		const char *have = c->languages[i].code;
-		if (strcmp(have, name) == 0 || (code_of(name, code) && strcmp(have, code) == 0)) {
+		if (strcmp(have, name) == 0 || (named && strcmp(have, named) == 0) ||
+		    (code_of(name, code) && strcmp(have, code) == 0)) {
 			*id = c->languages[i].id;
 			return HEC_OK;
 		}

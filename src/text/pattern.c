@@ -28,11 +28,14 @@ static hec_status compile(const char *expression, pattern *p)
 	char *ours;
 	int error = 0;
 	PCRE2_SIZE at = 0;
+	/* PCRE2 10.42 is sometimes wrong about what can stand behind a group that gives nothing back. */
+	uint32_t slow =
+		strstr(expression, "(?>") ? PCRE2_NO_AUTO_POSSESS | PCRE2_NO_START_OPTIMIZE : 0;
 	HEC_TRY(dialect_translate(expression, &ours));
 	/* Ruby's ^ and $ are those of lines. */
 	p->code = pcre2_compile((PCRE2_SPTR)ours, PCRE2_ZERO_TERMINATED,
 	                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
-	                                PCRE2_USE_OFFSET_LIMIT,
+	                                PCRE2_USE_OFFSET_LIMIT | slow,
 	                        &error, &at, NULL);
 	free(ours);
 	if (!p->code) {
@@ -42,8 +45,10 @@ static hec_status compile(const char *expression, pattern *p)
 		            "the expression \"%s\": %s", quote(expression, name),
 		            (const char *)why);
 	}
-	/* Without it matching is slower, and as right. */
-	(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
+	/* Without it matching is slower, and as right. With it a group that calls itself and goes on by nothing,
+	 * (b|\g<1>)x, does so for ever. */
+	if (!strstr(expression, "\\g"))
+		(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
 	return pattern_starts(expression, p);
 }
 

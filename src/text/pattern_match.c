@@ -113,12 +113,20 @@ static bool is_several(const char *s)
 	return false;
 }
 
+/* Another quantifier behind the x+ could make nothing of it: {0}. */
+static bool may_be_left_out(const char *behind)
+{
+	behind += *behind && strchr("?+", *behind);
+	return *behind == '{' || strncmp(behind, "(?#", 3) == 0;
+}
+
 /* An expression of x+ or x* and more: where there is no match from the first of a run of x, there is none
  * from the others, since what follows would begin at the same places. */
 static hec_status compile_lead(const char *expression, pattern *p)
 {
 	size_t n = atom_bytes(expression);
-	if (!n || !strchr("+*", expression[n]) || !expression[n] || is_several(expression))
+	if (!n || !strchr("+*", expression[n]) || !expression[n] || is_several(expression) ||
+	    may_be_left_out(expression + n + 1))
 		return HEC_OK;
 	char *run = malloc(n + 3), *ours = NULL;
 	if (!run)

@@ -288,6 +288,11 @@ hec_status hec_tokenizer_save(const hec_tokenizer *t, const char *folder)
 
 /* ---- asking ---- */
 
+const char *hec_tokenizer_kind(const hec_tokenizer *t)
+{
+	return t->model.kind->type;
+}
+
 int64_t hec_tokenizer_vocab(const hec_tokenizer *t)
 {
 	if (!t)

@@ -106,22 +106,83 @@ static hec_status carry_file(const char *from, const char *to)
 	return access(from, F_OK) == 0 && access(to, F_OK) != 0 ? file_copy(from, to) : HEC_OK;
 }
 
-/* Which tokens are written how is not learned: what was said of it holds, for a model that writes. */
-static hec_status carry_generation(const char *from, const char *to)
+/* What an older config.json says of writing, where there is no other file for it. */
+static const char *const writing[] = {"max_length",
+                                      "max_new_tokens",
+                                      "min_length",
+                                      "min_new_tokens",
+                                      "early_stopping",
+                                      "num_beams",
+                                      "num_beam_groups",
+                                      "do_sample",
+                                      "temperature",
+                                      "top_k",
+                                      "top_p",
+                                      "min_p",
+                                      "typical_p",
+                                      "repetition_penalty",
+                                      "encoder_no_repeat_ngram_size",
+                                      "length_penalty",
+                                      "no_repeat_ngram_size",
+                                      "bad_words_ids",
+                                      "suppress_tokens",
+                                      "renormalize_logits",
+                                      "begin_suppress_tokens",
+                                      "forced_decoder_ids",
+                                      "forced_bos_token_id",
+                                      "forced_eos_token_id",
+                                      "bos_token_id",
+                                      "eos_token_id",
+                                      "pad_token_id",
+                                      "diversity_penalty",
+                                      "num_return_sequences",
+                                      "decoder_start_token_id",
+                                      "remove_invalid_values"};
+
+static hec_status add_writing(json_t *to, const json_t *config)
 {
-	json_t *was = NULL, *is = json_object();
-	bool changed = false;
-	hec_status status = is ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory to write it", to);
-	if (access(from, F_OK) == 0 && access(to, F_OK) == 0) {
-		if (status == HEC_OK)
-			status = json_file_read(from, JSON_CONFIG_MOST, &was);
-		if (status == HEC_OK)
-			status = add_keys(is, was, &changed);
-		if (status == HEC_OK)
-			status = json_file_write(to, is);
+	for (size_t i = 0; i < sizeof writing / sizeof *writing; i++) {
+		json_t *value = json_object_get(config, writing[i]);
+		if (value)
+			HEC_TRY(json_put(to, writing[i], json_incref(value)));
 	}
+	return HEC_OK;
+}
+
+/* Which tokens are written how is not learned: what was said of it holds, for a model that writes. */
+static hec_status carry_generation(const char *from, const char *config, const char *to)
+{
+	json_t *was = NULL, *is;
+	bool changed = false, own = access(from, F_OK) == 0;
+	if (access(to, F_OK) != 0)
+		return HEC_OK;
+	hec_status status = json_file_read(own ? from : config, JSON_CONFIG_MOST, &was);
+	is = status == HEC_OK ? json_object() : NULL;
+	if (status == HEC_OK && !is)
+		status = fail(HEC_ERR_MEMORY, "%s: no memory to write it", to);
+	if (status == HEC_OK)
+		status = own ? add_keys(is, was, &changed) : add_writing(is, was);
+	if (status == HEC_OK)
+		status = json_file_write(to, is);
 	json_decref(was);
 	json_decref(is);
+	return status;
+}
+
+static hec_status carry_writing(const char *from_dir, const char *to_dir)
+{
+	static const char name[] = "generation_config.json";
+	char *from = NULL, *config = NULL, *to = NULL;
+	hec_status status = path_make(&from, "%s/%s", from_dir, name);
+	if (status == HEC_OK)
+		status = path_make(&config, "%s/config.json", from_dir);
+	if (status == HEC_OK)
+		status = path_make(&to, "%s/%s", to_dir, name);
+	if (status == HEC_OK)
+		status = carry_generation(from, config, to);
+	free(from);
+	free(config);
+	free(to);
 	return status;
 }
 
@@ -202,6 +263,6 @@ hec_status hec_train_carry(const char *from, const char *to)
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		HEC_TRY(carry(from, to, files[i], carry_file));
 	HEC_TRY(carry_modules(from, to));
-	HEC_TRY(carry(from, to, "generation_config.json", carry_generation));
+	HEC_TRY(carry_writing(from, to));
 	return carry(from, to, "config.json", carry_keys);
 }

@@ -97,7 +97,8 @@ static hec_status run(planner *p, hec_ctx *ctx)
 	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
 	options.threads = 1; /* what a pass takes does not depend on the threads */
 	options.isa = hec_ctx_isa(ctx);
-	size_t n = (size_t)p->o->max_tokens;
+	/* One row may always be, however long it is. */
+	size_t n = (size_t)max_i64(p->o->max_tokens, max_i64(p->o->max_source, p->o->max_target));
 	p->zeros = calloc(n, sizeof *p->zeros);
 	p->targets = calloc(2 * n, sizeof *p->targets); /* ANSWER: two a row */
 	p->lengths[0] = malloc(n * sizeof **p->lengths);

@@ -185,6 +185,11 @@ hec_status hec_trainer_add(hec_trainer *t, const hec_batch *batch)
 	return HEC_OK;
 }
 
+void trainer_drop(hec_trainer *t)
+{
+	t->batches = 0; /* the next begins by clearing the gradient */
+}
+
 static hec_tensor range_of(const hec_model *m, const decay_range *r)
 {
 	hec_tensor block = hec_model_block(m);

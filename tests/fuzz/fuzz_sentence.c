@@ -27,7 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		stop("the model lies elsewhere");
 	const int all = HEC_POOL_FIRST | HEC_POOL_MAX | HEC_POOL_MEAN | HEC_POOL_MEAN_SQRT |
 	                HEC_POOL_WEIGHTED | HEC_POOL_LAST;
-	if (s.pooling == 0 || (s.pooling & ~all) != 0 || s.longest < 0)
+	bool good = s.poolings > 0 && s.poolings <= SENTENCE_POOLINGS && s.longest >= 0;
+	for (size_t i = 0; good && i < s.poolings; i++)
+		good = ((int)s.pooling[i] & all) != 0 && ((int)s.pooling[i] & ~all) == 0;
+	if (!good)
 		stop("a pooling or a length that there is not");
 	sentence_files_free(&s);
 	return 0;
