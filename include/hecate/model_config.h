@@ -117,6 +117,9 @@ typedef struct hec_model_config {
  * name and value. All other calls do this themselves. */
 HEC_API HEC_MUST_USE hec_status hec_model_config_resolve(hec_model_config *config);
 
+/* Whether a decoder that is given a text to read begins with the last of it: start_last, or no start_id. */
+HEC_API bool hec_model_config_starts_with_last(const hec_model_config *config);
+
 /* The architecture that a config.json of any known family describes, resolved; no weights are looked
  * at. path is the file or its folder. */
 HEC_API HEC_MUST_USE hec_status hec_model_config_read(const char *path, hec_model_config *out);

@@ -87,11 +87,8 @@ int attend_flag_text(attend_flag *f, const command *self, const hec_model *model
 	                 .n = (int64_t)e.n,
 	                 /* An encoder and decoder that reads the text on both sides (BART). */
 	                 .written = e.ids,
+	                 .given = true,
 	                 .T = (int64_t)e.n};
-	if (e.n > 0 && attend_begins_with_last(c)) {
-		p.begin = &e.ids[e.n - 1];
-		p.begins = 1;
-	}
 	if (code == EXIT_DONE && e.n == 0)
 		f->shown = true; /* no text, nothing to see */
 	else if (code == EXIT_DONE)

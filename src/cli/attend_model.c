@@ -179,12 +179,8 @@ static hec_status compute(work *w, attended *out)
 	                 .types = wrote ? NULL : w->text.type_ids,
 	                 .n = wrote ? w->T : (int64_t)w->text.n,
 	                 .written = both ? w->written : NULL,
+	                 .given = r->target != NULL,
 	                 .T = both ? w->T : 0};
-	/* As where it learns from the two. */
-	if (both && r->target && w->T > 0 && attend_begins_with_last(w->config)) {
-		p.begin = &w->written[w->T - 1];
-		p.begins = 1;
-	}
 	hec_span *spans = NULL;
 	status = find_spans(w, p.n, &spans);
 	p.spans = spans;

@@ -59,6 +59,7 @@ typedef struct attend_pass {
 		*begin; /* [begins] what a decoder behind an encoder begins with; NULL: start_id */
 	int64_t begins;
 	const int32_t *written; /* [T] and what it writes then */
+	bool given; /* that is a text it reads, not one of its own: it may begin with the last of it */
 	int64_t T;
 	const hec_tensor *features; /* [1, bands, frames] in place of ids; NULL: none */
 	double seconds; /* of sound in the features: keys after them are left out; 0: all */
@@ -66,12 +67,6 @@ typedef struct attend_pass {
 
 hec_status attend_pass_run(const attend_pass *p, const attend_choice *choice, attended *out,
                            char *error, size_t error_size);
-
-/* Whether a decoder behind an encoder begins with the last of a text that is given it (mBART). */
-static inline bool attend_begins_with_last(const hec_model_config *c)
-{
-	return c->encoder.layers > 0 && (c->start_last || c->start_id < 0);
-}
 
 typedef struct attend_request {
 	hec_ctx *ctx;

@@ -56,6 +56,8 @@ static hec_status lay_out(work *w)
 	int64_t begins = p->begin ? p->begins : 1;
 	if (!has_both(w))
 		return HEC_OK;
+	if (!p->begin && p->given && p->T > 0 && hec_model_config_starts_with_last(w->config))
+		begin = &p->written[p->T - 1];
 	if (begins + p->T < 2) /* what is written does not matter to the encoder */
 		w->rows = 1;
 	else

@@ -178,7 +178,7 @@ static int check_inputs(const forward *f)
 		                     frames ? "--features FILE" : "--ids I,I,…");
 	if (both && !f->decoder && c->head != HEC_HEAD_LM && c->head != HEC_HEAD_NONE) {
 		char start[32] = "the last of --ids";
-		if (!c->start_last && c->start_id >= 0)
+		if (!hec_model_config_starts_with_last(c))
 			snprintf(start, sizeof start, "%d", (int)c->start_id);
 		return command_usage(
 			f->self,

@@ -233,7 +233,7 @@ static hec_status read_again(hec_arena *arena, const hec_model_config *c, const 
 	for (int64_t i = 0; i < n; i++) {
 		const int32_t *from = (const int32_t *)ids->data + i * longest;
 		int32_t *to = (int32_t *)input->decoder_ids.data + i * longest;
-		to[0] = c->start_last || c->start_id < 0 ? from[length[i] - 1] : c->start_id;
+		to[0] = hec_model_config_starts_with_last(c) ? from[length[i] - 1] : c->start_id;
 		memcpy(to + 1, from, (size_t)(longest - 1) * sizeof *to);
 	}
 	input->decoder_length = length;

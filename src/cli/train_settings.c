@@ -430,6 +430,11 @@ static void settle_whole(int64_t *value, int64_t scratch, int64_t pretrained, bo
 		*value = from ? pretrained : scratch;
 }
 
+static bool falls_to_its_end(hec_schedule schedule)
+{
+	return schedule == HEC_SCHEDULE_COSINE || schedule == HEC_SCHEDULE_LINEAR;
+}
+
 /* Fine-tuning counts the steps of its epochs. */
 static bool knows_its_end(const train_settings *s)
 {
@@ -465,8 +470,7 @@ static bool check_words(const train_settings *s, int task, char *error, size_t r
 		snprintf(error, room, "there is no task '%.40s'", s->task);
 	else if (find(s->schedule, schedules, 5) < 0)
 		snprintf(error, room, "there is no schedule '%.40s'", s->schedule);
-	else if ((s->schedule[0] == 'c' || s->schedule[0] == 'l') &&
-	         strcmp(s->schedule, "constant") != 0 && !knows_its_end(s))
+	else if (falls_to_its_end(settings_schedule(s)) && !knows_its_end(s))
 		snprintf(error, room, "--schedule %s falls until the last step: --steps says which",
 		         s->schedule);
 	else if (find_metric(s->best) < 0)

@@ -258,6 +258,11 @@ static hec_status check_ids(const hec_model_config *c)
 	return HEC_OK;
 }
 
+bool hec_model_config_starts_with_last(const hec_model_config *config)
+{
+	return config->start_last || config->start_id < 0;
+}
+
 hec_status hec_model_config_resolve(hec_model_config *config)
 {
 	HEC_TRY(CHECK_GIVEN("model", config));

@@ -78,7 +78,7 @@ static hec_status decoder_rows(const batch *b, const hec_tensor *ids, hec_tensor
 {
 	const hec_model_config *c = hec_model_config_of(b->work->model->model);
 	const int64_t T = asks_decoder(b) ? b->S : 1;
-	const bool last = c->start_last || c->start_id < 0;
+	const bool last = hec_model_config_starts_with_last(c);
 	HEC_TRY(matrix(b, T, c->start_id, out));
 	for (int64_t i = 0; i < b->B; i++) {
 		const int32_t *from = (const int32_t *)ids->data + i * b->S;

@@ -364,7 +364,7 @@ static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 		.max_rows = r->o.trainer.max_rows,
 		.seed = r->o.seed,
 		.pad_id = c->pad_id >= 0 ? c->pad_id : 0,
-		.start_id = c->start_last ? -1 : c->start_id,
+		.start_id = hec_model_config_starts_with_last(c) ? -1 : c->start_id,
 		.mask_rate = r->o.mask_rate,
 		.encoder = c->encoder.layers > 0,
 		.decoder = c->decoder.layers > 0,
