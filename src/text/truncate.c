@@ -127,8 +127,9 @@ encoded windows_view(const windows *w, const encoded part[2], int which)
 	if (n > 0) {
 		e.ids += begin;
 		e.offsets += begin;
-		e.first += e.first ? begin : 0;
 	}
+	if (e.first)
+		e.first += begin;
 	e.n = end - begin;
 	return e;
 }
