@@ -294,29 +294,33 @@ static void a_file_of_another_kind_is_no_text(void **state)
 	}
 }
 
-/* A second of a rising tone, as a WAV of 16 bits. */
-static void write_sound(const char *name)
+/* A second of a rising tone behind `silence` seconds, as a WAV of 16 bits. */
+static void write_sound(const char *name, uint32_t rate, double silence)
 {
-	enum { RATE = 16000 };
-	static int16_t samples[RATE];
-	const uint32_t bytes = sizeof samples;
+	const uint32_t before = (uint32_t)(silence * rate), n = before + rate,
+		       bytes = n * (uint32_t)sizeof(int16_t);
+	int16_t *samples = calloc(n, sizeof *samples);
+	assert_non_null(samples);
 	const uint32_t head[] = {0x46464952, 36 + bytes, 0x45564157, 0x20746d66, 16,   0x00010001,
-	                         RATE,       2 * RATE,   0x00100002, 0x61746164, bytes};
-	for (int i = 0; i < RATE; i++)
-		samples[i] = (int16_t)(12000 * sin((double)i * i * 2e-5));
+	                         rate,       2 * rate,   0x00100002, 0x61746164, bytes};
+	for (uint32_t i = 0; i < rate; i++) {
+		const double t = (double)i / rate;
+		samples[before + i] = (int16_t)(12000 * sin(5120 * t * t));
+	}
 	char path[256];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
 	FILE *f = fopen(path, "wb");
 	assert_non_null(f);
 	assert_int_equal(fwrite(head, sizeof head, 1, f), 1);
-	assert_int_equal(fwrite(samples, sizeof samples, 1, f), 1);
+	assert_int_equal(fwrite(samples, sizeof *samples, n, f), n);
 	assert_int_equal(fclose(f), 0);
+	free(samples);
 }
 
 static void keys_of_what_is_heard_are_times(void **state)
 {
 	(void)state;
-	write_sound("tone.wav");
+	write_sound("tone.wav", 16000, 0);
 	static const char *const models[] = {"english", "many"};
 	for (int i = 0; i < 2; i++) {
 		char line[512];
@@ -344,6 +348,30 @@ static void keys_of_what_is_heard_are_times(void **state)
 		assert_non_null(strstr(r.err, "Cross-attention: "));
 		done(&r);
 	}
+}
+
+/* Nothing is heard in the first two windows of a second each: the third is shown, with its own times. */
+static void the_window_that_words_were_heard_in_is_shown(void **state)
+{
+	(void)state;
+	write_sound("late.wav", 4000, 2.5);
+	char line[512];
+	snprintf(line, sizeof line,
+	         "transcribe -m %s/golden/transcribe_english %s/late.wav --no-speech 2 --attend "
+	         "%s/late.svg",
+	         TESTS_DIR, folder, folder);
+	result r = run(line);
+	if (r.code == 1 && strstr(r.err, "reads no sound"))
+		skip(); /* a build without it */
+	assert_int_equal(r.code, 0);
+	char *svg = read_all("late.svg");
+	assert_null(strstr(svg, ">0.0<"));
+	assert_null(strstr(svg, ">1.9<"));
+	assert_non_null(strstr(svg, ">2.0<"));
+	assert_non_null(strstr(svg, ">2.9<"));
+	assert_null(strstr(svg, ">3.0<"));
+	free(svg);
+	done(&r);
 }
 
 static void files_are_written_and_nothing_is_printed(void **state)
@@ -416,6 +444,7 @@ int main(void)
 		cmocka_unit_test(applications_show_what_they_ran),
 		cmocka_unit_test(a_file_of_another_kind_is_no_text),
 		cmocka_unit_test(keys_of_what_is_heard_are_times),
+		cmocka_unit_test(the_window_that_words_were_heard_in_is_shown),
 		cmocka_unit_test(files_are_written_and_nothing_is_printed),
 		cmocka_unit_test(hostile_texts_are_safe),
 		cmocka_unit_test(colour_is_as_asked),

@@ -440,20 +440,78 @@ static void put_number(file *f, size_t at, uint32_t x)
 		f->data[at + (size_t)i] = (unsigned char)(x >> 8 * i);
 }
 
-/* A writer that cannot go back leaves what it did not know. */
-static void a_stream_is_not_cut(void **state)
+static int64_t frames_of(const char *name, const file *f)
+{
+	hec_audio a;
+	if (hec_audio_read_memory(name, f->data, (size_t)f->size, NULL, &a) != HEC_OK)
+		fail_msg("%s: %s", name, hec_error_message());
+	const int64_t frames = a.frames;
+	hec_audio_free(&a);
+	return frames;
+}
+
+/* A writer that cannot go back leaves what it did not know; all of its sound is read. */
+static void a_stream_is_whole(void **state)
 {
 	(void)state;
-	static const uint32_t lengths[] = {0, 0xFFFFFFFF, 0x7FFFFFFF, 0x7FFFF000, 0x80000000};
+	static const uint32_t lengths[][2] = {
+		{0, 0},
+		{8, 0},
+		{36, 0},
+		{0xFFFFFFFF, 0},
+		{0xFFFFFFFF, 0xFFFFFFFF},
+		{0x7FFFFFFF, 0x7FFFFFFF},
+		{0x7FFFF000, 0x7FFFF000},
+		{0x80000000, 0x80000000},
+	};
 	file f = make_file(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, 16000, sine, 440);
 	assert_memory_equal(f.data + 36, "data", 4);
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-		put_number(&f, 4, lengths[i]);
-		put_number(&f, 40, lengths[i]);
+		put_number(&f, 4, lengths[i][0]);
+		put_number(&f, 40, lengths[i][1]);
 		assert_false(cut_is("stream", &f, f.size));
+		assert_int_equal(frames_of("stream", &f), 16000);
 	}
 	put_number(&f, 40, 32001); /* one byte more than there is */
 	assert_true(cut_is("wav", &f, f.size));
+	free(f.data);
+}
+
+static void a_wide_stream_is_whole(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_RF64 | SF_FORMAT_PCM_16, 16000, 1, 16000, sine, 440);
+	assert_memory_equal(f.data + 12, "ds64", 4);
+	memset(f.data + 20, 0, 24); /* bytes of the file, bytes and frames of its sound */
+	assert_false(cut_is("wide stream", &f, f.size));
+	assert_int_equal(frames_of("wide stream", &f), 16000);
+	free(f.data);
+}
+
+static void a_big_endian_stream_is_whole(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_WAV | SF_FORMAT_PCM_16 | SF_ENDIAN_BIG, 16000, 1, 16000, sine,
+	                   440);
+	assert_memory_equal(f.data, "RIFX", 4);
+	put_number(&f, 4, 0);
+	put_number(&f, 40, 0);
+	assert_int_equal(frames_of("big stream", &f), 16000);
+	free(f.data);
+}
+
+/* What follows on no sound is no sound where the file says that it goes on. */
+static void no_sound_before_other_chunks_is_none(void **state)
+{
+	(void)state;
+	file f = make_file(SF_FORMAT_WAV | SF_FORMAT_PCM_16, 16000, 1, 0, sine, 440);
+	static const unsigned char list[] = {'L', 'I', 'S', 'T', 4, 0, 0, 0, 'I', 'N', 'F', 'O'};
+	assert_int_equal(f.size, 44);
+	memcpy(f.data + f.size, list, sizeof list);
+	f.size += sizeof list;
+	put_number(&f, 4, 36 + sizeof list);
+	assert_int_equal(frames_of("no sound", &f), 0);
+	assert_false(cut_is("no sound", &f, f.size));
 	free(f.data);
 }
 
@@ -556,7 +614,10 @@ int main(void)
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(a_file_cut_anywhere_is_never_a_crash),
 		cmocka_unit_test(a_file_that_is_cut_says_so),
-		cmocka_unit_test(a_stream_is_not_cut),
+		cmocka_unit_test(a_stream_is_whole),
+		cmocka_unit_test(a_wide_stream_is_whole),
+		cmocka_unit_test(a_big_endian_stream_is_whole),
+		cmocka_unit_test(no_sound_before_other_chunks_is_none),
 		cmocka_unit_test(an_mp3_that_counts_its_bytes_says_so),
 		cmocka_unit_test(every_refused_allocation_is_an_error),
 		cmocka_unit_test(reading_can_be_cancelled),

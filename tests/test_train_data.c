@@ -265,6 +265,71 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_tokenizer(
 	lab_close(&l);
 }
 
+/* The ids of running text, of examples that share one with the next. */
+static size_t running_ids(const lab *l, const hec_tokenizer *t, const char *name, int32_t *ids)
+{
+	const char *file = lab_path(l, name);
+	hec_corpus_options o = {.size = sizeof o,
+	                        .task = HEC_TASK_LM,
+	                        .files = &file,
+	                        .n = 1,
+	                        .tokenizer = t,
+	                        .max_source = 7,
+	                        .max_target = 7,
+	                        .cache = lab_path(l, "running")};
+	hec_corpus *corpus;
+	OK(&l->k, hec_corpus_open(&o, &corpus));
+	size_t n = 0;
+	for (int64_t i = 0; i < corpus->header.count; i++) {
+		OK(&l->k, corpus_read(corpus, i, ids + n));
+		n += (size_t)corpus->lengths[i][1] - 1;
+	}
+	hec_corpus_close(corpus);
+	return n + 1;
+}
+
+/* Not line by line: no line gets the mark of a beginning, and what a vocabulary has for several ends of lines,
+ * or for ends and spaces, is used. */
+static void running_text_is_encoded_as_one(void **state)
+{
+	(void)state;
+	static const char *const vocabularies[] = {"llama", "llama-legacy", "gpt2", "qwen2"};
+	static const char text[] = "the cat sat\n\n\n  on the mat\nand  looked\n\tat it .\n";
+	lab l = lab_open(7410);
+	/* Longer than what is encoded at once. */
+	const size_t times = (3 << 20) / (2 * sizeof text);
+	char *many = malloc(times * sizeof text);
+	size_t bytes = 0;
+	for (size_t i = 0; i < times; i++, bytes += sizeof text - 1)
+		memcpy(many + bytes, text, sizeof text - 1);
+	lab_write(&l, "short", text, sizeof text - 1);
+	lab_write(&l, "long", many, bytes);
+	int32_t *ids = malloc((bytes + 16) * sizeof *ids);
+	for (size_t v = 0; v < sizeof vocabularies / sizeof *vocabularies; v++) {
+		char dir[256];
+		snprintf(dir, sizeof dir, "%s/golden/vocab/%s", TESTS_DIR, vocabularies[v]);
+		hec_tokenizer *t;
+		OK(&l.k, hec_tokenizer_load(dir, &t));
+		hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
+		o.no_special = true;
+		hec_encoding want = HEC_ENCODING_INIT;
+		OK(&l.k, hec_tokenizer_encode(t, text, sizeof text - 1, &o, &want));
+		size_t n = running_ids(&l, t, "short", ids);
+		CHECK(&l.k, n == want.n && memcmp(ids, want.ids, n * sizeof *ids) == 0,
+		      "%s: %zu ids, not the %zu of the text", vocabularies[v], n, want.n);
+		OK(&l.k, hec_tokenizer_encode(t, many, bytes, &o, &want));
+		n = running_ids(&l, t, "long", ids);
+		/* A part of it may begin with a mark of its own. */
+		CHECK(&l.k, n >= want.n && n <= want.n + 2 && ids[n - 1] == want.ids[want.n - 1],
+		      "%s: %zu ids, and %zu at once", vocabularies[v], n, want.n);
+		hec_encoding_free(&want);
+		hec_tokenizer_destroy(t);
+	}
+	free(ids);
+	free(many);
+	lab_close(&l);
+}
+
 /* This tokenizer drops control characters and adds no end. */
 static void a_text_that_the_tokenizer_takes_away_is_empty(void **state)
 {
@@ -442,6 +507,7 @@ int main(void)
 		cmocka_unit_test(ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text),
 		cmocka_unit_test(
 			ids_that_lie_there_are_taken_only_if_they_are_of_the_same_tokenizer),
+		cmocka_unit_test(running_text_is_encoded_as_one),
 		cmocka_unit_test(a_text_that_the_tokenizer_takes_away_is_empty),
 		cmocka_unit_test(every_example_comes_once_an_epoch_in_another_order_each_time),
 		cmocka_unit_test(a_place_is_enough_to_go_on_with_the_same_batches),

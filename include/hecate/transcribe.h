@@ -76,6 +76,7 @@ typedef struct hec_segment {
 	char *text;        /* UTF-8, without space at its ends; never empty */
 	int32_t *ids;      /* [n] the tokens, times counted in, the end not */
 	int64_t n;
+	double window; /* where the window begins that it was heard in: seconds, as above */
 } hec_segment;
 
 typedef struct hec_transcript {
@@ -84,6 +85,8 @@ typedef struct hec_transcript {
 	bool translated; /* into English */
 	hec_segment *segments;
 	int64_t count;
+	int32_t prompt[4]; /* what stands before the tokens of every window */
+	int64_t prompt_length;
 } hec_transcript;
 
 typedef struct hec_transcripts {
@@ -100,6 +103,10 @@ hec_transcribe(hec_transcriber *transcriber, int64_t n,
                const int64_t *counts,                 /* [n] */
                const hec_transcribe_options *options, /* or NULL */
                hec_transcripts *out);
+/* What the encoder reads of a sound from `begin` on (hec_segment.window), for hec_model_fwd. */
+HEC_API HEC_MUST_USE hec_status
+hec_transcriber_features(const hec_transcriber *transcriber, const float *samples, int64_t count,
+                         double begin, hec_tensor *out); /* [bands, frames of a window], written */
 HEC_API void hec_transcripts_free(hec_transcripts *transcripts); /* takes an empty one */
 
 HEC_END

@@ -1,4 +1,4 @@
-/* cut.c — three kinds of file say how long they are in ways of their own:
+/* cut.c — three kinds of files say how long they are in ways of their own:
  *
  *   WAV   the chunk "data" has a length; one that nobody knew while writing is 0 or as good as endless
  *   OGG   a file is pages; the last one says that it is the last
@@ -37,24 +37,83 @@ static uint32_t number(const unsigned char *p, bool big)
 
 /* ---- WAV ---- */
 
-static bool wav_is_cut(const input *in, bool big, bool wide)
+typedef struct wav {
+	bool big, wide;   /* RIFX, RF64 */
+	uint64_t whole;   /* bytes of the file behind the first 8, as it says */
+	uint64_t begin;   /* of the sound */
+	uint64_t length;  /* of the sound, as the file says */
+	uint64_t said_at; /* where it says so, in that many bytes */
+	size_t said_bytes;
+} wav;
+
+static bool is_wav(const input *in, wav *w)
 {
-	uint64_t at = 12, known = 0; /* known: what RF64 says of its data */
+	unsigned char begin[12];
+	if (!get(in, 0, begin, sizeof begin) || memcmp(begin + 8, "WAVE", 4) != 0)
+		return false;
+	*w = (wav){.big = memcmp(begin, "RIFX", 4) == 0, .wide = memcmp(begin, "RF64", 4) == 0};
+	w->whole = number(begin + 4, w->big);
+	return w->big || w->wide || memcmp(begin, "RIFF", 4) == 0;
+}
+
+static uint64_t wide_number(const unsigned char *p)
+{
+	return number(p, false) | (uint64_t)number(p + 4, false) << 32;
+}
+
+/* false: it ends before its data. */
+static bool wav_find_data(const input *in, wav *w)
+{
+	uint64_t at = 12, known = 0, known_at = 0; /* what RF64 says of its data */
 	unsigned char chunk[8], sizes[16];
 	int chunks = 0;
 	for (; chunks < CHUNKS_MOST && get(in, at, chunk, sizeof chunk); chunks++) {
-		const uint64_t length = number(chunk + 4, big), begin = at + sizeof chunk;
-		if (wide && memcmp(chunk, "ds64", 4) == 0 && get(in, begin, sizes, sizeof sizes))
-			known = number(sizes + 8, big) | (uint64_t)number(sizes + 12, big) << 32;
+		const uint64_t length = number(chunk + 4, w->big), begin = at + sizeof chunk;
+		if (w->wide && memcmp(chunk, "ds64", 4) == 0 &&
+		    get(in, begin, sizes, sizeof sizes)) {
+			w->whole = wide_number(sizes);
+			known = wide_number(sizes + 8);
+			known_at = begin + 8;
+		}
 		if (memcmp(chunk, "data", 4) == 0) {
-			const uint64_t data = wide && length == UINT32_MAX ? known
-			                      : length >= ENDLESS          ? 0
-			                                                   : length;
-			return data < UINT64_MAX / 2 && data > in->size - begin;
+			const bool elsewhere = known_at > 0 && length == UINT32_MAX;
+			w->begin = begin;
+			w->length = elsewhere ? known : length;
+			w->said_at = elsewhere ? known_at : at + 4;
+			w->said_bytes = elsewhere ? 8 : 4;
+			return true;
 		}
 		at = begin + length + (length & 1);
 	}
-	return chunks < CHUNKS_MOST; /* it ends before its data */
+	return chunks == CHUNKS_MOST;
+}
+
+static bool wav_is_cut(const input *in, wav *w)
+{
+	if (!wav_find_data(in, w))
+		return true;
+	const uint64_t endless = w->said_bytes == 8 ? UINT64_MAX / 2 : ENDLESS;
+	return w->length < endless && w->length > in->size - w->begin;
+}
+
+size_t sound_unknown_length(cut_read *read, void *user, uint64_t size, uint64_t *at,
+                            unsigned char right[8])
+{
+	const input in = {read, user, size};
+	wav w;
+	if (!is_wav(&in, &w) || !wav_find_data(&in, &w) || w.length > 0 || w.said_bytes == 0 ||
+	    size <= w.begin)
+		return 0;
+	/* Where the file is said to be longer, other chunks follow on sound that is really none. */
+	if (w.whole < ENDLESS && w.whole + 8 > w.begin)
+		return 0;
+	const uint64_t rest = size - w.begin;
+	for (size_t i = 0; i < w.said_bytes; i++)
+		right[w.big ? w.said_bytes - 1 - i : i] = (unsigned char)(rest >> 8 * i);
+	if (w.said_bytes == 4 && rest > UINT32_MAX)
+		memset(right, 0xFF, 4);
+	*at = w.said_at;
+	return w.said_bytes;
 }
 
 /* ---- OGG ---- */
@@ -121,11 +180,11 @@ static bool mp3_is_cut(const input *in)
 bool sound_is_cut(cut_read *read, void *user, uint64_t size)
 {
 	const input in = {read, user, size};
-	unsigned char begin[12];
+	unsigned char begin[4];
+	wav w;
+	if (is_wav(&in, &w))
+		return wav_is_cut(&in, &w);
 	if (!get(&in, 0, begin, sizeof begin))
 		return false;
-	const bool big = memcmp(begin, "RIFX", 4) == 0, wide = memcmp(begin, "RF64", 4) == 0;
-	if (big || wide || memcmp(begin, "RIFF", 4) == 0)
-		return memcmp(begin + 8, "WAVE", 4) == 0 && wav_is_cut(&in, big, wide);
 	return memcmp(begin, "OggS", 4) == 0 ? ogg_is_cut(&in) : mp3_is_cut(&in);
 }

@@ -36,6 +36,10 @@ typedef struct source {
 	const char *data;
 	sf_count_t size, at;
 	bool failed; /* a read, with its message */
+	/* Bytes that are to be read as others: a length that was not known while the file was written. */
+	size_t mended;
+	uint64_t mended_at;
+	unsigned char right[8];
 } source;
 
 typedef struct reader {
@@ -86,6 +90,11 @@ static sf_count_t source_read(void *to, sf_count_t count, void *user)
 	} else if (file_in_read(s->file, (uint64_t)s->at, to, (size_t)count) != HEC_OK) {
 		s->failed = true;
 		return 0;
+	}
+	for (size_t i = 0; i < s->mended; i++) {
+		const int64_t place = (int64_t)(s->mended_at + i) - s->at;
+		if (place >= 0 && place < count)
+			((unsigned char *)to)[place] = s->right[i];
 	}
 	s->at += count;
 	return count;
@@ -156,6 +165,14 @@ static hec_status check_kind(reader *r)
 	return HEC_OK;
 }
 
+static hec_status mend_length(source *s)
+{
+	s->mended =
+		sound_unknown_length(source_look, s, (uint64_t)s->size, &s->mended_at, s->right);
+	s->at = 0;
+	return s->failed ? HEC_ERR_IO : HEC_OK;
+}
+
 /* ---- opening ---- */
 
 static hec_status check_info(const reader *r)
@@ -201,6 +218,7 @@ static hec_status open_all(reader *r)
 	static SF_VIRTUAL_IO calls = {source_size, source_seek, source_read, source_write,
 	                              source_tell};
 	HEC_TRY(check_kind(r));
+	HEC_TRY(mend_length(&r->source));
 	r->file = sf_open_virtual(&calls, SFM_READ, &r->info, &r->source);
 	if (r->source.failed)
 		return HEC_ERR_IO;

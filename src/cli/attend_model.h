@@ -62,7 +62,11 @@ typedef struct attend_pass {
 	bool given; /* that is a text it reads, not one of its own: it may begin with the last of it */
 	int64_t T;
 	const hec_tensor *features; /* [1, bands, frames] in place of ids; NULL: none */
-	double seconds; /* of sound in the features: keys after them are left out; 0: all */
+	struct {
+		double begin,
+			end; /* seconds: of the features, of the sound; keys after it are left out */
+		double position; /* seconds of one */
+	} sound;
 } attend_pass;
 
 hec_status attend_pass_run(const attend_pass *p, const attend_choice *choice, attended *out,

@@ -3,7 +3,7 @@
  * A row of cross-attention is labelled by the token that is being written there: the decoder reads
  * the start and the tokens before it, and looks at the source to choose the next. Rows and columns
  * of self-attention are what the stack reads. Keys of a model that hears are times: its positions, a
- * fiftieth of a second each, are put together by their sum until there are few enough to see. */
+ * fiftieth of a second each in Whisper, are put together by their sum until there are few enough to see. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +14,8 @@
 #include "reserve.h"
 
 #define WEIGHTS_MOST ((size_t)1 << 30) /* numbers */
-#define POSITION_SECONDS 0.02
-#define TIMES_MOST 64     /* columns */
-#define POSITIONS_LEAST 5 /* in one: a tenth of a second */
+#define TIMES_MOST 64                  /* columns */
+#define POSITIONS_LEAST 5              /* in one: a tenth of a second in Whisper */
 
 typedef struct work {
 	const attend_pass *p;
@@ -175,10 +174,11 @@ static hec_status make_axis(work *w, const int32_t *ids, int64_t count, bool cau
 /* Keys that are moments become keys that are spans of time, each with the sum of its moments. */
 static hec_status pool_times(work *w, int64_t queries, int64_t keys, attended *out)
 {
-	const double seconds = w->p->seconds;
+	const double begin = w->p->sound.begin, position = w->p->sound.position,
+		     seconds = w->p->sound.end - begin;
 	int64_t used = keys;
-	if (seconds > 0 && seconds < POSITION_SECONDS * (double)keys)
-		used = (int64_t)ceil(seconds / POSITION_SECONDS);
+	if (seconds < position * (double)keys)
+		used = (int64_t)ceil(seconds / position);
 	if (used < 1)
 		used = 1;
 	int64_t each = (used + TIMES_MOST - 1) / TIMES_MOST;
@@ -199,7 +199,7 @@ static hec_status pool_times(work *w, int64_t queries, int64_t keys, attended *o
 		char *label = malloc(24);
 		if (!label)
 			return attend_no_memory(&w->error);
-		snprintf(label, 24, "%.1f", POSITION_SECONDS * (double)(k * each));
+		snprintf(label, 24, "%.1f", begin + position * (double)(k * each));
 		out->key.labels[k] = label;
 		out->key.tokens[k] = label;
 	}

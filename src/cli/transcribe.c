@@ -100,7 +100,7 @@ static int transcribe_read(transcribing *w, int n, char **files, const hec_audio
 	int code = show_all(w, &out);
 	if (code == EXIT_DONE && w->first == 0)
 		code = transcribe_attend(&w->m.attend, w->self, w->transcriber, &audio[0],
-		                         &out.items[0], &w->options);
+		                         &out.items[0]);
 	hec_transcripts_free(&out);
 	return code;
 }

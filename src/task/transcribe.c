@@ -4,7 +4,7 @@
  * are windows of different sounds: each round takes the next window of each of the first `batch` sounds
  * that are not done. As in Transformers, features are made of the whole sound at once; one that fits
  * into a window is filled up with silence before, a longer one with zero features behind. */
-#include <hecate/transcribe.h>
+#include "task/transcriber.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,34 +13,23 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
-#include "task/task_model.h"
 #include "task/transcript.h"
-#include "task/whisper.h"
 
 #define BATCH 4
 #define BATCH_MOST 256
 #define NO_SPEECH 0.6
 #define LEAST_LOG_PROB (-1.0)
-#define PROMPT_MOST 4 /* start, language, task, <|notimestamps|> */
-
-struct hec_transcriber {
-	task_model base;
-	whisper_config config;
-	hec_session *session; /* of the last call, used again where it fits */
-	hec_session_options made;
-};
 
 /* One sound on its way. */
 typedef struct job {
 	const float *samples;
 	int64_t count;
-	float *features; /* [mels, frames]; NULL before its turn and after it */
-	int64_t frames, seek;
+	whisper_features features; /* none before its turn and after it */
+	int64_t seek;              /* its frame that comes next */
 	bool begun, done;
 	bool times;
 	int32_t language; /* its id; −1: not known yet, or none */
-	int32_t prompt[PROMPT_MOST];
-	int64_t prompt_length;
+	hec_transcript *out;
 } job;
 
 typedef struct work {
@@ -60,178 +49,35 @@ typedef struct work {
 	double seconds_all;
 } work;
 
-/* ---- making one ---- */
-
-static hec_status check_model(const task_model *m)
-{
-	const hec_model_config *c = hec_model_config_of(m->model);
-	if (c->front.features == 0 || c->decoder.layers == 0 || c->head != HEC_HEAD_LM)
-		return fail(
-			HEC_ERR_UNSUPPORTED,
-			"transcribe: the model reads no sound or writes no words; a Whisper model "
-			"does");
-	return HEC_OK;
-}
-
-static hec_status transcriber_new(hec_transcriber **out)
-{
-	*out = calloc(1, sizeof **out);
-	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcriber");
-}
-
-static hec_status finish(hec_transcriber *t, const char *dir)
-{
-	HEC_TRY(check_model(&t->base));
-	return whisper_config_read(dir, hec_model_config_of(t->base.model), t->base.tokenizer,
-	                           &t->config);
-}
-
-hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir, hec_transcriber **out)
-{
-	return hec_transcriber_load_with(ctx, dir, NULL, out);
-}
-
-hec_status hec_transcriber_load_with(hec_ctx *ctx, const char *dir,
-                                     const hec_model_load_options *options, hec_transcriber **out)
-{
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
-	*out = NULL;
-	hec_transcriber *t;
-	HEC_TRY(transcriber_new(&t));
-	hec_status status = task_model_load("transcribe", ctx, dir, options, &t->base);
-	if (status == HEC_OK)
-		status = finish(t, dir);
-	if (status != HEC_OK)
-		hec_transcriber_destroy(t);
-	else
-		*out = t;
-	return status;
-}
-
-hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
-                                  const hec_tokenizer *tokenizer, hec_transcriber **out)
-{
-	return hec_transcriber_create_like(ctx, NULL, model, tokenizer, out);
-}
-
-hec_status hec_transcriber_create_like(hec_ctx *ctx, const char *dir, const hec_model *model,
-                                       const hec_tokenizer *tokenizer, hec_transcriber **out)
-{
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
-	*out = NULL;
-	hec_transcriber *t;
-	HEC_TRY(transcriber_new(&t));
-	hec_status status = task_model_take("transcribe", ctx, model, tokenizer, &t->base);
-	if (status == HEC_OK)
-		status = finish(t, dir);
-	if (status != HEC_OK)
-		hec_transcriber_destroy(t);
-	else
-		*out = t;
-	return status;
-}
-
-void hec_transcriber_destroy(hec_transcriber *transcriber)
-{
-	if (!transcriber)
-		return;
-	hec_session_destroy(transcriber->session);
-	whisper_config_free(&transcriber->config);
-	task_model_free(&transcriber->base);
-	free(transcriber);
-}
-
-const hec_model *hec_transcriber_model(const hec_transcriber *transcriber)
-{
-	return transcriber->base.model;
-}
-
-const hec_tokenizer *hec_transcriber_tokenizer(const hec_transcriber *transcriber)
-{
-	return transcriber->base.tokenizer;
-}
-
-int64_t hec_transcriber_rate(const hec_transcriber *transcriber)
-{
-	return transcriber->config.mel.rate;
-}
-
-double hec_transcriber_window(const hec_transcriber *transcriber)
-{
-	const whisper_config *c = &transcriber->config;
-	return (double)(c->window * c->mel.hop) / (double)c->mel.rate;
-}
-
-bool hec_transcriber_multilingual(const hec_transcriber *transcriber)
-{
-	return transcriber->config.multilingual;
-}
-
 /* ---- a sound begins ---- */
 
-/* Mirrored at its ends, it must be longer than half a frame: a shorter one fits into a window and is
- * filled up in any case. */
-static hec_status make_features(const work *w, job *j)
+static void make_prompt(const work *w, const job *j)
 {
 	const whisper_config *c = &w->t->config;
-	hec_mel_options mel = c->mel;
-	int64_t fits = c->window * c->mel.hop;
-	mel.length = j->count <= fits ? fits : 0;
-	HEC_TRY(hec_log_mel_frames(&mel, j->count, &j->frames));
-	size_t bytes;
-	if (!size_mul((size_t)j->frames, (size_t)mel.mels * sizeof(float), &bytes) ||
-	    !(j->features = malloc(bytes)))
-		return fail(HEC_ERR_MEMORY, "transcribe: no memory for features [%lld, %lld]",
-		            (long long)mel.mels, (long long)j->frames);
-	hec_tensor out = hec_tensor_2d(j->features, HEC_F32, mel.mels, j->frames);
-	return hec_log_mel(w->t->base.ctx, &mel, j->samples, j->count, &out);
-}
-
-static void make_prompt(const work *w, job *j)
-{
-	const whisper_config *c = &w->t->config;
+	int32_t *prompt = j->out->prompt;
 	int64_t n = 0;
-	j->prompt[n++] = c->start;
+	prompt[n++] = c->start;
 	if (c->multilingual) {
-		j->prompt[n++] = j->language;
-		j->prompt[n++] = w->translate ? c->translate : c->transcribe;
+		prompt[n++] = j->language;
+		prompt[n++] = w->translate ? c->translate : c->transcribe;
 	}
 	if (!j->times)
-		j->prompt[n++] = c->no_timestamps;
-	j->prompt_length = n;
+		prompt[n++] = c->no_timestamps;
+	j->out->prompt_length = n;
 }
 
 static int64_t frames_left(const work *w, const job *j)
 {
-	return min_i64(j->frames - j->seek, w->t->config.window);
+	return min_i64(j->features.frames - j->seek, w->t->config.window);
 }
 
-/* The next window's features into slot i, with zeros behind where the sound ends. */
+/* The next window's features into slot i. */
 static hec_tensor put_window(const work *w, const job *j, int64_t i)
 {
-	int64_t mels = w->t->config.mel.mels, window = w->t->config.window;
-	int64_t have = frames_left(w, j);
+	const int64_t mels = w->t->config.mel.mels, window = w->t->config.window;
 	float *to = w->windows + i * mels * window;
-	for (int64_t m = 0; m < mels; m++) {
-		memcpy(to + m * window, j->features + m * j->frames + j->seek,
-		       (size_t)have * sizeof *to);
-		memset(to + m * window + have, 0, (size_t)(window - have) * sizeof *to);
-	}
+	whisper_window(&j->features, j->seek, window, to);
 	return hec_tensor_2d(to, HEC_F32, mels, window);
-}
-
-/* Features that are all the same: nothing stands out of the floor, so there is nothing to hear. */
-static bool is_silent(const work *w, const job *j)
-{
-	int64_t have = frames_left(w, j);
-	float first = j->features[j->seek];
-	for (int64_t m = 0; m < w->t->config.mel.mels; m++)
-		for (int64_t t = 0; t < have; t++)
-			if (j->features[m * j->frames + j->seek + t] != first)
-				return false;
-	return true;
 }
 
 /* Logits behind the start alone, of one window. */
@@ -277,8 +123,9 @@ static hec_status begin_job(const work *w, job *j)
 	j->language = w->language;
 	if (j->count == 0)
 		return HEC_OK;
-	HEC_TRY(make_features(w, j));
-	j->times = w->o.timestamps || j->frames > w->t->config.window;
+	HEC_TRY(whisper_features_make(&w->t->config, w->t->base.ctx, j->samples, j->count,
+	                              &j->features));
+	j->times = w->o.timestamps || j->features.frames > w->t->config.window;
 	if (w->t->config.multilingual && j->language < 0)
 		HEC_TRY(find_language(w, j));
 	make_prompt(w, j);
@@ -287,14 +134,13 @@ static hec_status begin_job(const work *w, job *j)
 
 static hec_status end_job(const work *w, job *j)
 {
-	hec_transcript *t = &w->out->items[j - w->jobs];
+	hec_transcript *t = j->out;
 	const char *code = w->t->config.multilingual
 	                           ? whisper_language_code(&w->t->config, j->language)
 	                           : "en";
 	memcpy(t->language, code, strlen(code) + 1);
 	t->translated = w->translate;
-	free(j->features);
-	j->features = NULL;
+	whisper_features_free(&j->features);
 	j->done = true;
 	return transcript_finish(t);
 }
@@ -314,9 +160,7 @@ static double seconds_done(const work *w)
 	for (int64_t i = 0; i < w->n; i++) {
 		const job *j = &w->jobs[i];
 		double all = (double)j->count / (double)w->t->config.mel.rate;
-		double seek =
-			(double)(j->seek * w->t->config.mel.hop) / (double)w->t->config.mel.rate;
-		sum += j->done ? all : fmin(seek, all);
+		sum += j->done ? all : fmin(whisper_seconds(&w->t->config, j->seek), all);
 	}
 	return sum;
 }
@@ -337,9 +181,10 @@ static hec_status gather(work *w, int64_t *who)
 		*who = i;
 		if (!j->done && !j->begun)
 			HEC_TRY(begin_job(w, j));
-		while (!j->done && j->seek < j->frames && is_silent(w, j))
+		while (!j->done && j->seek < j->features.frames &&
+		       whisper_is_silent(&j->features, j->seek, frames_left(w, j)))
 			j->seek += frames_left(w, j);
-		if (!j->done && j->seek >= j->frames)
+		if (!j->done && j->seek >= j->features.frames)
 			HEC_TRY(end_job(w, j));
 		if (!j->done)
 			w->round[w->count++] = i;
@@ -373,7 +218,6 @@ static hec_status nobody_speaks(const work *w, const hec_tensor *window, const h
 static hec_status take_window(const work *w, job *j, const hec_hypothesis *h)
 {
 	const whisper_config *c = &w->t->config;
-	hec_transcript *out = &w->out->items[j - w->jobs];
 	int64_t n = h->n, count = 0, frames = frames_left(w, j);
 	if (n > 0 && h->ids[n - 1] == c->end)
 		n--;
@@ -381,12 +225,20 @@ static hec_status take_window(const work *w, job *j, const hec_hypothesis *h)
 	if (!segments)
 		return fail(HEC_ERR_MEMORY, "transcribe: no memory for segments");
 	int64_t move = whisper_segments(c, h->ids, n, j->seek, frames, segments, &count);
-	double longest = (double)j->count / (double)c->mel.rate;
+	const double longest = (double)j->count / (double)c->mel.rate;
+	const double window = whisper_seconds(c, j->seek);
 	hec_status status = HEC_OK;
-	for (int64_t i = 0; i < count && status == HEC_OK; i++)
-		status = transcript_add(out, w->t->base.tokenizer, fmin(segments[i].begin, longest),
-		                        fmin(segments[i].end, longest), h->ids + segments[i].from,
-		                        segments[i].to - segments[i].from, c->no_timestamps + 1);
+	for (int64_t i = 0; i < count && status == HEC_OK; i++) {
+		/* Pairs of times where none were asked for end segments that begin with a word, which
+		 * says no time. */
+		const double begin = fmin(fmax(segments[i].begin, window), longest);
+		const hec_segment s = {.begin = begin,
+		                       .end = fmax(begin, fmin(segments[i].end, longest)),
+		                       .ids = h->ids + segments[i].from,
+		                       .n = segments[i].to - segments[i].from,
+		                       .window = window};
+		status = transcript_add(j->out, w->t->base.tokenizer, &s, c->no_timestamps + 1);
+	}
 	free(segments);
 	j->seek += move;
 	return status;
@@ -416,14 +268,14 @@ static hec_status run_round(work *w)
 	for (int64_t i = 0; i < w->count; i++) {
 		const job *j = &w->jobs[w->round[i]];
 		windows[i] = put_window(w, j, i);
-		prompts[i] = j->prompt;
-		lengths[i] = j->prompt_length;
-		most[i] = min_i64(w->longest, room - j->prompt_length);
+		prompts[i] = j->out->prompt;
+		lengths[i] = j->out->prompt_length;
+		most[i] = min_i64(w->longest, room - lengths[i]);
 		if (most[i] < 1)
 			return fail(
 				HEC_ERR_UNSUPPORTED,
 				"transcribe: the model writes %lld tokens, and begins with %lld",
-				(long long)room, (long long)j->prompt_length);
+				(long long)room, (long long)lengths[i]);
 	}
 	hec_decode_options o = w->decode;
 	o.prompts = prompts;
@@ -539,7 +391,10 @@ static hec_status make_memory(work *w, const float *const *samples, const int64_
 		            (long long)w->n);
 	w->out->count = w->n;
 	for (int64_t i = 0; i < w->n; i++) {
-		w->jobs[i] = (job){.samples = samples[i], .count = counts[i], .language = -1};
+		w->jobs[i] = (job){.samples = samples[i],
+		                   .count = counts[i],
+		                   .language = -1,
+		                   .out = &w->out->items[i]};
 		w->seconds_all += (double)counts[i] / (double)c->mel.rate;
 	}
 	return HEC_OK;
@@ -580,7 +435,7 @@ hec_status hec_transcribe(hec_transcriber *transcriber, int64_t n, const float *
 	HEC_TRY(take_options(transcriber, options, &w));
 	hec_status status = run(&w, samples, counts);
 	for (int64_t i = 0; w.jobs && i < n; i++)
-		free(w.jobs[i].features);
+		whisper_features_free(&w.jobs[i].features);
 	free(w.jobs);
 	free(w.windows);
 	free(w.logits);

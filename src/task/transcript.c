@@ -72,11 +72,12 @@ static hec_status grow(hec_transcript *t)
 	return HEC_OK;
 }
 
-hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer, double begin,
-                          double end, const int32_t *ids, int64_t n, int32_t first_time)
+hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
+                          const hec_segment *segment, int32_t first_time)
 {
-	hec_segment s = {.begin = begin, .end = end, .n = n};
-	hec_status status = words(tokenizer, ids, n, first_time, &s.ids, &s.text);
+	hec_segment s = *segment;
+	s.text = NULL;
+	hec_status status = words(tokenizer, segment->ids, s.n, first_time, &s.ids, &s.text);
 	if (status == HEC_OK && has_words(s.text))
 		status = grow(t);
 	if (status != HEC_OK || !has_words(s.text)) {

@@ -4,9 +4,10 @@
 
 #include <hecate/transcribe.h>
 
-/* Adds a segment of these tokens; one without a word is left out. Ids from `first_time` on are times. */
-hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer, double begin,
-                          double end, const int32_t *ids, int64_t n, int32_t first_time);
+/* Adds a segment with a copy of its tokens, and their text; one without a word is left out. Ids from
+ * `first_time` on are times. */
+hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
+                          const hec_segment *segment, int32_t first_time);
 /* The text of all segments. */
 hec_status transcript_finish(hec_transcript *t);
 void transcript_free(hec_transcript *t);

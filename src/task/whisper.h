@@ -50,6 +50,22 @@ hec_status whisper_spoken(const whisper_config *c, const char *asked, int32_t *i
 hec_status whisper_translates(const whisper_config *c, const char *asked, bool *translate);
 const char *whisper_language_code(const whisper_config *c, int32_t id); /* "" where there is none */
 
+double whisper_seconds(const whisper_config *c, int64_t frames);
+
+typedef struct whisper_features {
+	float *data; /* [bands, frames] of a whole sound */
+	int64_t bands, frames;
+} whisper_features;
+
+/* out is empty after a failure. */
+hec_status whisper_features_make(const whisper_config *c, hec_ctx *ctx, const float *samples,
+                                 int64_t count, whisper_features *out);
+void whisper_features_free(whisper_features *f); /* takes a zeroed one */
+/* Those from a frame on, with zeros behind where the sound ends: to is [bands, frames]. */
+void whisper_window(const whisper_features *f, int64_t from, int64_t frames, float *to);
+/* Features that are all the same: nothing stands out of the floor, so there is nothing to hear. */
+bool whisper_is_silent(const whisper_features *f, int64_t from, int64_t frames);
+
 /* Changes the scores of what may follow `written`: what is suppressed at the beginning; with times, that
  * they come in pairs, do not decrease, that the first token is one, and not a late one, and that one is
  * written where all of them together are more likely than any word. */

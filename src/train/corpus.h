@@ -12,7 +12,7 @@
 #include "base/status.h"
 
 #define CORPUS_MAGIC "HECORPUS"
-#define CORPUS_VERSION 2u
+#define CORPUS_VERSION 3u
 #define CORPUS_LONGEST 65535 /* tokens of a side */
 
 typedef struct corpus_entry {

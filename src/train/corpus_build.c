@@ -15,6 +15,8 @@
 #include "base/size.h"
 #include "text/language.h"
 
+#define RUNNING_PART (1 << 20) /* bytes of running text that are encoded at once */
+
 hec_status builder_put(builder *b, const int32_t *source, size_t n, const int32_t *target, size_t m)
 {
 	corpus_entry e = {
@@ -83,27 +85,38 @@ void builder_leave_out(builder *b, size_t tokens)
 		b->header.too_long++;
 }
 
+/* More of the text that is put together. */
+static hec_status join(builder *b, const char *text, size_t bytes)
+{
+	size_t all;
+	if (!size_add(b->joined_bytes, bytes, &all))
+		return fail(HEC_ERR_MEMORY, "corpus: no memory for a text");
+	if (all > b->joined_room) {
+		size_t room = all > 2 * b->joined_room ? all : 2 * b->joined_room;
+		char *more = realloc(b->joined, room);
+		if (!more)
+			return fail(HEC_ERR_MEMORY, "corpus: no memory for a text of %zu bytes",
+			            room);
+		b->joined = more;
+		b->joined_room = room;
+	}
+	if (bytes > 0)
+		memcpy(b->joined + b->joined_bytes, text, bytes);
+	b->joined_bytes = all;
+	return HEC_OK;
+}
+
 /* The source with what is to stand before it. */
 static hec_status put_before(builder *b, line *source)
 {
 	const char *prefix = b->o->source_prefix;
-	size_t n = prefix ? strlen(prefix) : 0, all;
-	if (n == 0)
+	if (!prefix || !*prefix)
 		return HEC_OK;
-	if (!size_add(n, source->bytes, &all))
-		return fail(HEC_ERR_MEMORY, "corpus: no memory for a source");
-	if (all > b->prefixed_room) {
-		char *more = realloc(b->prefixed, all);
-		if (!more)
-			return fail(HEC_ERR_MEMORY, "corpus: no memory for a source of %zu bytes",
-			            all);
-		b->prefixed = more;
-		b->prefixed_room = all;
-	}
-	memcpy(b->prefixed, prefix, n);
-	memcpy(b->prefixed + n, source->text, source->bytes);
-	source->text = b->prefixed;
-	source->bytes = all;
+	b->joined_bytes = 0;
+	HEC_TRY(join(b, prefix, strlen(prefix)));
+	HEC_TRY(join(b, source->text, source->bytes));
+	source->text = b->joined;
+	source->bytes = b->joined_bytes;
 	return HEC_OK;
 }
 
@@ -162,19 +175,29 @@ static hec_status put_running(builder *b, const int32_t *ids, size_t n)
 	return HEC_OK;
 }
 
+static hec_status put_joined(builder *b)
+{
+	const line text = {b->joined, b->joined_bytes, LINE_GOOD};
+	if (b->joined_bytes == 0)
+		return HEC_OK;
+	HEC_TRY(encode(b, &text, false, &b->side[1]));
+	b->joined_bytes = 0;
+	return put_running(b, b->side[1].ids, b->side[1].n);
+}
+
+/* Lines are encoded together, as a text that a model reads later is: by itself each would get the mark of a
+ * beginning where a tokenizer puts one, and two ends of lines would never be one token. */
 static hec_status put_text(builder *b, const example *e)
 {
-	static const line end = {"\n", 1, LINE_GOOD};
-	if (e->kind == EXAMPLE_GOOD) {
-		HEC_TRY(encode(b, &e->side[1], false, &b->side[1]));
-		HEC_TRY(put_running(b, b->side[1].ids, b->side[1].n));
-	}
-	HEC_TRY(encode(b, &end, false, &b->side[1]));
-	return put_running(b, b->side[1].ids, b->side[1].n);
+	if (e->kind == EXAMPLE_GOOD)
+		HEC_TRY(join(b, e->side[1].text, e->side[1].bytes));
+	HEC_TRY(join(b, "\n", 1));
+	return b->joined_bytes < RUNNING_PART ? HEC_OK : put_joined(b);
 }
 
 static hec_status put_last_piece(builder *b)
 {
+	HEC_TRY(put_joined(b));
 	return b->pending > 1 ? builder_put(b, NULL, 0, b->piece, (size_t)b->pending) : HEC_OK;
 }
 
@@ -357,7 +380,7 @@ static void close_builder(builder *b)
 	hec_encoding_free(&b->side[0]);
 	hec_encoding_free(&b->side[1]);
 	free(b->piece);
-	free(b->prefixed);
+	free(b->joined);
 }
 
 static hec_status build(builder *b)

@@ -17,8 +17,8 @@ typedef struct builder {
 	int32_t *piece;  /* the example that is being made */
 	int64_t pending; /* lm: ids of it so far */
 	int32_t eos, cls, sep;
-	char *prefixed; /* a source with what stands before it */
-	size_t prefixed_room;
+	char *joined; /* a source with what stands before it; lm: lines that are still to be encoded */
+	size_t joined_bytes, joined_room;
 } builder;
 
 /* One more example. */

@@ -1,0 +1,62 @@
+/* whisper_features.c — log-mel features of a whole sound, and the windows that the encoder reads of them.
+ *
+ * As in Transformers they are made of the whole sound at once, as the loudest of them bounds all others; one
+ * that fits into a window is filled up with silence before, a longer one with zero features behind. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/status.h"
+#include "task/whisper.h"
+
+double whisper_seconds(const whisper_config *c, int64_t frames)
+{
+	return (double)(frames * c->mel.hop) / (double)c->mel.rate;
+}
+
+/* Mirrored at its ends, a sound must be longer than half a frame: a shorter one fits into a window and is
+ * filled up in any case. */
+hec_status whisper_features_make(const whisper_config *c, hec_ctx *ctx, const float *samples,
+                                 int64_t count, whisper_features *out)
+{
+	hec_mel_options mel = c->mel;
+	const int64_t fits = c->window * c->mel.hop;
+	*out = (whisper_features){.bands = mel.mels};
+	mel.length = count <= fits ? fits : 0;
+	HEC_TRY(hec_log_mel_frames(&mel, count, &out->frames));
+	size_t bytes;
+	if (!size_mul((size_t)out->frames, (size_t)mel.mels * sizeof(float), &bytes) ||
+	    !(out->data = malloc(bytes)))
+		return fail(HEC_ERR_MEMORY, "transcribe: no memory for features [%lld, %lld]",
+		            (long long)mel.mels, (long long)out->frames);
+	hec_tensor all = hec_tensor_2d(out->data, HEC_F32, mel.mels, out->frames);
+	hec_status status = hec_log_mel(ctx, &mel, samples, count, &all);
+	if (status != HEC_OK)
+		whisper_features_free(out);
+	return status;
+}
+
+void whisper_features_free(whisper_features *f)
+{
+	free(f->data);
+	*f = (whisper_features){0};
+}
+
+void whisper_window(const whisper_features *f, int64_t from, int64_t frames, float *to)
+{
+	const int64_t have = min_i64(f->frames - from, frames);
+	for (int64_t b = 0; b < f->bands; b++) {
+		memcpy(to + b * frames, f->data + b * f->frames + from, (size_t)have * sizeof *to);
+		memset(to + b * frames + have, 0, (size_t)(frames - have) * sizeof *to);
+	}
+}
+
+bool whisper_is_silent(const whisper_features *f, int64_t from, int64_t frames)
+{
+	const float first = f->data[from];
+	for (int64_t b = 0; b < f->bands; b++)
+		for (int64_t t = 0; t < frames; t++)
+			if (f->data[b * f->frames + from + t] != first)
+				return false;
+	return true;
+}
