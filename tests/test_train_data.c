@@ -297,7 +297,7 @@ static void running_text_is_encoded_as_one(void **state)
 	static const char text[] = "the cat sat\n\n\n  on the mat\nand  looked\n\tat it .\n";
 	lab l = lab_open(7410);
 	/* Longer than what is encoded at once. */
-	const size_t times = (3 << 20) / (2 * sizeof text);
+	const size_t times = (3 << 16) / (2 * sizeof text);
 	char *many = malloc(times * sizeof text);
 	size_t bytes = 0;
 	for (size_t i = 0; i < times; i++, bytes += sizeof text - 1)

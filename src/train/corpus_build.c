@@ -15,7 +15,7 @@
 #include "base/size.h"
 #include "text/language.h"
 
-#define RUNNING_PART (1 << 20) /* bytes of running text that are encoded at once */
+#define RUNNING_PART (1 << 16) /* bytes of running text that are encoded at once */
 
 hec_status builder_put(builder *b, const int32_t *source, size_t n, const int32_t *target, size_t m)
 {
@@ -300,7 +300,8 @@ static hec_status put_lines(builder *b)
 		if (b->o->progress && lines % (b->o->speech ? 10 : 1000) == 0)
 			HEC_TRY(b->o->progress(b->o->user, "reading", lines, 0));
 	}
-	HEC_TRY(put_last_piece(b));
+	if (b->o->task == HEC_TASK_LM)
+		HEC_TRY(put_last_piece(b));
 	const hec_corpus_counts *c = hec_lines_counts(b->lines);
 	corpus_header *h = &b->header;
 	h->lines = c->lines;
