@@ -20,6 +20,17 @@ static const char *const forms[] = {"encoder", "decoder", "both"};
 
 /* ---- models ---- */
 
+/* A Marian model whose two sides have vocabularies of pieces, with settings that make room for them. */
+static inline const char *make_marian(void)
+{
+	if (shell("mkdir '%s/marian' && cp '%s/golden/models/marian/'* '%s/golden/vocab/marian/'* "
+	          "'%s/marian' && chmod -R u+w '%s/marian' && cp "
+	          "'%s/golden/vocab/unigram-folded.model' '%s/marian/target.spm'",
+	          folder, TESTS_DIR, TESTS_DIR, folder, folder, TESTS_DIR, folder) != 0)
+		fail_msg("no model in %s/marian", folder);
+	return "--override vocab_size=181 --override decoder_vocab_size=181";
+}
+
 static const char *const lines[] = {
 	"the cat sat on the mat",      "the dog sat on the log",
 	"a cat and a dog on the mat",  "die katze saß auf der matte",

@@ -393,6 +393,23 @@ static void files_are_written_and_nothing_is_printed(void **state)
 	done(&r);
 }
 
+static void a_target_has_the_pieces_of_targets(void **state)
+{
+	(void)state;
+	char line[512];
+	const char *settings = make_marian();
+	snprintf(line, sizeof line, "attend -m %s/marian %s --json 'Straße of' 'Straße of'", folder,
+	         settings);
+	result r = run(line);
+	json_t *root = json_of(&r);
+	const char *key = json_string_value(json_array_get(json_object_get(root, "key"), 0));
+	const char *query = json_string_value(json_array_get(json_object_get(root, "query"), 0));
+	assert_string_equal(key, "▁Straße");
+	assert_string_equal(query, "Straße");
+	json_decref(root);
+	done(&r);
+}
+
 static void hostile_texts_are_safe(void **state)
 {
 	(void)state;
@@ -446,6 +463,7 @@ int main(void)
 		cmocka_unit_test(keys_of_what_is_heard_are_times),
 		cmocka_unit_test(the_window_that_words_were_heard_in_is_shown),
 		cmocka_unit_test(files_are_written_and_nothing_is_printed),
+		cmocka_unit_test(a_target_has_the_pieces_of_targets),
 		cmocka_unit_test(hostile_texts_are_safe),
 		cmocka_unit_test(colour_is_as_asked),
 	};

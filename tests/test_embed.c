@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "alloc/refuse.h"
 #include "support/tasks.h"
@@ -138,6 +139,36 @@ static void the_files_of_sentence_transformers_are_followed(void **state)
 	assert_int_equal(hec_embedder_pooling(e), HEC_POOL_MEAN | HEC_POOL_MAX);
 	assert_false(hec_embedder_normalizes(e));
 	hec_embedder_destroy(e);
+	kit_close(&k);
+}
+
+static void where_settings_are_silent_the_tokenizer_says_the_length(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *said;
+		int64_t longest;
+	} table[] = {{"7", 7}, {"1e30", 0}, {"-1", 0}, {"null", 0}};
+	kit k = kit_open(9);
+	char path[SCRATCH_PATH], file[SCRATCH_PATH + 32], text[64];
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		sentence_folder(
+			&k, path,
+			"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
+			"{\"pooling_mode\": \"mean\"}");
+		snprintf(text, sizeof text, "{\"model_max_length\": %s}", table[i].said);
+		task_file(path, "tokenizer_config.json", text);
+		hec_embedder *e = load(&k, path);
+		assert_int_equal(hec_embedder_longest(e), 6); /* the settings' own */
+		hec_embedder_destroy(e);
+		snprintf(file, sizeof file, "%s/sentence_bert_config.json", path);
+		assert_int_equal(unlink(file), 0);
+		e = load(&k, path);
+		int64_t model = hec_model_config_of(hec_embedder_model(e))->encoder.position.max;
+		assert_int_equal(hec_embedder_longest(e),
+		                 table[i].longest ? table[i].longest : model);
+		hec_embedder_destroy(e);
+	}
 	kit_close(&k);
 }
 
@@ -385,6 +416,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_have_the_vectors_that_transformers_gives_them),
 		cmocka_unit_test(the_files_of_sentence_transformers_are_followed),
+		cmocka_unit_test(where_settings_are_silent_the_tokenizer_says_the_length),
 		cmocka_unit_test(several_ways_stand_as_they_are_named),
 		cmocka_unit_test(files_that_are_wrong_or_unknown_are_named),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said_with_its_number),

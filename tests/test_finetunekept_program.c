@@ -133,6 +133,36 @@ static void a_model_that_writes_ends_as_before(void **state)
 	assert_int_not_equal(shell("test -e '%s/silent/generation_config.json'", folder), 0);
 }
 
+/* Before there was generation_config.json, config.json said it. */
+static void an_older_model_writes_as_before(void **state)
+{
+	(void)state;
+	char path[256];
+	copy_model("llama", "old");
+	assert_int_equal(
+		shell("cp '%s/llama/'token* '%s/old' && rm -f '%s/old/generation_config.json'",
+	              folder, folder, folder),
+		0);
+	json_t *root = read_json("old/config.json");
+	json_object_set_new(root, "num_beams", json_integer(3));
+	json_object_set_new(root, "no_repeat_ngram_size", json_integer(2));
+	json_object_set_new(root, "bad_words_ids", json_pack("[[i]]", 9));
+	snprintf(path, sizeof path, "%s/old/config.json", folder);
+	assert_int_equal(json_dump_file(root, path, 0), 0);
+	json_decref(root);
+	result r = train_well("--from %1$s/old --task lm --train %1$s/text --out %1$s/newer "
+	                      "--steps 1 --max-length 24 --quiet");
+	done(&r);
+	root = read_json("newer/generation_config.json");
+	assert_int_equal(json_integer_value(json_object_get(root, "num_beams")), 3);
+	assert_int_equal(json_integer_value(json_object_get(root, "no_repeat_ngram_size")), 2);
+	json_t *bad = json_pack("[[i]]", 9);
+	assert_true(json_equal(json_object_get(root, "bad_words_ids"), bad));
+	assert_null(json_object_get(root, "hidden_size"));
+	json_decref(bad);
+	json_decref(root);
+}
+
 /* ---- languages ---- */
 
 /* mBART: behind the text; mBART-50: before it. */
@@ -258,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vectors_of_texts_are_made_as_before),
 		cmocka_unit_test(a_model_that_writes_ends_as_before),
+		cmocka_unit_test(an_older_model_writes_as_before),
 		cmocka_unit_test(languages_are_those_that_are_said),
 	};
 	return cmocka_run_group_tests(tests, make_all, remove_folder);

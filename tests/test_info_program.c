@@ -136,6 +136,20 @@ static void every_model_that_loads_can_be_told_about(void **state)
 	}
 }
 
+static void a_tokenizer_of_pieces_is_told_about(void **state)
+{
+	(void)state;
+	char line[512];
+	const char *settings = make_marian();
+	snprintf(line, sizeof line, "info %s/marian %s --json", folder, settings);
+	result r = run(line);
+	json_t *root = json_of(&r), *tokenizer = json_object_get(root, "tokenizer");
+	assert_string_equal(json_string_value(json_object_get(tokenizer, "kind")), "Unigram");
+	assert_int_equal(number(root, "tokenizer", "vocab", NULL), 181);
+	json_decref(root);
+	done(&r);
+}
+
 static void what_a_model_has_no_use_for_is_listed(void **state)
 {
 	(void)state;
@@ -191,6 +205,7 @@ int main(void)
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 		cmocka_unit_test(parameters_of_the_parts_add_up),
 		cmocka_unit_test(every_model_that_loads_can_be_told_about),
+		cmocka_unit_test(a_tokenizer_of_pieces_is_told_about),
 		cmocka_unit_test(what_a_model_has_no_use_for_is_listed),
 		cmocka_unit_test(the_memory_of_training_is_what_a_trainer_takes),
 	};

@@ -283,6 +283,59 @@ static void steps_that_are_not_finite_are_counted_and_reported(void **state)
 	bench_close(&b);
 }
 
+typedef struct spoiler {
+	order order; /* first: the run's own calls take it for theirs */
+	const char *path;
+	char *ids;
+	size_t size;
+	int64_t at; /* after so many batches the ids are no ids */
+} spoiler;
+
+static void write_ids(const spoiler *s, bool good)
+{
+	FILE *f = fopen(s->path, "r+b");
+	assert_non_null(f);
+	for (size_t i = 0; i < s->size; i++)
+		fputc(good ? s->ids[i] : 0x7F, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void spoil_later(void *user, int64_t step, const hec_batch *batch)
+{
+	spoiler *s = user;
+	(void)step, (void)batch;
+	if (--s->at == 0)
+		write_ids(s, false);
+}
+
+/* Data that is gone at any batch of a step costs that step and no other. */
+static void what_was_learned_before_data_failed_is_saved(void **state)
+{
+	(void)state;
+	bench b = bench_open(7251);
+	bench_unbroken(&b);
+	spoiler s = {.path = lab_path(&b.l, "train.tokens")};
+	OK(&b.l.k, file_read(s.path, 1 << 20, &s.ids, &s.size));
+	for (int64_t batches = 14; batches < 14 + ACCUMULATE; batches++) {
+		char name[32];
+		snprintf(name, sizeof name, "spoiled-%lld", (long long)batches);
+		s.path = lab_path(&b.l, "train.tokens");
+		s.at = batches;
+		hec_train_options t = bench_options(&b, name, &s.order);
+		t.batch = spoil_later;
+		FAILS(&b.l.k, HEC_ERR_FORMAT, bench_run(&b, &t, NULL), "train.tokens",
+		      "step 7 is saved");
+		s.path = lab_path(&b.l, "train.tokens");
+		write_ids(&s, true);
+		t = bench_options(&b, name, &s.order);
+		t.resume = true;
+		OK(&b.l.k, bench_run(&b, &t, NULL));
+		bench_check_same(&b, "whole", name);
+	}
+	free(s.ids);
+	bench_close(&b);
+}
+
 /* Whatever is refused: an error, or a save that failed and was told; never a crash, never a leak. */
 static void a_run_without_memory_ends_in_a_message(void **state)
 {
@@ -335,6 +388,7 @@ int main(void)
 		cmocka_unit_test(the_last_step_has_one_line),
 		cmocka_unit_test(the_speed_counts_what_both_sides_read),
 		cmocka_unit_test(steps_that_are_not_finite_are_counted_and_reported),
+		cmocka_unit_test(what_was_learned_before_data_failed_is_saved),
 		cmocka_unit_test(a_run_without_memory_ends_in_a_message),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -382,7 +382,12 @@ static void frames_are_planned_and_learned(void **state)
 	o.max_source = 2;
 	o.max_target = 5;
 	o.warmup = 1;
+	/* A text may be longer than a batch is to be. */
+	hec_trainer_options few = o;
+	hec_trainer_memory memory = {.size = sizeof memory};
+	few.max_tokens = 2;
 	OK(&k, hec_trainer_create(k.ctx, m, &o, &t));
+	OK(&k, hec_trainer_plan(k.ctx, m, &few, &memory));
 	hec_batch batch = {.size = sizeof batch, .input = {.size = sizeof batch.input}};
 	batch.input.features = make(&k, HEC_F32, SHAPE(B, c->front.features, 2 * S));
 	batch.input.decoder_ids = make(&k, HEC_I32, SHAPE(B, 5));

@@ -99,6 +99,40 @@ static void subtitles_are_numbered_and_timed(void **state)
 	done(&srt), done(&vtt);
 }
 
+/* A model whose letters are marks of WebVTT's own. */
+static void subtitles_cannot_be_taken_for_marks(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *letters, *mark, *spelled;
+	} marks[] = {{"a-i", "<", "&lt;"}, {"j-r", ">", "&gt;"}, {"s-z", "\\&", "&amp;"}};
+	assert_int_equal(
+		shell("cp -r '%s' '%s/marks' && chmod -R u+w '%s/marks'", MANY, folder, folder), 0);
+	/* Several tokens may be written alike; here only ids become text. */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(shell("sed -i -E 's/^( *\"Ġ?)[%s](\": [0-9])/\\1%s@@\\2/' "
+		                       "'%s/marks/tokenizer.json'",
+		                       marks[i].letters, marks[i].mark, folder),
+		                 0);
+	assert_int_equal(shell("awk '{ while (sub(/@@/, n++)); print }' '%s/marks/tokenizer.json' "
+	                       "> '%s/numbered' && mv '%s/numbered' '%s/marks/tokenizer.json'",
+	                       folder, folder, folder, folder),
+	                 0);
+	result vtt = transcribe(in_folder("-m @/marks --no-speech 2 --vtt @/b.wav"));
+	assert_int_equal(vtt.code, 0);
+	assert_memory_equal(vtt.out, "WEBVTT\n\n00:00:0", 15);
+	int spelled = 0;
+	for (int i = 0; i < 3; i++)
+		spelled += strstr(vtt.out, marks[i].spelled) != NULL;
+	if (spelled == 0)
+		fail_msg("%s", vtt.out);
+	for (const char *at = vtt.out; (at = strpbrk(at, "<&")); at++)
+		if (*at == '<' || (memcmp(at, "&lt;", 4) != 0 && memcmp(at, "&gt;", 4) != 0 &&
+		                   memcmp(at, "&amp;", 5) != 0))
+			fail_msg("%s", vtt.out);
+	done(&vtt);
+}
+
 static void wrong_usage_and_bad_files_are_told(void **state)
 {
 	(void)state;
@@ -150,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_file_gives_a_line),
 		cmocka_unit_test(subtitles_are_numbered_and_timed),
+		cmocka_unit_test(subtitles_cannot_be_taken_for_marks),
 		cmocka_unit_test(wrong_usage_and_bad_files_are_told),
 	};
 	if (!hec_audio_available())

@@ -8,6 +8,7 @@
 #include "alloc/refuse.h"
 #include "support/golden_lines.h"
 #include "support/searches.h"
+#include "support/tasks.h"
 
 #define MOST 16
 
@@ -100,6 +101,38 @@ static void where_nobody_bounds_a_translation_its_source_does(void **state)
 	assert_int_equal(out.items[0].n, 29);
 	hec_translations_free(&out);
 	hec_translator_destroy(t);
+	kit_close(&k);
+}
+
+/* As with Transformers, what generation_config.json says of the start goes before config.json. */
+static void the_start_is_that_of_writing(void **state)
+{
+	(void)state;
+	kit k = kit_open(12);
+	const char *text = "abc";
+	hec_translations out[3];
+	for (int i = 0; i < 3; i++) {
+		char path[SCRATCH_PATH], from[512], writing[128];
+		searches_path("decode_text", from);
+		scratch_copy(from, scratch_fresh(path));
+		task_config(path, "decoder_start_token_id", json_integer(i == 1 ? 7 : 5));
+		/* Nothing but the start differs. */
+		snprintf(writing, sizeof writing, "{\"max_new_tokens\": 8%s, \"num_beams\": 1}",
+		         i == 0 ? ", \"decoder_start_token_id\": 7" : "");
+		task_file(path, "generation_config.json", writing);
+		hec_translator *t;
+		OK(&k, hec_translator_load(k.ctx, path, &t));
+		OK(&k, hec_translate(t, 1, &text, NULL, NULL, &out[i]));
+		assert_int_equal(out[i].items[0].start, i < 2 ? 7 : 5);
+		hec_translator_destroy(t);
+	}
+	assert_int_equal(out[0].items[0].n, out[1].items[0].n);
+	assert_memory_equal(out[0].items[0].ids, out[1].items[0].ids,
+	                    (size_t)out[0].items[0].n * sizeof(int32_t));
+	assert_true(out[0].items[0].score == out[1].items[0].score);
+	assert_true(out[0].items[0].score != out[2].items[0].score);
+	for (int i = 0; i < 3; i++)
+		hec_translations_free(&out[i]);
 	kit_close(&k);
 }
 
@@ -345,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_become_what_transformers_makes_of_them),
 		cmocka_unit_test(where_nobody_bounds_a_translation_its_source_does),
+		cmocka_unit_test(the_start_is_that_of_writing),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said),
 		cmocka_unit_test(languages_are_those_that_are_asked_for),
 		cmocka_unit_test(a_prefix_is_part_of_the_text),
