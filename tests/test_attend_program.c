@@ -2,6 +2,7 @@
 #include "support/models.h"
 
 #include "look_models.h"
+#include "wav.h"
 
 static void an_invocation_ends_as_it_should(void **state)
 {
@@ -294,27 +295,21 @@ static void a_file_of_another_kind_is_no_text(void **state)
 	}
 }
 
-/* A second of a rising tone behind `silence` seconds, as a WAV of 16 bits. */
+/* A second of a rising tone behind `silence` seconds. */
 static void write_sound(const char *name, uint32_t rate, double silence)
 {
-	const uint32_t before = (uint32_t)(silence * rate), n = before + rate,
-		       bytes = n * (uint32_t)sizeof(int16_t);
-	int16_t *samples = calloc(n, sizeof *samples);
-	assert_non_null(samples);
-	const uint32_t head[] = {0x46464952, 36 + bytes, 0x45564157, 0x20746d66, 16,   0x00010001,
-	                         rate,       2 * rate,   0x00100002, 0x61746164, bytes};
-	for (uint32_t i = 0; i < rate; i++) {
-		const double t = (double)i / rate;
-		samples[before + i] = (int16_t)(12000 * sin(5120 * t * t));
-	}
+	const uint32_t before = (uint32_t)(silence * rate);
 	char path[256];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *f = fopen(path, "wb");
+	FILE *f = wav_open(path, rate, before + rate);
 	assert_non_null(f);
-	assert_int_equal(fwrite(head, sizeof head, 1, f), 1);
-	assert_int_equal(fwrite(samples, sizeof *samples, n, f), n);
+	for (uint32_t i = 0; i < before; i++)
+		wav_put(f, 0);
+	for (uint32_t i = 0; i < rate; i++) {
+		const double t = (double)i / rate;
+		wav_put(f, 12000 * sin(5120 * t * t));
+	}
 	assert_int_equal(fclose(f), 0);
-	free(samples);
 }
 
 static void keys_of_what_is_heard_are_times(void **state)

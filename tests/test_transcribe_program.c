@@ -6,33 +6,22 @@
 #include <hecate/audio.h>
 
 #include "program_run.h"
+#include "wav.h"
 
 #define MODEL TESTS_DIR "/golden/transcribe_english"
 #define MANY TESTS_DIR "/golden/transcribe_many"
 
-static void put_32(FILE *f, uint32_t x)
-{
-	for (int i = 0; i < 4; i++)
-		fputc((int)(x >> 8 * i & 0xFF), f);
-}
-
-/* A sound of the goldens as 16-bit WAV at 4 kHz. */
+/* A sound of the goldens, at 4 kHz. */
 static void write_sound(const golden *g, const char *sound, const char *name)
 {
 	const hec_tensor *x = golden_get(g, sound);
-	uint32_t bytes = 2 * (uint32_t)x->shape[0];
 	char path[512];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *f = fopen(path, "wb");
+	FILE *f = wav_open(path, 4000, (uint32_t)x->shape[0]);
 	assert_non_null(f);
-	fputs("RIFF", f), put_32(f, bytes + 36), fputs("WAVEfmt ", f), put_32(f, 16);
-	put_32(f, 1 | 1 << 16), put_32(f, 4000), put_32(f, 8000), put_32(f, 2 | 16 << 16);
-	fputs("data", f), put_32(f, bytes);
-	for (int64_t i = 0; i < x->shape[0]; i++) {
-		int value = (int)(get(x, i) * 32767);
-		fputc(value & 0xFF, f), fputc(value >> 8 & 0xFF, f);
-	}
-	fclose(f);
+	for (int64_t i = 0; i < x->shape[0]; i++)
+		wav_put(f, get(x, i) * 32767);
+	assert_int_equal(fclose(f), 0);
 }
 
 static int make_sounds(void **state)

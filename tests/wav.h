@@ -13,21 +13,33 @@ static inline void wav_put_32(FILE *f, uint32_t x)
 		fputc((int)(x >> 8 * i & 0xFF), f);
 }
 
-/* n samples of two notes, the first of `pitch` Hz; `loud` of 32,767. */
-static inline bool wav_write(const char *path, uint32_t rate, uint32_t n, double pitch, double loud)
+/* For n samples; NULL: it cannot be made. */
+static inline FILE *wav_open(const char *path, uint32_t rate, uint32_t n)
 {
 	FILE *f = fopen(path, "wb");
 	if (!f)
-		return false;
+		return NULL;
 	fputs("RIFF", f), wav_put_32(f, 2 * n + 36), fputs("WAVEfmt ", f), wav_put_32(f, 16);
 	wav_put_32(f, 1 | 1 << 16), wav_put_32(f, rate), wav_put_32(f, 2 * rate);
 	wav_put_32(f, 2 | 16 << 16), fputs("data", f), wav_put_32(f, 2 * n);
-	for (uint32_t i = 0; i < n; i++) {
+	return f;
+}
+
+static inline void wav_put(FILE *f, double sample) /* of 32,767 */
+{
+	const int value = (int)sample;
+	fputc(value & 0xFF, f), fputc(value >> 8 & 0xFF, f);
+}
+
+/* n samples of two notes, the first of `pitch` Hz; `loud` of 32,767. */
+static inline bool wav_write(const char *path, uint32_t rate, uint32_t n, double pitch, double loud)
+{
+	FILE *f = wav_open(path, rate, n);
+	for (uint32_t i = 0; f && i < n; i++) {
 		double t = 6.283185307179586 * (double)i / (double)rate;
-		int value = (int)(loud * (0.6 * sin(pitch * t) + 0.4 * sin(2.7 * pitch * t)));
-		fputc(value & 0xFF, f), fputc(value >> 8 & 0xFF, f);
+		wav_put(f, loud * (0.6 * sin(pitch * t) + 0.4 * sin(2.7 * pitch * t)));
 	}
-	return fclose(f) == 0;
+	return f && fclose(f) == 0;
 }
 
 #endif

@@ -18,17 +18,33 @@ static hec_status check_model(const task_model *m)
 	return HEC_OK;
 }
 
-static hec_status transcriber_new(hec_transcriber **out)
+static hec_status begin(hec_transcriber **out, hec_transcriber **t)
 {
-	*out = calloc(1, sizeof **out);
-	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcriber");
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
+	*out = NULL;
+	*t = calloc(1, sizeof **t);
+	return *t ? HEC_OK : fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcriber");
 }
 
-static hec_status finish(hec_transcriber *t, const char *dir)
+static hec_status read_rules(hec_transcriber *t, const char *dir)
 {
 	HEC_TRY(check_model(&t->base));
 	return whisper_config_read(dir, hec_model_config_of(t->base.model), t->base.tokenizer,
 	                           &t->config);
+}
+
+/* status: of its model and tokenizer. */
+static hec_status finish(hec_status status, const char *dir, hec_transcriber *t,
+                         hec_transcriber **out)
+{
+	if (status == HEC_OK)
+		status = read_rules(t, dir);
+	if (status != HEC_OK)
+		hec_transcriber_destroy(t);
+	else
+		*out = t;
+	return status;
 }
 
 hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir, hec_transcriber **out)
@@ -39,19 +55,9 @@ hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir, hec_transcriber *
 hec_status hec_transcriber_load_with(hec_ctx *ctx, const char *dir,
                                      const hec_model_load_options *options, hec_transcriber **out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
-	*out = NULL;
 	hec_transcriber *t;
-	HEC_TRY(transcriber_new(&t));
-	hec_status status = task_model_load("transcribe", ctx, dir, options, &t->base);
-	if (status == HEC_OK)
-		status = finish(t, dir);
-	if (status != HEC_OK)
-		hec_transcriber_destroy(t);
-	else
-		*out = t;
-	return status;
+	HEC_TRY(begin(out, &t));
+	return finish(task_model_load("transcribe", ctx, dir, options, &t->base), dir, t, out);
 }
 
 hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
@@ -63,19 +69,9 @@ hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
 hec_status hec_transcriber_create_like(hec_ctx *ctx, const char *dir, const hec_model *model,
                                        const hec_tokenizer *tokenizer, hec_transcriber **out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
-	*out = NULL;
 	hec_transcriber *t;
-	HEC_TRY(transcriber_new(&t));
-	hec_status status = task_model_take("transcribe", ctx, model, tokenizer, &t->base);
-	if (status == HEC_OK)
-		status = finish(t, dir);
-	if (status != HEC_OK)
-		hec_transcriber_destroy(t);
-	else
-		*out = t;
-	return status;
+	HEC_TRY(begin(out, &t));
+	return finish(task_model_take("transcribe", ctx, model, tokenizer, &t->base), dir, t, out);
 }
 
 void hec_transcriber_destroy(hec_transcriber *transcriber)
