@@ -51,6 +51,9 @@ static const char *const expressions[] = {
 	"(?m:.*)x",
 	"\\A[ab]+",
 	"(?:a|ab|aab|aaab){2,}é",
+	"\\n^",
+	"^.*\\n(?:^[ab].*\\n)*",
+	"(?:^[ab ]*\\n)+?b",
 };
 
 static size_t write_text(kit *k, char *text, size_t most)
@@ -119,6 +122,28 @@ static void windows_give_what_the_whole_text_gives(void **state)
 	}
 	pcre2_match_data_free(data);
 	free(text);
+	kit_close(&k);
+}
+
+/* Wherever a line ends, also where what is looked at at once does. */
+static void a_line_begins_behind_any_end(void **state)
+{
+	(void)state;
+	kit k = kit_open(8801);
+	char text[1200];
+	for (size_t n = 1; n < 1100; n++) {
+		pattern p;
+		pattern_work *work = NULL;
+		pattern_walk w = {0};
+		memset(text, 'x', n);
+		memcpy(text + n, "\ny\n", 4);
+		OK(&k, pattern_compile("^x.*\\n(?:^y.*\\n)*", false, &p));
+		OK(&k, pattern_next(&p, &work, text, 0, n + 3, &w));
+		CHECK(&k, w.found && w.start == 0 && w.stop == n + 3, "%zu: %zu … %zu", n, w.start,
+		      w.stop);
+		pattern_work_free(work);
+		pattern_free(&p);
+	}
 	kit_close(&k);
 }
 
@@ -336,6 +361,10 @@ static const char *const meanings[][3] = {
 	{"\\R?.", "a\r\nb", "<a><\r\nb>"},
 	{"(?=b)a?b", "ab", "a<b>"},
 	{"(?>[^a]+?)é", "aAbé", "aA<bé>"},
+	{"[a-z]+(?:'s)?+[a-z]", "xaa aab", "<xaa> <aab>"},
+	{"\\p{N}{1,3}(,)?+\\p{N}", "1234,5 x12", "<1234>,5 x<12>"},
+	{"[a-z]+(?:'s){1,0}[a-z]", "xaa aab", "<xaa> <aab>"},
+	{"\\n^", "a\nb\n", "a<\n>b\n"},
 	{"(?i)\\p{Lu}", "aA", "a<A>"},
 	{"(?i)[\\p{L}]", "aA\xcd\x85", "<a><A><\xcd\x85>"},
 };
@@ -422,14 +451,16 @@ static void what_another_engine_would_take_otherwise_is_refused(void **state)
 		{"(?i)[[^a]]", "[^ in a class where case is ignored"},
 	};
 	char *out, deep[3 * 251 + 1];
+	dialect_facts facts;
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(refused[i][0], &out),
+		FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(refused[i][0], &out, &facts),
 		      refused[i][1]);
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?#b\\)", &out), "(?# without its )");
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?i)b)", &out), ") without its (");
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?#b\\)", &out, &facts), "(?# without its )");
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?i)b)", &out, &facts), ") without its (");
 	for (int i = 0; i < 251; i++)
 		memcpy(deep + 3 * i, "(?:", 4);
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out), "a group in more than 250");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out, &facts),
+	      "a group in more than 250");
 	kit_close(&k);
 }
 
@@ -438,28 +469,33 @@ static void what_cannot_be_rewritten_is_refused(void **state)
 	(void)state;
 	kit k = kit_open(8830);
 	char deep[2 * 70 + 2], *out;
+	dialect_facts facts;
 	for (int i = 0; i < 70; i++) {
 		deep[i] = '[';
 		deep[71 + i] = ']';
 	}
 	deep[70] = 'a';
 	deep[141] = '\0';
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out), "classes in classes");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out, &facts), "classes in classes");
 	deep[141 - 30] = '\0';
-	OK(&k, dialect_translate(deep + 30, &out)); /* 40 deep */
+	OK(&k, dialect_translate(deep + 30, &out, &facts)); /* 40 deep */
 	free(out);
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[a[b]", &out), "without its ]");
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[\\P{L}", &out), "without its ]");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("\\Ga|b", &out), "\\G is not known");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a\\c+", &out), "\\c without a letter");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("(*CRLF)^x", &out), "(* is not known");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a(*COMMIT)b", &out), "(* is not known");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("[xa-[b]]", &out),
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[a[b]", &out, &facts), "without its ]");
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[\\P{L}", &out, &facts), "without its ]");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("\\Ga|b", &out, &facts),
+	      "\\G is not known");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a\\c+", &out, &facts),
+	      "\\c without a letter");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("(*CRLF)^x", &out, &facts),
+	      "(* is not known");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a(*COMMIT)b", &out, &facts),
+	      "(* is not known");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("[xa-[b]]", &out, &facts),
 	      "a range up to a class");
 	static const char *const fine[] = {"\\(*[(*]", "[-[b]]", "[a-z-[b]]", "[a-é-[b]]",
 	                                   "[a-[:digit:]]"};
 	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
-		OK(&k, dialect_translate(fine[i], &out));
+		OK(&k, dialect_translate(fine[i], &out, &facts));
 		free(out);
 	}
 	kit_close(&k);
@@ -469,6 +505,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_give_what_the_whole_text_gives),
+		cmocka_unit_test(a_line_begins_behind_any_end),
 		cmocka_unit_test(a_pattern_that_would_take_quadratic_time_is_told),
 		cmocka_unit_test(sets_have_the_characters_that_oniguruma_gives_them),
 		cmocka_unit_test(escaped_letters_without_a_meaning_are_themselves),

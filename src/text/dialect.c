@@ -173,6 +173,7 @@ static hec_status begin_group(dialect_writing *w)
 	size_t letters = strspn(p + 2, "imx-");
 	if (letters > 0 && (p[2 + letters] == ':' || p[2 + letters] == ')'))
 		return put_options(w, letters);
+	w->facts.keeps = w->facts.keeps || p[2] == '>';
 	if (p[2] && strchr(":=!>", p[2]))
 		return open_group(w, 3, false);
 	if (p[2] == '<' && (p[3] == '=' || p[3] == '!'))
@@ -205,6 +206,7 @@ static hec_status put_atom(dialect_writing *w)
 {
 	w->atom = is_anchor(w->at) ? DIALECT_NOTHING : w->to.n;
 	w->grouped = w->repeated = w->once = false;
+	w->facts.lines = w->facts.lines || w->at[0] == '^';
 	if (w->at[0] == '\\' && w->at[1])
 		return dialect_escape(w);
 	if (w->at[0] == '[')
@@ -238,7 +240,7 @@ static hec_status translate(dialect_writing *w)
 	return put_ends(w, &w->groups[0]);
 }
 
-hec_status dialect_translate(const char *expression, char **out)
+hec_status dialect_translate(const char *expression, char **out, dialect_facts *facts)
 {
 	dialect_writing w = {.all = expression, .at = expression, .atom = DIALECT_NOTHING};
 	*out = NULL;
@@ -247,5 +249,6 @@ hec_status dialect_translate(const char *expression, char **out)
 		free(w.to.bytes);
 	else
 		*out = w.to.bytes;
+	*facts = w.facts;
 	return status;
 }

@@ -8,9 +8,18 @@
 #ifndef TEXT_DIALECT_H
 #define TEXT_DIALECT_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
+/* What an expression has that asks for care. */
+typedef struct dialect_facts {
+	bool lines; /* a ^ */
+	bool keeps; /* a group that gives nothing back: (?>a+), (?:a+)?+ */
+	bool calls; /* of a group: \g<1> */
+} dialect_facts;
+
 /* *out for free(). HEC_ERR_UNSUPPORTED: PCRE2 cannot say it. */
-hec_status dialect_translate(const char *expression, char **out);
+hec_status dialect_translate(const char *expression, char **out, dialect_facts *facts);
 
 #endif

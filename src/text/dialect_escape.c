@@ -188,10 +188,10 @@ static bool is_named(const dialect_group *g, const char *name)
 /* A call \g<…>, or a reference to a group by number, or (0) by the name at w->at. */
 static hec_status note_use(dialect_writing *w, bool call, size_t number)
 {
-	w->calls |= call;
+	w->facts.calls |= call;
 	w->refers |= !call;
 	/* What a group matched in a call is its text afterwards; to PCRE2 it is what it was before. */
-	if (w->calls && w->refers)
+	if (w->facts.calls && w->refers)
 		return dialect_refuse(w, "a call beside a reference");
 	for (size_t i = 1; i <= w->inside && !call; i++)
 		if (number ? w->groups[i].number == number : is_named(&w->groups[i], w->at + 3))

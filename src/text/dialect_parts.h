@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/status.h"
+#include "text/dialect.h"
 
 #define DIALECT_GROUPS 250 /* in groups; PCRE2 takes no more */
 
@@ -50,7 +50,8 @@ typedef struct dialect_writing {
 	size_t atom;  /* what a quantifier would repeat is written from there, or DIALECT_NOTHING */
 	bool grouped; /* the atom is a (?:…) */
 	bool repeated, once; /* it has a quantifier; the last one is {1} */
-	bool calls, refers;  /* there is a \g<1>, a \1 */
+	bool refers;         /* there is a \1 */
+	dialect_facts facts;
 } dialect_writing;
 
 hec_status dialect_add(dialect_text *t, const char *bytes);

@@ -71,6 +71,8 @@ hec_status dialect_repeat(dialect_writing *w, bool *found)
 		return dialect_refuse(w, "a quantifier behind (?:…){1}");
 	if (w->repeated)
 		HEC_TRY(enclose(w));
+	w->facts.keeps = w->facts.keeps ||
+	                 (w->to.bytes[w->to.n - 1] == ')' && words[1] && strchr(words + 1, '+'));
 	w->at += n;
 	w->repeated = true;
 	w->once = once;

@@ -18,28 +18,22 @@
 
 /* ---- making ---- */
 
-static hec_status compile(const char *expression, pattern *p)
+static hec_status compile_code(const char *expression, const char *ours, uint32_t options,
+                               const dialect_facts *facts, void **out)
 {
-	size_t n = strlen(expression);
-	char name[QUOTE_TEXT];
-	if (n > EXPRESSION_MOST)
-		return fail(HEC_ERR_FORMAT, "an expression of %zu bytes; at most %d are taken", n,
-		            EXPRESSION_MOST);
-	char *ours;
 	int error = 0;
 	PCRE2_SIZE at = 0;
 	/* PCRE2 10.42 is sometimes wrong about what can stand behind a group that gives nothing back. */
-	uint32_t slow =
-		strstr(expression, "(?>") ? PCRE2_NO_AUTO_POSSESS | PCRE2_NO_START_OPTIMIZE : 0;
-	HEC_TRY(dialect_translate(expression, &ours));
+	if (facts->keeps)
+		options |= PCRE2_NO_AUTO_POSSESS | PCRE2_NO_START_OPTIMIZE;
 	/* Ruby's ^ and $ are those of lines. */
-	p->code = pcre2_compile((PCRE2_SPTR)ours, PCRE2_ZERO_TERMINATED,
-	                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
-	                                PCRE2_USE_OFFSET_LIMIT | slow,
-	                        &error, &at, NULL);
-	free(ours);
-	if (!p->code) {
+	*out = pcre2_compile((PCRE2_SPTR)ours, PCRE2_ZERO_TERMINATED,
+	                     PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
+	                             PCRE2_USE_OFFSET_LIMIT | options,
+	                     &error, &at, NULL);
+	if (!*out) {
 		PCRE2_UCHAR why[128] = "";
+		char name[QUOTE_TEXT];
 		pcre2_get_error_message(error, why, sizeof why);
 		return fail(error == PCRE2_ERROR_HEAP_FAILED ? HEC_ERR_MEMORY : HEC_ERR_FORMAT,
 		            "the expression \"%s\": %s", quote(expression, name),
@@ -47,9 +41,27 @@ static hec_status compile(const char *expression, pattern *p)
 	}
 	/* Without it matching is slower, and as right. With it a group that calls itself and goes on by nothing,
 	 * (b|\g<1>)x, does so for ever. */
-	if (!strstr(expression, "\\g"))
-		(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
-	return pattern_starts(expression, p);
+	if (!facts->calls)
+		(void)pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
+	return HEC_OK;
+}
+
+static hec_status compile(const char *expression, pattern *p)
+{
+	size_t n = strlen(expression);
+	if (n > EXPRESSION_MOST)
+		return fail(HEC_ERR_FORMAT, "an expression of %zu bytes; at most %d are taken", n,
+		            EXPRESSION_MOST);
+	char *ours;
+	dialect_facts facts;
+	HEC_TRY(dialect_translate(expression, &ours, &facts));
+	hec_status status = compile_code(expression, ours, 0, &facts, &p->code);
+	/* Of the end of what it sees PCRE2 believes that no line begins there, and does not say that more text
+	 * could decide otherwise. */
+	if (status == HEC_OK && facts.lines)
+		status = compile_code(expression, ours, PCRE2_ALT_CIRCUMFLEX, &facts, &p->open);
+	free(ours);
+	return status == HEC_OK ? pattern_starts(expression, p) : status;
 }
 
 hec_status pattern_compile(const char *expression, bool known, pattern *p)
@@ -95,6 +107,8 @@ void pattern_free(pattern *p)
 	free(p->plain);
 	if (p->code)
 		pcre2_code_free(p->code);
+	if (p->open)
+		pcre2_code_free(p->open);
 	if (p->lead)
 		pcre2_code_free(p->lead);
 	memset(p, 0, sizeof *p);

@@ -15,6 +15,7 @@ typedef struct pattern {
 	char *plain;           /* a text to be found as it is */
 	size_t plain_bytes;
 	void *code; /* PCRE2's */
+	void *open; /* the same where more text follows, if that is another: ^ matches behind the last \n */
 	void *lead; /* a run of what it begins with, where that is known; or NULL */
 	bool once;  /* it matches where a search begins, or not at all */
 	bool lines; /* it matches where a search or a line begins, or not at all */

@@ -129,11 +129,12 @@ static hec_status compile_lead(const char *expression, pattern *p)
 	    may_be_left_out(expression + n + 1))
 		return HEC_OK;
 	char *run = malloc(n + 3), *ours = NULL;
+	dialect_facts facts;
 	if (!run)
 		return fail(HEC_ERR_MEMORY, "no memory for a pattern");
 	memcpy(run, expression, n);
 	memcpy(run + n, "*+", 3);
-	hec_status status = dialect_translate(run, &ours);
+	hec_status status = dialect_translate(run, &ours, &facts);
 	free(run);
 	HEC_TRY(status);
 	int error;
@@ -246,8 +247,10 @@ static hec_status try(search *s, int *answer, bool *again)
 	set_limits(work, all ? MATCH_LIMIT : (uint32_t)(WINDOW_STEPS * s->window),
 	           s->one ? s->at - s->begin : PCRE2_UNSET);
 	/* Partial: the window's end was reached before it was decided. */
-	uint32_t options = PCRE2_NO_UTF_CHECK | (stop < s->end ? PCRE2_PARTIAL_HARD : 0);
-	int n = pcre2_match(s->p->code, (PCRE2_SPTR)(s->text + s->begin), stop - s->begin,
+	const bool open = stop < s->end;
+	const uint32_t options = PCRE2_NO_UTF_CHECK | (open ? PCRE2_PARTIAL_HARD : 0);
+	const void *code = open && s->p->open ? s->p->open : s->p->code;
+	int n = pcre2_match(code, (PCRE2_SPTR)(s->text + s->begin), stop - s->begin,
 	                    s->at - s->begin, options, work->data, work->context);
 	bool steps = n == PCRE2_ERROR_MATCHLIMIT;
 	*answer = n;
