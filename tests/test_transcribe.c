@@ -225,6 +225,16 @@ static void a_segment_knows_its_window(void **state)
 			              g->window >= (j ? t->segments[j - 1].window : 0),
 			      "heard at %g, in the window at %g", g->begin, g->window);
 			later += g->window > 0;
+			CHECK(&s.k, g->ids == g->written + g->place && g->place >= 0,
+			      "written from %lld on", (long long)g->place);
+			const hec_segment *before = j ? g - 1 : NULL;
+			if (before && before->window == g->window)
+				CHECK(&s.k,
+				      g->place >= before->place + before->n &&
+				              memcmp(g->written, before->written,
+				                     (size_t)(before->place + before->n) *
+				                             sizeof *g->written) == 0,
+				      "segment %lld was written behind another", (long long)j);
 			hec_tensor to = hec_tensor_2d(part, HEC_F32, bands, frames);
 			OK(&s.k, hec_transcriber_features(s.many, s.samples[i], s.counts[i],
 			                                  g->window, &to));
@@ -252,6 +262,19 @@ static void a_segment_knows_its_window(void **state)
 	FAILS(&s.k, HEC_ERR_ARGUMENT, FEATURES(s.samples[0], 4000, 1.5, &to), "1.5");
 	FAILS(&s.k, HEC_ERR_ARGUMENT, FEATURES(s.samples[0], 4000, NAN, &to), "nan");
 	FAILS(&s.k, HEC_ERR_SHAPE, FEATURES(s.samples[0], 4000, 0, &flat), "out");
+	/* Into every other number of another. */
+	float *wide = malloc((size_t)(2 * bands * frames) * sizeof *wide);
+	for (int64_t i = 0; i < 2 * bands * frames; i++)
+		wide[i] = -7;
+	hec_tensor apart = to;
+	apart.data = wide;
+	apart.stride[0] = 2 * frames;
+	apart.stride[1] = 2;
+	OK(&s.k, FEATURES(s.samples[0], s.counts[0], 0, &to));
+	OK(&s.k, FEATURES(s.samples[0], s.counts[0], 0, &apart));
+	for (int64_t i = 0; i < 2 * bands * frames; i++)
+		CHECK(&s.k, wide[i] == (i % 2 ? -7 : part[i / 2]), "number %lld", (long long)i);
+	free(wide);
 	free(part);
 	stage_close(&s);
 }

@@ -76,7 +76,9 @@ typedef struct hec_segment {
 	char *text;        /* UTF-8, without space at its ends; never empty */
 	int32_t *ids;      /* [n] the tokens, times counted in, the end not */
 	int64_t n;
-	double window; /* where the window begins that it was heard in: seconds, as above */
+	double window;    /* where the window begins that it was heard in: seconds, as above */
+	int32_t *written; /* [place + n] all of the window up to its end: ids are the last of it */
+	int64_t place;
 } hec_segment;
 
 typedef struct hec_transcript {

@@ -1,37 +1,39 @@
 /* transcribe_attend.c — the first window with words in it, once more through the model, all heads kept. */
 #include "transcribe_attend.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct heard {
-	float *window; /* [bands, frames] */
-	int32_t *ids;  /* [n] what was written of it */
-	int64_t n;
-} heard;
-
-/* Those of the segments that were heard in the window of the first: other windows' words have other sounds. */
-static bool take_ids(const hec_transcript *transcript, heard *h)
+/* The last segment of the first one's window: words of another window have another sound. */
+static const hec_segment *last_of_window(const hec_transcript *t)
 {
-	const hec_segment *s = transcript->segments;
-	int64_t n = 0, count = 0;
-	for (; count < transcript->count && s[count].window == s[0].window; count++)
-		n += s[count].n;
-	h->ids = malloc((size_t)n * sizeof *h->ids + 1);
-	for (int64_t i = 0; h->ids && i < count; i++) {
-		memcpy(h->ids + h->n, s[i].ids, (size_t)s[i].n * sizeof *h->ids);
-		h->n += s[i].n;
-	}
-	return h->ids != NULL;
+	int64_t i = 0;
+	while (i + 1 < t->count && t->segments[i + 1].window == t->segments[0].window)
+		i++;
+	return &t->segments[i];
+}
+
+/* What is spoken there, for free(). */
+static char *text_up_to(const hec_transcript *t, const hec_segment *last)
+{
+	size_t bytes = 1;
+	for (const hec_segment *s = t->segments; s <= last; s++)
+		bytes += strlen(s->text) + 1;
+	char *text = malloc(bytes), *to = text;
+	for (const hec_segment *s = t->segments; text && s <= last; s++)
+		to += snprintf(to, bytes - (size_t)(to - text), "%s%s", to > text ? " " : "",
+		               s->text);
+	return text;
 }
 
 static hec_status take_sound(const hec_transcriber *t, const hec_audio *audio, double begin,
-                             int64_t bands, int64_t frames, heard *h)
+                             int64_t bands, int64_t frames, float **window)
 {
-	h->window = malloc((size_t)(bands * frames) * sizeof *h->window);
-	if (!h->window)
+	*window = malloc((size_t)(bands * frames) * sizeof **window);
+	if (!*window)
 		return HEC_ERR_MEMORY;
-	hec_tensor out = hec_tensor_2d(h->window, HEC_F32, bands, frames);
+	hec_tensor out = hec_tensor_2d(*window, HEC_F32, bands, frames);
 	return hec_transcriber_features(t, audio->samples, audio->count, begin, &out);
 }
 
@@ -43,28 +45,29 @@ int transcribe_attend(attend_flag *f, const command *self, const hec_transcriber
 	const hec_model *model = hec_transcriber_model(transcriber);
 	const hec_model_config *c = hec_model_config_of(model);
 	const int64_t positions = c->encoder.position.max, frames = 2 * positions;
-	const double begin = transcript->segments[0].window;
-	heard h = {0};
+	const hec_segment *last = last_of_window(transcript);
+	float *window = NULL;
+	char *text = text_up_to(transcript, last);
 	int code = EXIT_DONE;
-	if (!take_ids(transcript, &h) ||
-	    take_sound(transcriber, audio, begin, c->front.features, frames, &h) != HEC_OK)
+	if (!text || take_sound(transcriber, audio, last->window, c->front.features, frames,
+	                        &window) != HEC_OK)
 		code = command_failed(self, "--attend: no features of the sound");
-	hec_tensor features = hec_tensor_3d(h.window, HEC_F32, 1, c->front.features, frames);
+	hec_tensor features = hec_tensor_3d(window, HEC_F32, 1, c->front.features, frames);
 	attend_pass p = {
 		.ctx = f->ctx,
 		.model = model,
 		.tokenizer = hec_transcriber_tokenizer(transcriber),
 		.begin = transcript->prompt,
 		.begins = transcript->prompt_length,
-		.written = h.ids,
-		.T = h.n,
+		.written = last->written,
+		.T = last->place + last->n,
 		.features = &features,
-		.sound = {.begin = begin,
+		.sound = {.begin = last->window,
 	                  .end = (double)audio->count / (double)audio->rate,
 	                  .position = hec_transcriber_window(transcriber) / (double)positions}};
 	if (code == EXIT_DONE)
-		code = attend_flag_pass(f, self, &p, transcript->text);
-	free(h.window);
-	free(h.ids);
+		code = attend_flag_pass(f, self, &p, text);
+	free(window);
+	free(text);
 	return code;
 }

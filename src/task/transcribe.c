@@ -75,9 +75,9 @@ static int64_t frames_left(const work *w, const job *j)
 static hec_tensor put_window(const work *w, const job *j, int64_t i)
 {
 	const int64_t mels = w->t->config.mel.mels, window = w->t->config.window;
-	float *to = w->windows + i * mels * window;
-	whisper_window(&j->features, j->seek, window, to);
-	return hec_tensor_2d(to, HEC_F32, mels, window);
+	const hec_tensor to = hec_tensor_2d(w->windows + i * mels * window, HEC_F32, mels, window);
+	whisper_window(&j->features, j->seek, &to);
+	return to;
 }
 
 /* Logits behind the start alone, of one window. */
@@ -234,9 +234,10 @@ static hec_status take_window(const work *w, job *j, const hec_hypothesis *h)
 		const double begin = fmin(fmax(segments[i].begin, window), longest);
 		const hec_segment s = {.begin = begin,
 		                       .end = fmax(begin, fmin(segments[i].end, longest)),
-		                       .ids = h->ids + segments[i].from,
+		                       .written = h->ids,
 		                       .n = segments[i].to - segments[i].from,
-		                       .window = window};
+		                       .window = window,
+		                       .place = segments[i].from};
 		status = transcript_add(j->out, w->t->base.tokenizer, &s, c->no_timestamps + 1);
 	}
 	free(segments);

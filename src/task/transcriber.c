@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/size.h"
 #include "base/status.h"
 #include "tensor/check.h"
 
@@ -126,7 +127,7 @@ hec_status hec_transcriber_features(const hec_transcriber *transcriber, const fl
 	whisper_features all;
 	HEC_TRY(whisper_features_make(c, transcriber->base.ctx, samples, count, &all));
 	const int64_t first = llround(begin / whisper_seconds(c, 1));
-	whisper_window(&all, first < all.frames ? first : all.frames, c->window, out->data);
+	whisper_window(&all, min_i64(first, all.frames), out);
 	whisper_features_free(&all);
 	return HEC_OK;
 }

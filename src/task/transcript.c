@@ -36,25 +36,24 @@ static hec_status no_memory(void)
 	return fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcript");
 }
 
-/* The words among the ids, which are copied to *copy. */
+/* The words among the ids. */
 static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n,
-                        int32_t first_time, int32_t **copy, char **text)
+                        int32_t first_time, char **text)
 {
 	int64_t count = 0;
-	*copy = calloc((size_t)n + 1, sizeof **copy);
-	if (!*copy)
+	int32_t *spoken = calloc((size_t)n + 1, sizeof *spoken);
+	if (!spoken)
 		return no_memory();
 	for (int64_t i = 0; i < n; i++)
 		if (ids[i] < first_time)
-			(*copy)[count++] = ids[i];
-	size_t bytes;
-	HEC_TRY(written_text(tokenizer, *copy, count, text, &bytes));
-	for (size_t i = 0; i < bytes; i++) /* nobody speaks NUL bytes */
+			spoken[count++] = ids[i];
+	size_t bytes = 0;
+	hec_status status = written_text(tokenizer, spoken, count, text, &bytes);
+	free(spoken);
+	for (size_t i = 0; status == HEC_OK && i < bytes; i++) /* nobody speaks NUL bytes */
 		if ((*text)[i] == '\0')
 			(*text)[i] = ' ';
-	if (n > 0)
-		memcpy(*copy, ids, (size_t)n * sizeof *ids);
-	return HEC_OK;
+	return status;
 }
 
 static hec_status grow(hec_transcript *t)
@@ -76,12 +75,19 @@ hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
                           const hec_segment *segment, int32_t first_time)
 {
 	hec_segment s = *segment;
+	const size_t n = (size_t)(s.place + s.n);
 	s.text = NULL;
-	hec_status status = words(tokenizer, segment->ids, s.n, first_time, &s.ids, &s.text);
+	s.written = calloc(n + 1, sizeof *s.written);
+	if (!s.written)
+		return no_memory();
+	if (n > 0)
+		memcpy(s.written, segment->written, n * sizeof *s.written);
+	s.ids = s.written + s.place;
+	hec_status status = words(tokenizer, s.ids, s.n, first_time, &s.text);
 	if (status == HEC_OK && has_words(s.text))
 		status = grow(t);
 	if (status != HEC_OK || !has_words(s.text)) {
-		free(s.ids);
+		free(s.written);
 		free(s.text);
 		return status;
 	}
@@ -115,7 +121,7 @@ void transcript_free(hec_transcript *t)
 {
 	for (int64_t i = 0; i < t->count; i++) {
 		free(t->segments[i].text);
-		free(t->segments[i].ids);
+		free(t->segments[i].written);
 	}
 	free(t->segments);
 	free(t->text);

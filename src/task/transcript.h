@@ -4,8 +4,8 @@
 
 #include <hecate/transcribe.h>
 
-/* Adds a segment with a copy of its tokens, and their text; one without a word is left out. Ids from
- * `first_time` on are times. */
+/* Adds a segment of what was written, with a copy of it and its text; one without a word is left out. Ids
+ * from `first_time` on are times. */
 hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
                           const hec_segment *segment, int32_t first_time);
 /* The text of all segments. */

@@ -61,8 +61,8 @@ typedef struct whisper_features {
 hec_status whisper_features_make(const whisper_config *c, hec_ctx *ctx, const float *samples,
                                  int64_t count, whisper_features *out);
 void whisper_features_free(whisper_features *f); /* takes a zeroed one */
-/* Those from a frame on, with zeros behind where the sound ends: to is [bands, frames]. */
-void whisper_window(const whisper_features *f, int64_t from, int64_t frames, float *to);
+/* Those from a frame on into [bands, frames], with zeros behind where the sound ends. */
+void whisper_window(const whisper_features *f, int64_t from, const hec_tensor *to);
 /* Features that are all the same: nothing stands out of the floor, so there is nothing to hear. */
 bool whisper_is_silent(const whisper_features *f, int64_t from, int64_t frames);
 

@@ -3,7 +3,6 @@
  * As in Transformers they are made of the whole sound at once, as the loudest of them bounds all others; one
  * that fits into a window is filled up with silence before, a longer one with zero features behind. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "base/status.h"
@@ -42,12 +41,13 @@ void whisper_features_free(whisper_features *f)
 	*f = (whisper_features){0};
 }
 
-void whisper_window(const whisper_features *f, int64_t from, int64_t frames, float *to)
+void whisper_window(const whisper_features *f, int64_t from, const hec_tensor *to)
 {
-	const int64_t have = min_i64(f->frames - from, frames);
+	const int64_t frames = to->shape[1], have = min_i64(f->frames - from, frames);
 	for (int64_t b = 0; b < f->bands; b++) {
-		memcpy(to + b * frames, f->data + b * f->frames + from, (size_t)have * sizeof *to);
-		memset(to + b * frames + have, 0, (size_t)(frames - have) * sizeof *to);
+		float *row = (float *)to->data + b * to->stride[0];
+		for (int64_t t = 0; t < frames; t++)
+			row[t * to->stride[1]] = t < have ? f->data[b * f->frames + from + t] : 0;
 	}
 }
 
