@@ -485,6 +485,15 @@ static void a_wide_stream_is_whole(void **state)
 	memset(f.data + 20, 0, 24); /* bytes of the file, bytes and frames of its sound */
 	assert_false(cut_is("wide stream", &f, f.size));
 	assert_int_equal(frames_of("wide stream", &f), 16000);
+	memset(f.data + 20, 0xFF, 24);
+	assert_false(cut_is("wide stream", &f, f.size));
+	assert_int_equal(frames_of("wide stream", &f), 16000);
+	memset(f.data + 20, 0, 24);
+	size_t data = 12;
+	while (memcmp(f.data + data, "data", 4) != 0)
+		data++;
+	put_number(&f, data + 4, 0);
+	assert_int_equal(frames_of("wide stream", &f), 16000);
 	free(f.data);
 }
 

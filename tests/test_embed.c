@@ -148,7 +148,7 @@ static void where_settings_are_silent_the_tokenizer_says_the_length(void **state
 	static const struct {
 		const char *said;
 		int64_t longest;
-	} table[] = {{"7", 7}, {"1e30", 0}, {"-1", 0}, {"null", 0}};
+	} table[] = {{"7", 7}, {"5", 5}, {"1e30", 0}, {"-1", 0}, {"null", 0}};
 	kit k = kit_open(9);
 	char path[SCRATCH_PATH], file[SCRATCH_PATH + 32], text[64];
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -163,6 +163,9 @@ static void where_settings_are_silent_the_tokenizer_says_the_length(void **state
 		hec_embedder_destroy(e);
 		snprintf(file, sizeof file, "%s/sentence_bert_config.json", path);
 		assert_int_equal(unlink(file), 0);
+		/* With or without a list of modules. */
+		snprintf(file, sizeof file, "%s/modules.json", path);
+		assert_true(i % 2 == 0 || unlink(file) == 0);
 		e = load(&k, path);
 		int64_t model = hec_model_config_of(hec_embedder_model(e))->encoder.position.max;
 		assert_int_equal(hec_embedder_longest(e),
@@ -182,6 +185,9 @@ static void several_ways_stand_as_they_are_named(void **state)
 		int n, ways[3];
 	} files[] = {
 		{"{\"pooling_mode\": [\"mean\", \"cls\"]}", 2, {HEC_POOL_MEAN, HEC_POOL_FIRST}},
+		{"{\"pooling_mode_mean_tokens\": false, \"pooling_mode_cls_token\": null}",
+	         1,
+	         {HEC_POOL_MEAN}},
 		{"{\"pooling_mode\": [\"mean\", \"mean\"]}", 2, {HEC_POOL_MEAN, HEC_POOL_MEAN}},
 		{"{\"pooling_mode\": \"max\", \"pooling_mode_mean_tokens\": true}",
 	         1,
@@ -237,7 +243,7 @@ static void files_that_are_wrong_or_unknown_are_named(void **state)
 			 2, "2_Dense", "Dense") "]",
 	         "{\"pooling_mode_mean_tokens\": true}", HEC_ERR_UNSUPPORTED, "Dense"},
 		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
-	         "{\"pooling_mode_mean_tokens\": false}", HEC_ERR_FORMAT, "no pooling"},
+	         "{\"pooling_mode\": []}", HEC_ERR_FORMAT, "no pooling"},
 		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
 	         "{\"pooling_mode\": \"middle\"}", HEC_ERR_FORMAT, "pooling_mode"},
 		{"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",

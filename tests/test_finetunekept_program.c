@@ -147,6 +147,7 @@ static void an_older_model_writes_as_before(void **state)
 	json_object_set_new(root, "num_beams", json_integer(3));
 	json_object_set_new(root, "no_repeat_ngram_size", json_integer(2));
 	json_object_set_new(root, "bad_words_ids", json_pack("[[i]]", 9));
+	json_object_del(root, "eos_token_id"); /* Llama's own is 2 */
 	snprintf(path, sizeof path, "%s/old/config.json", folder);
 	assert_int_equal(json_dump_file(root, path, 0), 0);
 	json_decref(root);
@@ -158,6 +159,7 @@ static void an_older_model_writes_as_before(void **state)
 	assert_int_equal(json_integer_value(json_object_get(root, "no_repeat_ngram_size")), 2);
 	json_t *bad = json_pack("[[i]]", 9);
 	assert_true(json_equal(json_object_get(root, "bad_words_ids"), bad));
+	assert_int_equal(json_integer_value(json_object_get(root, "eos_token_id")), 2);
 	assert_null(json_object_get(root, "hidden_size"));
 	json_decref(bad);
 	json_decref(root);

@@ -247,8 +247,8 @@ static void many_parts_and_long_templates_are_refused(void **state)
 {
 	(void)state;
 	char *parts = repeated("\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[",
-	                       "{\"type\":\"NFC\"}", 65, "]}");
-	expect_refused(parts, "more than 64 parts");
+	                       "{\"type\":\"NFC\"}", 257, "]}");
+	expect_refused(parts, "more than 256 parts");
 	free(parts);
 	char *ids = repeated("],\"pair\":[],\"special_tokens\":{\"s\":{\"id\":\"s\",\"ids\":[", "1",
 	                     500, "],\"tokens\":[\"s\"]}}}");

@@ -179,6 +179,29 @@ static void batches_of_a_step_count_as_one(void **state)
 	world_close(&parts);
 }
 
+/* What was added before a batch that is refused is no part of the next step. */
+static void a_step_that_fails_leaves_nothing(void **state)
+{
+	(void)state;
+	const hec_trainer_options o = toy_options();
+	world w[2] = {world_open(7046, 0.1, &o), world_open(7046, 0.1, &o)};
+	toy t;
+	make_toy(&w[0].k, ROWS, &t);
+	hec_batch batches[2] = {t.batch, t.batch};
+	batches[1].targets.rank = 0;
+	hec_step_report report = {.size = sizeof report};
+	CHECK(&w[1].k, hec_trainer_step(w[1].trainer, batches, 2, &report) != HEC_OK,
+	      "a batch without targets");
+	for (int i = 0; i < 2; i++) {
+		OK(&w[i].k, hec_trainer_step(w[i].trainer, &t.batch, 1, &report));
+		CHECK(&w[i].k, report.step == 1, "step %lld", (long long)report.step);
+	}
+	hec_tensor a = hec_model_block(w[0].model), b = hec_model_block(w[1].model);
+	assert_memory_equal(a.data, b.data, (size_t)a.shape[0] * sizeof(float));
+	for (int i = 0; i < 2; i++)
+		world_close(&w[i]);
+}
+
 static void a_step_that_is_not_finite_changes_nothing(void **state)
 {
 	(void)state;
@@ -520,6 +543,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_learns_to_write_words_backwards),
 		cmocka_unit_test(batches_of_a_step_count_as_one),
+		cmocka_unit_test(a_step_that_fails_leaves_nothing),
 		cmocka_unit_test(a_step_that_is_not_finite_changes_nothing),
 		cmocka_unit_test(gradients_are_cut_to_their_length),
 		cmocka_unit_test(the_same_steps_give_the_same_bits_at_any_number_of_threads),

@@ -27,6 +27,8 @@ static void wrong_usage_is_told(void **state)
 		{"--task lm --train %1$s/a.en --out %1$s/no --schedule up", "no schedule", 2},
 		{"--task lm --train %1$s/a.en --out %1$s/no --schedule cosine --steps 0",
 	         "cosine falls until the last step", 2},
+		{"--task lm --train %1$s/a.en --out %1$s/no --schedule linear --epochs 2",
+	         "linear falls until the last step", 2},
 		{"--task lm --train %1$s/a.en --out %1$s/no --batch-tokens many", "many", 2},
 		{"--task lm --train %1$s/a.en --out %1$s/no --batch-tokens 999999999",
 	         "from 1 to 16777216", 2},

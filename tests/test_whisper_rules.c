@@ -167,6 +167,18 @@ static void what_the_files_say_is_taken(void **state)
 	kit_close(&k);
 }
 
+static void check_choice(kit *k, const whisper_config *c, const char *language, const char *task,
+                         int32_t want, bool wants)
+{
+	int32_t id = 0;
+	bool translate = false;
+	OK(k, whisper_choose(c, language, task, &id, &translate));
+	CHECK(k, id == want && translate == wants, "%s, %s: language %d, %s",
+	      language ? language : "-", task ? task : "-", id,
+	      translate ? "translated" : "transcribed");
+}
+#define CHOOSES(language, task, id, translate) check_choice(&k, &c, language, task, id, translate)
+
 static void what_the_files_say_holds_where_nobody_asks(void **state)
 {
 	(void)state;
@@ -178,46 +190,66 @@ static void what_the_files_say_holds_where_nobody_asks(void **state)
 	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "
 	           "\"language\": \"de\", \"task\": \"translate\"}");
 	OK(&k, READ(&c));
-	OK(&k, whisper_spoken(&c, NULL, &id));
-	CHECK(&k, id == 42, "%d", id);
-	OK(&k, whisper_spoken(&c, "en", &id));
-	CHECK(&k, id == 41, "%d", id);
-	OK(&k, whisper_spoken(&c, "auto", &id));
-	CHECK(&k, id == -1, "%d", id);
-	OK(&k, whisper_translates(&c, NULL, &translate));
-	CHECK(&k, translate, "as the file says");
-	OK(&k, whisper_translates(&c, "transcribe", &translate));
-	CHECK(&k, !translate, "as asked");
-	FAILS(&k, HEC_ERR_ARGUMENT, whisper_translates(&c, "sing", &translate), "'sing'");
+	CHOOSES(NULL, NULL, 42, true);
+	CHOOSES("en", NULL, 41, true);
+	CHOOSES("auto", NULL, -1, true);
+	CHOOSES(NULL, "transcribe", 42, false);
+	CHOOSES("<|EN|>", "translate", 41, true);
+	FAILS(&k, HEC_ERR_ARGUMENT, whisper_choose(&c, NULL, "sing", &id, &translate), "'sing'");
 	whisper_config_free(&c);
 	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41}, "
 	           "\"language\": \"English\"}");
 	OK(&k, READ(&c));
-	OK(&k, whisper_spoken(&c, NULL, &id));
-	CHECK(&k, id == 41, "%d", id);
+	CHOOSES(NULL, NULL, 41, false);
+	CHOOSES("EN", NULL, 41, false);
 	whisper_config_free(&c);
 	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41}, "
 	           "\"language\": \"elvish\"}");
 	OK(&k, READ(&c));
-	FAILS(&k, HEC_ERR_ARGUMENT, whisper_spoken(&c, NULL, &id), "generation_config.json",
-	      "'elvish'");
+	FAILS(&k, HEC_ERR_ARGUMENT, whisper_choose(&c, NULL, NULL, &id, &translate),
+	      "generation_config.json", "'elvish'");
 	whisper_config_free(&c);
-	/* As older files say it. */
-	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "
-	           "\"task_to_id\": {\"transcribe\": 45, \"translate\": 44}, "
-	           "\"forced_decoder_ids\": [[1, 42], [2, 44], [3, 49]]}");
+	close_folder(&f);
+	kit_close(&k);
+}
+
+#define LANGUAGES                                                                                  \
+	"\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "            \
+	"\"task_to_id\": {\"transcribe\": 45, \"translate\": 44}"
+
+/* As Transformers takes them: only where nobody says a language or a task. */
+static void ids_of_older_files_hold_where_nothing_else_does(void **state)
+{
+	(void)state;
+	kit k = kit_open(5);
+	folder f = open_folder(&k);
+	whisper_config c;
+	GENERATION("{" LANGUAGES ", \"forced_decoder_ids\": [[1, 42], [2, 44], [3, 49]]}");
 	OK(&k, READ(&c));
-	OK(&k, whisper_spoken(&c, NULL, &id));
-	OK(&k, whisper_translates(&c, NULL, &translate));
-	CHECK(&k, id == 42 && translate, "%d", id);
+	CHOOSES(NULL, NULL, 42, true);
+	CHOOSES("en", NULL, 41, false);
+	CHOOSES(NULL, "translate", -1, true);
 	whisper_config_free(&c);
-	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "
-	           "\"task_to_id\": {\"transcribe\": 45, \"translate\": 44}, "
-	           "\"forced_decoder_ids\": [[1, null], [2, 45]]}");
+	GENERATION("{" LANGUAGES ", \"forced_decoder_ids\": [[1, null], [2, 45]]}");
+	put_file(&f, "config.json", "{\"forced_decoder_ids\": [[1, 42], [2, 44]]}");
 	OK(&k, READ(&c));
-	OK(&k, whisper_spoken(&c, NULL, &id));
-	OK(&k, whisper_translates(&c, NULL, &translate));
-	CHECK(&k, id == -1 && !translate, "%d", id);
+	CHOOSES(NULL, NULL, -1, false);
+	whisper_config_free(&c);
+	/* Older ones still have them in config.json. */
+	GENERATION("{" LANGUAGES ", \"forced_decoder_ids\": null}");
+	OK(&k, READ(&c));
+	CHOOSES(NULL, NULL, 42, true);
+	whisper_config_free(&c);
+	GENERATION("{" LANGUAGES ", \"task\": \"transcribe\"}");
+	OK(&k, READ(&c));
+	CHOOSES(NULL, NULL, -1, false);
+	whisper_config_free(&c);
+	char path[SCRATCH_PATH + 32];
+	snprintf(path, sizeof path, "%s/generation_config.json", f.path);
+	assert_int_equal(unlink(path), 0);
+	f.model.vocab = 51865; /* of many languages, which the tokenizer names */
+	OK(&k, READ(&c));
+	CHOOSES(NULL, NULL, 42, true);
 	whisper_config_free(&c);
 	close_folder(&f);
 	kit_close(&k);
@@ -255,6 +287,8 @@ static void wrong_files_are_refused(void **state)
 	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "<|en|>");
 	GENERATION("{\"begin_suppress_tokens\": [1, 500]}");
 	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "begin_suppress_tokens");
+	GENERATION("{\"task\": \"trans\"}");
+	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "task", "transcribe or translate");
 	GENERATION("[]");
 	FAILS(&k, HEC_ERR_FORMAT, READ(&c), "generation_config.json");
 	GENERATION("{}");
@@ -279,6 +313,7 @@ int main(void)
 		cmocka_unit_test(segments_are_cut_as_in_transformers),
 		cmocka_unit_test(what_the_files_say_is_taken),
 		cmocka_unit_test(what_the_files_say_holds_where_nobody_asks),
+		cmocka_unit_test(ids_of_older_files_hold_where_nothing_else_does),
 		cmocka_unit_test(what_is_missing_is_found_in_the_tokenizer),
 		cmocka_unit_test(wrong_files_are_refused),
 	};

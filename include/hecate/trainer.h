@@ -82,11 +82,13 @@ HEC_API HEC_MUST_USE hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *
                                                  const hec_trainer_options *options,
                                                  hec_trainer_memory *out);
 
-/* Adds the gradient of a batch to the step that is under way. */
+/* Adds the gradient of a batch to the step that is under way; after a failure the step is of no use. */
 HEC_API HEC_MUST_USE hec_status hec_trainer_add(hec_trainer *trainer, const hec_batch *batch);
+/* Forgets the step that is under way, if there is one. */
+HEC_API void hec_trainer_drop(hec_trainer *trainer);
 /* Ends the step: updates the model, unless something was not finite. */
 HEC_API HEC_MUST_USE hec_status hec_trainer_apply(hec_trainer *trainer, hec_step_report *report);
-/* Both: a step of n batches. */
+/* Both: a step of n batches; after a failure nothing of it is left. */
 HEC_API HEC_MUST_USE hec_status hec_trainer_step(hec_trainer *trainer, const hec_batch *batches,
                                                  size_t n, hec_step_report *report);
 /* Adds the loss of a batch, without dropout and smoothing, and the number of its targets. */

@@ -76,7 +76,8 @@ static bool wav_find_data(const input *in, wav *w)
 			known_at = begin + 8;
 		}
 		if (memcmp(chunk, "data", 4) == 0) {
-			const bool elsewhere = known_at > 0 && length == UINT32_MAX;
+			const bool elsewhere =
+				known_at > 0 && (length == UINT32_MAX || length == 0);
 			w->begin = begin;
 			w->length = elsewhere ? known : length;
 			w->said_at = elsewhere ? known_at : at + 4;
@@ -88,12 +89,25 @@ static bool wav_find_data(const input *in, wav *w)
 	return chunks == CHUNKS_MOST;
 }
 
+static bool wav_is_endless(const wav *w)
+{
+	return w->length >= (w->said_bytes == 8 ? UINT64_MAX / 2 : ENDLESS);
+}
+
 static bool wav_is_cut(const input *in, wav *w)
 {
 	if (!wav_find_data(in, w))
 		return true;
-	const uint64_t endless = w->said_bytes == 8 ? UINT64_MAX / 2 : ENDLESS;
-	return w->length < endless && w->length > in->size - w->begin;
+	return !wav_is_endless(w) && w->length > in->size - w->begin;
+}
+
+/* Nobody knew how long it is. Endless lengths of 4 bytes libsndfile knows itself; where the file is said to be
+ * longer than up to 0 bytes of sound, other chunks follow on sound that is really none. */
+static bool wav_is_unknown(const wav *w)
+{
+	if (w->length > 0)
+		return w->said_bytes == 8 && wav_is_endless(w);
+	return w->whole >= ENDLESS || w->whole + 8 <= w->begin;
 }
 
 size_t sound_unknown_length(cut_read *read, void *user, uint64_t size, uint64_t *at,
@@ -101,11 +115,8 @@ size_t sound_unknown_length(cut_read *read, void *user, uint64_t size, uint64_t 
 {
 	const input in = {read, user, size};
 	wav w;
-	if (!is_wav(&in, &w) || !wav_find_data(&in, &w) || w.length > 0 || w.said_bytes == 0 ||
-	    size <= w.begin)
-		return 0;
-	/* Where the file is said to be longer, other chunks follow on sound that is really none. */
-	if (w.whole < ENDLESS && w.whole + 8 > w.begin)
+	if (!is_wav(&in, &w) || !wav_find_data(&in, &w) || w.said_bytes == 0 || size <= w.begin ||
+	    !wav_is_unknown(&w))
 		return 0;
 	const uint64_t rest = size - w.begin;
 	for (size_t i = 0; i < w.said_bytes; i++)

@@ -449,7 +449,9 @@ static void settle(train_settings *s, int task)
 	settle_real(&s->eps, 1e-9, 1e-8, from);
 	settle_whole(&s->batch_rows, 0, task == HEC_TASK_CLASSIFY ? 32 : 16, from);
 	settle_whole(&s->epochs, 0, s->steps > 0 ? 0 : 3, from);
-	settle_whole(&s->steps, 100000, 0, from);
+	/* Where the epochs end it, nobody knows its last step before. */
+	const bool open = s->epochs > 0 && falls_to_its_end(settings_schedule(s));
+	settle_whole(&s->steps, open ? 0 : 100000, 0, from);
 	if (strcmp(s->schedule, "auto") == 0)
 		s->schedule = !from ? "inverse-sqrt" : knows_its_end(s) ? "linear" : "constant";
 	settle_whole(&s->stride, 0, -1, from);

@@ -45,24 +45,23 @@ static hec_status add_named(const json_scope *s, const json_t *name, sentence_fi
 	                  "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken");
 }
 
-/* Where the newer key is, the older ones say nothing; where there is neither, the mean is meant. */
+/* Where the newer key is, the older ones say nothing; where none of them is on, the mean is meant. */
 static hec_status take_pooling(const json_scope *s, sentence_files *out)
 {
 	const json_t *named = json_object_get(s->object, "pooling_mode");
-	bool said = named && !json_is_null(named), older = !said;
+	const bool said = named && !json_is_null(named);
 	out->poolings = 0;
 	for (size_t i = 0; json_is_array(named) && i < json_array_size(named); i++)
 		HEC_TRY(add_named(s, json_array_get(named, i), out));
 	if (said && !json_is_array(named))
 		HEC_TRY(add_named(s, named, out));
-	for (size_t i = 0; older && i < MODES; i++) {
+	for (size_t i = 0; !said && i < MODES; i++) {
 		bool on = false;
-		said = said || json_object_get(s->object, modes[i].key);
 		HEC_TRY(json_want_bool(s, modes[i].key, &on));
 		if (on)
 			HEC_TRY(add(s, modes[i].pooling, out));
 	}
-	if (!said)
+	if (!said && out->poolings == 0)
 		HEC_TRY(add(s, HEC_POOL_MEAN, out));
 	return out->poolings > 0 ? HEC_OK
 	                         : fail(HEC_ERR_FORMAT, "%s: no pooling is chosen", s->file);
@@ -213,8 +212,10 @@ static hec_status read_all(const char *dir, sentence_files *out)
 	char path[PATH_MOST];
 	json_t *root;
 	HEC_TRY(folder_json_if(dir, "modules.json", path, &root));
-	if (!root)
+	if (!root) {
+		HEC_TRY(read_tokenizer(dir, out));
 		return keep_model(dir, out);
+	}
 	hec_status status = take_modules(dir, root, out);
 	json_decref(root);
 	return status == HEC_OK ? check_prompt(dir) : status;

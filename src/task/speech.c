@@ -13,12 +13,11 @@ _Static_assert(sizeof(((hec_speech *)0)->language) == WHISPER_CODE, "a code fits
 static hec_status make_prompt(const whisper_config *c, const char *language, const char *task,
                               hec_speech *out)
 {
-	bool translate = false;
+	int32_t id;
+	bool translate;
+	HEC_TRY(whisper_choose(c, language, task, &id, &translate));
 	out->prompt[out->prompt_length++] = c->start;
-	HEC_TRY(whisper_translates(c, task, &translate));
 	if (c->multilingual) {
-		int32_t id;
-		HEC_TRY(whisper_spoken(c, language, &id));
 		if (id < 0)
 			return fail(
 				HEC_ERR_ARGUMENT,
@@ -28,9 +27,6 @@ static hec_status make_prompt(const whisper_config *c, const char *language, con
 		out->translate = translate;
 		out->prompt[out->prompt_length++] = id;
 		out->prompt[out->prompt_length++] = translate ? c->translate : c->transcribe;
-	} else if ((task && translate) || (language && strcmp(language, "en") != 0)) {
-		return fail(HEC_ERR_ARGUMENT, "speech: the model knows English only: it does not "
-		                              "translate, and the language can be \"en\" alone");
 	}
 	out->prompt[out->prompt_length++] = c->no_timestamps;
 	return HEC_OK;

@@ -327,19 +327,7 @@ static hec_status take_options(const hec_transcriber *t, const hec_transcribe_op
 	if (!(o->no_speech > 0) || !(o->least_log_prob < 0))
 		return fail(HEC_ERR_ARGUMENT, "transcribe: no_speech %g, least_log_prob %g",
 		            o->no_speech, o->least_log_prob);
-	w->language = -1;
-	if (!t->config.multilingual) { /* what its file may say else is passed over */
-		HEC_TRY(whisper_translates(&t->config, o->task ? o->task : "transcribe",
-		                           &w->translate));
-		if (w->translate || (o->language && strcmp(o->language, "en") != 0))
-			return fail(
-				HEC_ERR_ARGUMENT,
-				"transcribe: the model knows English only: it does not translate, "
-				"and the language can be \"en\" alone");
-		return HEC_OK;
-	}
-	HEC_TRY(whisper_translates(&t->config, o->task, &w->translate));
-	return whisper_spoken(&t->config, o->language, &w->language);
+	return whisper_choose(&t->config, o->language, o->task, &w->language, &w->translate);
 }
 
 static void make_decode(work *w)

@@ -7,6 +7,7 @@
 #include <hecate/decode.h>
 #include <hecate/tokenizer.h>
 
+#include "format/json.h"
 #include "task/generation_config.h"
 
 #define WHISPER_CODE 16 /* bytes of a language's code */
@@ -16,6 +17,13 @@ typedef struct whisper_language {
 	int32_t id;              /* of <|en|> */
 } whisper_language;
 
+/* What files say of the language and the task. */
+typedef struct whisper_wishes {
+	char language[WHISPER_CODE], task[WHISPER_CODE]; /* "": not said */
+	bool forced;                                     /* there are forced_decoder_ids: */
+	int32_t forced_language, forced_task;            /* ids; −1: none */
+} whisper_wishes;
+
 typedef struct whisper_config {
 	generation_config generation; /* its `suppress` is never written, at any place */
 	int64_t max_length;           /* tokens, the prompt not counted; 0: as many as fit */
@@ -23,13 +31,12 @@ typedef struct whisper_config {
 	whisper_language *languages;
 	size_t language_count;
 	int32_t transcribe, translate; /* ids of the tasks; −1: none */
-	char language[WHISPER_CODE];   /* as generation_config.json says; "": it does not */
-	bool translates;               /* by it */
-	int32_t start, end;            /* <|startoftranscript|>, <|endoftext|> */
-	int32_t no_timestamps;         /* id; the one before it is <|nospeech|>, those behind it are
+	whisper_wishes files;
+	int32_t start, end;      /* <|startoftranscript|>, <|endoftext|> */
+	int32_t no_timestamps;   /* id; the one before it is <|nospeech|>, those behind it are
 	                                  times, two frames apart */
-	int64_t max_initial;           /* the first time is at most so many steps; −1: any */
-	int32_t *begin_suppress;       /* not written first */
+	int64_t max_initial;     /* the first time is at most so many steps; −1: any */
+	int32_t *begin_suppress; /* not written first */
 	size_t begin_suppressed;
 	hec_mel_options mel; /* of preprocessor_config.json */
 	int64_t window;      /* frames that the encoder reads */
@@ -41,13 +48,19 @@ hec_status whisper_config_read(const char *dir, const hec_model_config *model,
                                const hec_tokenizer *tokenizer, whisper_config *out);
 void whisper_config_free(whisper_config *c); /* takes a zeroed one */
 
+hec_status whisper_wishes_read(const json_scope *s, whisper_wishes *w); /* generation_config.json */
+void whisper_forced_read(const json_scope *s, whisper_wishes *w); /* forced_decoder_ids alone */
+
 /* "de" of "German"; NULL: no language of Whisper's. */
 const char *whisper_code_of_name(const char *name);
+/* "de" of "<|de|>". */
+bool whisper_code_of_token(const char *token, char code[WHISPER_CODE]);
 /* The language's id by its code ("en", also "<|en|>") or name ("english"); an error names those there are. */
 hec_status whisper_language_find(const whisper_config *c, const char *name, int32_t *id);
-/* As asked for, or where that is NULL as generation_config.json says: *id −1: neither says it, or "auto". */
-hec_status whisper_spoken(const whisper_config *c, const char *asked, int32_t *id);
-hec_status whisper_translates(const whisper_config *c, const char *asked, bool *translate);
+/* What holds where the caller asks for this (NULL: for nothing): *id −1: nobody says which language, or
+ * "auto", or there is but one. */
+hec_status whisper_choose(const whisper_config *c, const char *language, const char *task,
+                          int32_t *id, bool *translate);
 const char *whisper_language_code(const whisper_config *c, int32_t id); /* "" where there is none */
 
 double whisper_seconds(const whisper_config *c, int64_t frames);

@@ -17,22 +17,10 @@
 
 /* ---- generation_config.json ---- */
 
-/* Text between "<|" and "|>". */
-static bool code_of(const char *token, char code[WHISPER_CODE])
-{
-	size_t n = strlen(token);
-	if (n < 5 || n - 4 >= WHISPER_CODE || strncmp(token, "<|", 2) != 0 ||
-	    strcmp(token + n - 2, "|>") != 0)
-		return false;
-	memcpy(code, token + 2, n - 4);
-	code[n - 4] = '\0';
-	return true;
-}
-
 static hec_status add_language(whisper_config *c, const char *token, int32_t id)
 {
 	whisper_language l = {.id = id};
-	if (!code_of(token, l.code)) {
+	if (!whisper_code_of_token(token, l.code)) {
 		char quoted[QUOTE_TEXT];
 		return fail(HEC_ERR_FORMAT, GENERATION ": lang_to_id: '%s' is no language's token",
 		            quote(token, quoted));
@@ -85,37 +73,6 @@ static hec_status read_tasks(const json_scope *s, int64_t vocab, whisper_config 
 	return read_id(&tasks, "translate", vocab, &c->translate);
 }
 
-/* The id that an older file puts at this place of what is written first, [[1, 50261], [2, 50359], …]; −1:
- * none. */
-static int64_t forced_at(const json_scope *s, int64_t place)
-{
-	const json_t *list = json_object_get(s->object, "forced_decoder_ids"), *pair;
-	size_t i;
-	json_array_foreach(list, i, pair)
-	{
-		int64_t at, id;
-		if (json_whole(json_array_get(pair, 0), &at) && at == place &&
-		    json_whole(json_array_get(pair, 1), &id))
-			return id;
-	}
-	return -1;
-}
-
-/* What is to be written where nobody says it. */
-static hec_status read_said(const json_scope *s, whisper_config *c)
-{
-	const char *language = NULL, *task = NULL;
-	HEC_TRY(json_want_string(s, "language", &language));
-	HEC_TRY(json_want_string(s, "task", &task));
-	c->translates = task && strcmp(task, "translate") == 0;
-	if (!language && !task) {
-		language = whisper_language_code(c, (int32_t)forced_at(s, 1));
-		c->translates = c->translate >= 0 && forced_at(s, 2) == c->translate;
-	}
-	snprintf(c->language, sizeof c->language, "%s", language ? language : "");
-	return HEC_OK;
-}
-
 static hec_status read_begin(const json_scope *s, int64_t vocab, whisper_config *c)
 {
 	json_t *ids = NULL, *id;
@@ -141,7 +98,7 @@ static hec_status read_generation(const json_scope *s, int64_t vocab, whisper_co
 {
 	HEC_TRY(read_languages(s, vocab, c));
 	HEC_TRY(read_tasks(s, vocab, c));
-	HEC_TRY(read_said(s, c));
+	HEC_TRY(whisper_wishes_read(s, &c->files));
 	HEC_TRY(read_begin(s, vocab, c));
 	HEC_TRY(read_id(s, "no_timestamps_token_id", vocab, &c->no_timestamps));
 	HEC_TRY(read_id(s, "decoder_start_token_id", vocab, &c->start));
@@ -259,7 +216,23 @@ static hec_status read_preprocessor(const char *dir, const hec_model_config *mod
 	return status == HEC_OK ? check_mel(model, c, seconds) : status;
 }
 
-/* ---- both ---- */
+/* ---- all of them ---- */
+
+/* Where generation_config.json is silent, older models have it in config.json. */
+static hec_status read_forced(const char *dir, whisper_config *c)
+{
+	char path[PATH_MOST];
+	json_t *root = NULL;
+	json_scope scope;
+	HEC_TRY(folder_json_if(dir, "config.json", path, &root));
+	if (!root)
+		return HEC_OK;
+	hec_status status = json_scope_root(path, root, &scope);
+	if (status == HEC_OK)
+		whisper_forced_read(&scope, &c->files);
+	json_decref(root);
+	return status;
+}
 
 static hec_status read_all(const char *dir, const hec_model_config *model,
                            const hec_tokenizer *tokenizer, whisper_config *c)
@@ -278,6 +251,8 @@ static hec_status read_all(const char *dir, const hec_model_config *model,
 	}
 	if (status != HEC_OK)
 		return status;
+	if (dir && !c->files.forced)
+		HEC_TRY(read_forced(dir, c));
 	if (dir)
 		HEC_TRY(generation_config_read(dir, model->vocab, 0, NULL, &c->generation));
 	if (c->generation.options.end_count > 0)
@@ -293,7 +268,8 @@ hec_status whisper_config_read(const char *dir, const hec_model_config *model,
 	                    .multilingual = model->vocab >= MULTILINGUAL_VOCAB,
 	                    .start = model->start_id,
 	                    .end = model->eos_id,
-	                    .max_initial = -1};
+	                    .max_initial = -1,
+	                    .files = {.forced_language = -1, .forced_task = -1}};
 	name_ids(tokenizer, &c);
 	hec_status status = read_all(dir, model, tokenizer, &c);
 	if (status != HEC_OK)
@@ -309,57 +285,4 @@ void whisper_config_free(whisper_config *c)
 	free(c->languages);
 	free(c->begin_suppress);
 	*c = (whisper_config){0};
-}
-
-/* ---- languages ---- */
-
-const char *whisper_language_code(const whisper_config *c, int32_t id)
-{
-	for (size_t i = 0; i < c->language_count; i++)
-		if (c->languages[i].id == id)
-			return c->languages[i].code;
-	return "";
-}
-
-hec_status whisper_language_find(const whisper_config *c, const char *name, int32_t *id)
-{
-	char code[WHISPER_CODE], quoted[QUOTE_TEXT], known[240] = "";
-	const char *named = whisper_code_of_name(name);
-	size_t used = 0;
-	for (size_t i = 0; i < c->language_count; i++) {
-		const char *have = c->languages[i].code;
-		if (strcmp(have, name) == 0 || (named && strcmp(have, named) == 0) ||
-		    (code_of(name, code) && strcmp(have, code) == 0)) {
-			*id = c->languages[i].id;
-			return HEC_OK;
-		}
-		if (used + strlen(have) + 6 < sizeof known)
-			used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
-			                         i ? ", " : "", have);
-		else if (used + 6 < sizeof known && strcmp(known + used - 3, "…") != 0)
-			used += (size_t)snprintf(known + used, sizeof known - used, ", …");
-	}
-	return fail(HEC_ERR_ARGUMENT, "the model knows no language '%s'; it knows %s",
-	            quote(name, quoted), known);
-}
-
-hec_status whisper_spoken(const whisper_config *c, const char *asked, int32_t *id)
-{
-	*id = -1;
-	if (asked)
-		return strcmp(asked, "auto") == 0 ? HEC_OK : whisper_language_find(c, asked, id);
-	if (!c->language[0])
-		return HEC_OK;
-	hec_status status = whisper_language_find(c, c->language, id);
-	return status == HEC_OK ? status : fail_in(status, GENERATION);
-}
-
-hec_status whisper_translates(const whisper_config *c, const char *asked, bool *translate)
-{
-	char quoted[QUOTE_TEXT];
-	*translate = asked ? strcmp(asked, "translate") == 0 : c->translates;
-	if (asked && !*translate && strcmp(asked, "transcribe") != 0)
-		return fail(HEC_ERR_ARGUMENT, "the task is transcribe or translate, not '%s'",
-		            quote(asked, quoted));
-	return HEC_OK;
 }

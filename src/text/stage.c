@@ -9,7 +9,7 @@
 #include "text/grow.h"
 
 #define NESTED_MOST 8
-#define STAGES_MOST 64 /* each goes over every text, and over what others made of it */
+#define STAGES_MOST 256 /* each goes over every text, and over what others made of it */
 
 static const stage_kind *const normalizers[] = {&nfc,
                                                 &nfd,

@@ -152,13 +152,15 @@ static hec_status add_writing(json_t *to, const json_t *config)
 /* Which tokens are written how is not learned: what was said of it holds, for a model that writes. */
 static hec_status carry_generation(const char *from, const char *config, const char *to)
 {
-	json_t *was = NULL, *is;
+	json_t *was = NULL, *is = NULL;
 	bool changed = false, own = access(from, F_OK) == 0;
 	if (access(to, F_OK) != 0)
 		return HEC_OK;
 	hec_status status = json_file_read(own ? from : config, JSON_CONFIG_MOST, &was);
-	is = status == HEC_OK ? json_object() : NULL;
-	if (status == HEC_OK && !is)
+	/* Without a file of its own, what is known of the model holds where config.json is silent. */
+	if (status == HEC_OK && !own)
+		status = json_file_read(to, JSON_CONFIG_MOST, &is);
+	if (status == HEC_OK && own && !(is = json_object()))
 		status = fail(HEC_ERR_MEMORY, "%s: no memory to write it", to);
 	if (status == HEC_OK)
 		status = own ? add_keys(is, was, &changed) : add_writing(is, was);

@@ -104,7 +104,7 @@ static hec_status give_up(run *r, hec_status status)
 {
 	char message[512];
 	snprintf(message, sizeof message, "%s", hec_error_message());
-	trainer_drop(r->trainer);
+	hec_trainer_drop(r->trainer);
 	if (r->state.step == r->first_step || run_save(r) != HEC_OK)
 		return fail(status, "%s", message);
 	return fail(status, "%s; step %lld is saved", message, (long long)r->state.step);

@@ -185,7 +185,7 @@ hec_status hec_trainer_add(hec_trainer *t, const hec_batch *batch)
 	return HEC_OK;
 }
 
-void trainer_drop(hec_trainer *t)
+void hec_trainer_drop(hec_trainer *t)
 {
 	t->batches = 0; /* the next begins by clearing the gradient */
 }
@@ -253,10 +253,14 @@ hec_status hec_trainer_apply(hec_trainer *t, hec_step_report *report)
 hec_status hec_trainer_step(hec_trainer *t, const hec_batch *batches, size_t n,
                             hec_step_report *report)
 {
+	HEC_TRY(CHECK_GIVEN("trainer", t));
 	HEC_TRY(CHECK_GIVEN("trainer", batches));
-	for (size_t i = 0; i < n; i++)
-		HEC_TRY(hec_trainer_add(t, &batches[i]));
-	return hec_trainer_apply(t, report);
+	hec_status status = HEC_OK;
+	for (size_t i = 0; i < n && status == HEC_OK; i++)
+		status = hec_trainer_add(t, &batches[i]);
+	if (status != HEC_OK)
+		hec_trainer_drop(t);
+	return status == HEC_OK ? hec_trainer_apply(t, report) : status;
 }
 
 hec_status hec_trainer_loss(hec_trainer *t, const hec_batch *batch, double *sum, int64_t *targets)

@@ -29,9 +29,6 @@ struct hec_trainer {
 /* The options with their defaults, checked. */
 hec_status trainer_take_options(const hec_trainer_options *given, hec_trainer_options *o);
 
-/* Forgets the batches of the step under way: as if none had been added. */
-void trainer_drop(hec_trainer *t);
-
 /* Forward, loss and, where grad is given, backward. Nothing stays in the arena. */
 hec_status trainer_pass(hec_ctx *ctx, hec_arena *arena, const hec_model *model,
                         const hec_batch *batch, const hec_dropout_key *key, double smoothing,
