@@ -151,6 +151,11 @@ static inline int make_all(void **state)
 	make_bert("bert_base", "bert");
 	make_bert("distilbert", "distilbert");
 	make_bert("bert_classify", "labelled");
+	make_bert("bert_base", "reranker");
+	assert_int_equal(shell("sed -i '0,/{/s//{ \"id2label\": {\"0\": \"LABEL_0\"},/' "
+	                       "'%s/reranker/config.json'",
+	                       folder),
+	                 0);
 	copy_model("t5", "t5");
 	write_tokenizer("t5", t5, t5_roles, 3, "</s>");
 	copy_model("gpt2", "gpt2");

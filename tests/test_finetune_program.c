@@ -35,6 +35,9 @@ static void every_task_goes_on_from_a_model_and_saves_its_kind(void **state)
 		{"h", "long", "lm", "text", "", "llama", "LlamaForCausalLM"},
 		/* Tokenizers without types: the second text begins nowhere. */
 		{"i", "t5", "answer", "squad.json", "--stride 4 ", "t5", "T5ForQuestionAnswering"},
+		/* What classified with one label has names for no other head. */
+		{"k", "reranker", "answer", "squad.json", "--stride 4 ", "bert",
+	         "BertForQuestionAnswering"},
 		{"j", "gpt2", "answer", "squad.json", "--stride 4 ", "gpt2",
 	         "GPT2ForQuestionAnswering"},
 	};

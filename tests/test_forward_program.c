@@ -199,8 +199,6 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"bert", "--ids 1,2 --decoder-ids 3 --out OUT", 2, "an encoder alone"},
 		{"gpt2", "--ids 1,2 --type-ids 0,0 --out OUT", 2, "no token types"},
 		{"marian", "--ids 1,2 --out OUT", 2, "give --decoder-ids, which may be its first"},
-		{"bart_classify", "--ids 5,9,2 --out OUT", 2,
-	         "give --decoder-ids, as many as --ids (Transformers: 2, then --ids without"},
 		{"bert", "--ids 1,2 --dtype i8 --out OUT", 2, "--dtype i8"},
 		{"bert", "--ids 1,2 3 --out OUT", 2, "'3' is no option"},
 		{"bert", "--ids 1,101 --out OUT", 1, "101"},
@@ -237,6 +235,37 @@ static void an_invocation_ends_as_it_should(void **state)
 	assert_int_equal(r.code, 0);
 	assert_non_null(strstr(r.out, "Example: hecate forward"));
 	done(&r);
+}
+
+/* Where a text is judged, the decoder reads what the encoder reads, one later. */
+static void ids_of_the_decoder_are_found_where_a_text_is_judged(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *model, *decoder;
+	} rows[] = {{"bart_classify", "2,5,9,7"},
+	            {"mbart_classify", "2,5,9,7"},
+	            {"bart_answer", "2,5,9,7"},
+	            {"t5_answer", "0,5,9,7"}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char *made[2];
+		for (int given = 0; given < 2; given++) {
+			char line[1024];
+			snprintf(line, sizeof line,
+			         "forward -m " MODELS "/%s --ids 5,9,7,2 %s%s --out %s/again",
+			         rows[i].model, given ? "--decoder-ids " : "",
+			         given ? rows[i].decoder : "", folder);
+			result r = run(line);
+			if (r.code != 0)
+				fail_msg("%s: %s", rows[i].model, r.err);
+			done(&r);
+			assert_int_equal(shell("cd '%s' && cksum <again >sum", folder), 0);
+			made[given] = read_all("sum");
+		}
+		assert_string_equal(made[0], made[1]);
+		free(made[0]);
+		free(made[1]);
+	}
 }
 
 static void what_is_overridden_is_told(void **state)
@@ -321,6 +350,7 @@ static void a_name_of_many_digits_takes_no_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_of_the_decoder_are_found_where_a_text_is_judged),
 		cmocka_unit_test(what_is_overridden_is_told),
 		cmocka_unit_test(weights_of_layers_that_are_not_used_are_told),
 		cmocka_unit_test(a_name_of_many_digits_takes_no_time),

@@ -56,6 +56,8 @@ static void every_key_becomes_its_option(void **state)
 	             "\"renormalize_logits\": true,"
 	             "\"repetition_penalty\": 1.2, \"bad_words_ids\": [[99], [0], [7], [99]],"
 	             "\"suppress_tokens\": [4, 3, 4], \"forced_bos_token_id\": 8,"
+	             "\"begin_suppress_tokens\": [6, 5, 6], \"guidance_scale\": 1.0,"
+	             "\"num_beam_groups\": 1, \"sequence_bias\": null, \"typical_p\": 0.5,"
 	             "\"forced_eos_token_id\": 0, \"eos_token_id\": [2, 0, 2],"
 	             "\"transformers_version\": \"5.22.2\", \"unheard_of\": {}}",
 	             &g));
@@ -71,6 +73,8 @@ static void every_key_becomes_its_option(void **state)
 	assert_int_equal(o->forced_eos, 0);
 	assert_int_equal(o->end_count, 2);
 	assert_int_equal(o->ends[1], 2);
+	assert_int_equal(o->begin_suppressed, 2);
+	assert_true(o->begin_suppress[0] == 5 && o->begin_suppress[1] == 6);
 	/* A bad word that is an end is none. */
 	const int32_t suppress[] = {3, 4, 7, 99};
 	assert_int_equal(o->suppressed, 4);
@@ -137,6 +141,14 @@ static void wrong_values_are_named(void **state)
 		{"{\"forced_eos_token_id\": 100}", "forced_eos_token_id", HEC_ERR_FORMAT},
 		{"{\"forced_eos_token_id\": [1, 2]}", "forced_eos_token_id", HEC_ERR_FORMAT},
 		{"{\"length_penalty\": 1e9}", "length_penalty", HEC_ERR_FORMAT},
+		{"{\"begin_suppress_tokens\": 5}", "begin_suppress_tokens", HEC_ERR_FORMAT},
+		{"{\"guidance_scale\": 3}", "'guidance_scale' is 3", HEC_ERR_UNSUPPORTED},
+		{"{\"encoder_repetition_penalty\": 1.5}", "encoder_repetition_penalty",
+	         HEC_ERR_UNSUPPORTED},
+		{"{\"sequence_bias\": [[[5], 30.0]]}", "sequence_bias", HEC_ERR_UNSUPPORTED},
+		{"{\"exponential_decay_length_penalty\": [2, 1.9]}",
+	         "exponential_decay_length_penalty", HEC_ERR_UNSUPPORTED},
+		{"{\"do_sample\": true, \"typical_p\": 0.5}", "typical_p", HEC_ERR_UNSUPPORTED},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		FAILS(&k, wrong[i].status, read_text(&k, wrong[i].text, &g), wrong[i].word,

@@ -489,8 +489,8 @@ static void a_configuration_is_saved_as_the_family_that_can_say_it(void **state)
 	AS("hecate", other.encoder.attention.no_bias = true);
 	AS("hecate", other.encoder.norm_eps = 1e-6);
 	AS("hecate", other.encoder.embedding_scale = 2);
-	AS("hecate", other.start_id = 0);
-	AS("hecate", other.pad_id = 3);
+	AS("marian", other.start_id = 0);
+	AS("marian", other.pad_id = 3);
 	AS("hecate", other.encoder.final_norm = true);
 	AS("hecate", other.decoder.window = 4);
 	AS("hecate", other.decoder.attention.scale = 1);

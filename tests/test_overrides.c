@@ -264,6 +264,9 @@ static void what_cannot_be_is_said(void **state)
 	kit k = kit_open(7360);
 	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "num_hiden_layers=2"),
 	      "bert has no key 'num_hiden_layers'", "num_hidden_layers");
+	static const char *const parts[] = {"num_hidden=1", "vocab=3", "h=1", "num=1"};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", parts[i]), "has no key");
 	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "2"), "KEY=VALUE");
 	hec_model *half = NULL;
 	char dir[SCRATCH_PATH];
@@ -285,6 +288,52 @@ static void what_cannot_be_is_said(void **state)
 	hec_model_load_options o = {.size = sizeof o, .head = &masked};
 	FAILS(&k, HEC_ERR_UNSUPPORTED, try(&k, "llama", &o), "llama has no such head",
 	      "LlamaForCausalLM");
+	kit_close(&k);
+}
+
+static double factor_of(const hec_model *m)
+{
+	return hec_model_config_of(m)->decoder.position.scaling.factor;
+}
+
+/* Older and newer names of what turns positions are the same, whichever the file has. */
+static void what_turns_positions_has_two_names(void **state)
+{
+	(void)state;
+	static const char *const models[] = {"llama_linear", "llama_dynamic"};
+	static const char *const factors[] = {"rope_scaling.factor=4", "rope_parameters.factor=4"};
+	kit k = kit_open(7362);
+	for (int i = 0; i < 2; i++)
+		for (int saved = 0; saved < 2; saved++)
+			for (int j = 0; j < 2; j++) {
+				/* Our own files have both. */
+				char dir[SCRATCH_PATH], own[SCRATCH_PATH];
+				hec_model *m = NULL, *plain = NULL;
+				golden_model(models[i], dir);
+				if (saved) {
+					OK(&k, hec_model_load(k.ctx, dir, &m));
+					OK(&k, hec_model_unpack(k.ctx, m));
+					OK(&k,
+					   hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(own)));
+					hec_model_destroy(m);
+				}
+				const char *from = saved ? own : dir;
+				hec_model_load_options o = {.size = sizeof o,
+				                            OVERRIDES(factors[j], "rope_theta=77")};
+				OK(&k, hec_model_load(k.ctx, from, &plain));
+				OK(&k, hec_model_load_with(k.ctx, from, &o, &m));
+				const hec_position_config *p =
+					&hec_model_config_of(m)->decoder.position;
+				CHECK(&k,
+				      factor_of(plain) != 4 && factor_of(m) == 4 && p->base == 77 &&
+				              p->scaling.kind ==
+				                      hec_model_config_of(plain)
+				                              ->decoder.position.scaling.kind,
+				      "%s, %s: factor %g, theta %g", models[i], factors[j],
+				      factor_of(m), p->base);
+				hec_model_destroy(m);
+				hec_model_destroy(plain);
+			}
 	kit_close(&k);
 }
 
@@ -328,6 +377,7 @@ int main(void)
 		cmocka_unit_test(a_base_model_gets_a_head),
 		cmocka_unit_test(what_is_partly_fresh_runs),
 		cmocka_unit_test(what_cannot_be_is_said),
+		cmocka_unit_test(what_turns_positions_has_two_names),
 		cmocka_unit_test(another_head_does_not_hide_a_missing_tensor),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);

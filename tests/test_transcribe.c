@@ -209,7 +209,7 @@ static void a_segment_knows_its_window(void **state)
 		hec_transcripts out;
 		OK(&s.k, hec_transcribe(s.many, 1, &s.samples[i], &s.counts[i], &o, &out));
 		const hec_transcript *t = &out.items[0];
-		CHECK(&s.k, t->prompt_length == (times ? 3 : 4) && t->prompt[0] == 40,
+		CHECK(&s.k, t->prompt_length == (times ? 2 : 3) && t->prompt[0] == 40,
 		      "%lld before, beginning with %d", (long long)t->prompt_length, t->prompt[0]);
 		/* Of the whole sound, so that the loudest moment of it is the same. */
 		hec_mel_options mel = {sizeof mel, 4000, 100, 40, bands, filled ? 4000 : 0};

@@ -385,5 +385,5 @@ int main(void)
 		cmocka_unit_test(windows_do_what_is_too_long_in_pieces),
 		cmocka_unit_test(refused_memory_is_an_error),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

@@ -167,7 +167,7 @@ static void roles_and_special_tokens_are_the_familys(void **state)
 	hec_tokenizer_destroy(t);
 }
 
-/* ---- files that are wrong ---- */
+/* ---- files that are made ---- */
 
 static void put(const char *name, const char *data, size_t bytes)
 {
@@ -198,6 +198,39 @@ static hec_status load_scratch(const char *name)
 	hec_tokenizer_destroy(t);
 	return status;
 }
+
+static void more_special_tokens_may_have_names(void **state)
+{
+	(void)state;
+	static const char *const ways[] = {
+		"{\"tokenizer_class\": \"BertTokenizer\", \"extra_special_tokens\": "
+		"{\"image_token\": \"<image>\", \"end_token\": {\"content\": \"<end>\"}}}",
+		"{\"tokenizer_class\": \"BertTokenizer\", \"extra_special_tokens\": "
+		"[\"<image>\", \"<end>\"]}"};
+	static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n",
+			  text[] = "a <image> b<end>";
+	static const int32_t want[] = {2, 5, 7, 6, 8, 3};
+	for (int i = 0; i < 2; i++) {
+		hec_tokenizer *t;
+		hec_encoding e = HEC_ENCODING_INIT;
+		put("vocab.txt", words, sizeof words - 1);
+		put("tokenizer_config.json", ways[i], strlen(ways[i]));
+		assert_int_equal(hec_tokenizer_load(made, &t), HEC_OK);
+		assert_int_equal(hec_tokenizer_encode(t, text, sizeof text - 1, NULL, &e), HEC_OK);
+		assert_int_equal(e.n, 6);
+		assert_memory_equal(e.ids, want, sizeof want);
+		assert_true(hec_tokenizer_is_special(t, 7) && hec_tokenizer_is_special(t, 8));
+		hec_encoding_free(&e);
+		hec_tokenizer_destroy(t);
+	}
+	char path[256];
+	snprintf(path, sizeof path, "%s/vocab.txt", made);
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof path, "%s/tokenizer_config.json", made);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* ---- files that are wrong ---- */
 
 static void a_sentencepiece_model_cut_anywhere_is_no_crash(void **state)
 {
@@ -396,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vocabularies_give_the_tokens_of_those_who_made_them),
 		cmocka_unit_test(roles_and_special_tokens_are_the_familys),
+		cmocka_unit_test(more_special_tokens_may_have_names),
 		cmocka_unit_test(a_sentencepiece_model_cut_anywhere_is_no_crash),
 		cmocka_unit_test(a_sentencepiece_model_with_a_changed_byte_is_no_crash),
 		cmocka_unit_test(what_is_wrong_in_a_sentencepiece_model_is_said),

@@ -168,16 +168,16 @@ static void what_the_files_say_is_taken(void **state)
 }
 
 static void check_choice(kit *k, const whisper_config *c, const char *language, const char *task,
-                         int32_t want, bool wants)
+                         int32_t want, int32_t wants)
 {
-	int32_t id = 0;
-	bool translate = false;
-	OK(k, whisper_choose(c, language, task, &id, &translate));
-	CHECK(k, id == want && translate == wants, "%s, %s: language %d, %s",
-	      language ? language : "-", task ? task : "-", id,
-	      translate ? "translated" : "transcribed");
+	whisper_choice choice;
+	OK(k, whisper_choose(c, language, task, &choice));
+	CHECK(k,
+	      choice.language == want && choice.task == wants && choice.translates == (wants == 44),
+	      "%s, %s: language %d, task %d", language ? language : "-", task ? task : "-",
+	      choice.language, choice.task);
 }
-#define CHOOSES(language, task, id, translate) check_choice(&k, &c, language, task, id, translate)
+#define CHOOSES(language, task, id, task_id) check_choice(&k, &c, language, task, id, task_id)
 
 static void what_the_files_say_holds_where_nobody_asks(void **state)
 {
@@ -185,28 +185,27 @@ static void what_the_files_say_holds_where_nobody_asks(void **state)
 	kit k = kit_open(4);
 	folder f = open_folder(&k);
 	whisper_config c;
-	int32_t id = 0;
-	bool translate = false;
+	whisper_choice choice;
 	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41, \"<|de|>\": 42}, "
 	           "\"language\": \"de\", \"task\": \"translate\"}");
 	OK(&k, READ(&c));
-	CHOOSES(NULL, NULL, 42, true);
-	CHOOSES("en", NULL, 41, true);
-	CHOOSES("auto", NULL, -1, true);
-	CHOOSES(NULL, "transcribe", 42, false);
-	CHOOSES("<|EN|>", "translate", 41, true);
-	FAILS(&k, HEC_ERR_ARGUMENT, whisper_choose(&c, NULL, "sing", &id, &translate), "'sing'");
+	CHOOSES(NULL, NULL, 42, 44);
+	CHOOSES("en", NULL, 41, 44);
+	CHOOSES("auto", NULL, -1, 44);
+	CHOOSES(NULL, "transcribe", 42, 45);
+	CHOOSES("<|EN|>", "translate", 41, 44);
+	FAILS(&k, HEC_ERR_ARGUMENT, whisper_choose(&c, NULL, "sing", &choice), "'sing'");
 	whisper_config_free(&c);
 	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41}, "
 	           "\"language\": \"English\"}");
 	OK(&k, READ(&c));
-	CHOOSES(NULL, NULL, 41, false);
-	CHOOSES("EN", NULL, 41, false);
+	CHOOSES(NULL, NULL, 41, 45);
+	CHOOSES("EN", NULL, 41, 45);
 	whisper_config_free(&c);
 	GENERATION("{\"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 41}, "
 	           "\"language\": \"elvish\"}");
 	OK(&k, READ(&c));
-	FAILS(&k, HEC_ERR_ARGUMENT, whisper_choose(&c, NULL, NULL, &id, &translate),
+	FAILS(&k, HEC_ERR_ARGUMENT, whisper_choose(&c, NULL, NULL, &choice),
 	      "generation_config.json", "'elvish'");
 	whisper_config_free(&c);
 	close_folder(&f);
@@ -226,30 +225,37 @@ static void ids_of_older_files_hold_where_nothing_else_does(void **state)
 	whisper_config c;
 	GENERATION("{" LANGUAGES ", \"forced_decoder_ids\": [[1, 42], [2, 44], [3, 49]]}");
 	OK(&k, READ(&c));
-	CHOOSES(NULL, NULL, 42, true);
-	CHOOSES("en", NULL, 41, false);
-	CHOOSES(NULL, "translate", -1, true);
+	CHOOSES(NULL, NULL, 42, 44);
+	CHOOSES("en", NULL, 41, 45);
+	CHOOSES(NULL, "translate", -1, 44);
 	whisper_config_free(&c);
 	GENERATION("{" LANGUAGES ", \"forced_decoder_ids\": [[1, null], [2, 45]]}");
 	put_file(&f, "config.json", "{\"forced_decoder_ids\": [[1, 42], [2, 44]]}");
 	OK(&k, READ(&c));
-	CHOOSES(NULL, NULL, -1, false);
+	CHOOSES(NULL, NULL, -1, 45);
+	whisper_config_free(&c);
+	GENERATION("{" LANGUAGES "}");
+	put_file(&f, "config.json", "{}");
+	OK(&k, READ(&c));
+	CHOOSES(NULL, NULL, -1, -1);
+	CHOOSES("de", NULL, 42, 45);
 	whisper_config_free(&c);
 	/* Older ones still have them in config.json. */
+	put_file(&f, "config.json", "{\"forced_decoder_ids\": [[1, 42], [2, 44]]}");
 	GENERATION("{" LANGUAGES ", \"forced_decoder_ids\": null}");
 	OK(&k, READ(&c));
-	CHOOSES(NULL, NULL, 42, true);
+	CHOOSES(NULL, NULL, 42, 44);
 	whisper_config_free(&c);
 	GENERATION("{" LANGUAGES ", \"task\": \"transcribe\"}");
 	OK(&k, READ(&c));
-	CHOOSES(NULL, NULL, -1, false);
+	CHOOSES(NULL, NULL, -1, 45);
 	whisper_config_free(&c);
 	char path[SCRATCH_PATH + 32];
 	snprintf(path, sizeof path, "%s/generation_config.json", f.path);
 	assert_int_equal(unlink(path), 0);
 	f.model.vocab = 51865; /* of many languages, which the tokenizer names */
 	OK(&k, READ(&c));
-	CHOOSES(NULL, NULL, 42, true);
+	CHOOSES(NULL, NULL, 42, 44);
 	whisper_config_free(&c);
 	close_folder(&f);
 	kit_close(&k);

@@ -6,7 +6,7 @@
  * that do not end go on. One beam is greedy.
  *
  * What changes the choice, in this order: repetition_penalty, no_repeat_ngram, min_tokens,
- * suppress, forced_bos, forced_eos (written whatever else forbids them), process; then, where sampling,
+ * suppress, begin_suppress, forced_bos, forced_eos (written whatever else forbids them), process; then, where sampling,
  * temperature, top_k, top_p, min_p. Beams change log p, greedy and sampling the logits (it matters to
  * repetition_penalty alone).
  *
@@ -74,13 +74,16 @@ typedef struct hec_decode_options {
 	const int64_t *prompt_lengths; /* [sources], each 1 or more */
 	hec_decode_process *process;   /* NULL: none */
 	bool renormalize; /* beams: what the rules leave of a row is made to sum up to 1 again */
+	const int32_t
+		*begin_suppress; /* ids that are not written first, nor right behind forced_bos */
+	size_t begin_suppressed;
 } hec_decode_options;
 
 /* clang-format off */
 #define HEC_DECODE_OPTIONS_INIT \
 	{sizeof(hec_decode_options), 1, 1, 1.0, HEC_EARLY_FALSE, 0, 0, 0, 0, NULL, 0, -1, -1, \
 	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, \
-	 NULL, NULL, false}
+	 NULL, NULL, false, NULL, 0}
 /* clang-format on */
 
 typedef struct hec_hypothesis {

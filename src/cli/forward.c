@@ -167,6 +167,31 @@ static bool split_answer(forward *f, const hec_tensor *logits)
 
 /* ---- running ---- */
 
+/* Where a text is judged, the decoder reads what the encoder reads, one later. */
+static bool reads_again(const hec_model_config *c)
+{
+	return c->encoder.layers > 0 && c->decoder.layers > 0 && c->head != HEC_HEAD_LM &&
+	       c->head != HEC_HEAD_NONE;
+}
+
+/* As Transformers does where nobody gives them. */
+static bool shift_ids(forward *f)
+{
+	const hec_model_config *c = f->config;
+	const int64_t n = f->id.count;
+	f->decoder_id = (number_list){malloc((size_t)n * sizeof *f->id.items + 1), n};
+	if (!f->decoder_id.items)
+		return false;
+	int64_t last = -1; /* of what is no padding */
+	for (int64_t i = 0; i < n; i++)
+		last += f->id.items[i] != c->pad_id;
+	f->decoder_id.items[0] = c->start_id;
+	if (hec_model_config_starts_with_last(c))
+		f->decoder_id.items[0] = f->id.items[last < 0 ? n - 1 : last];
+	memcpy(f->decoder_id.items + 1, f->id.items, (size_t)(n - 1) * sizeof *f->id.items);
+	return true;
+}
+
 static int check_inputs(const forward *f)
 {
 	const hec_model_config *c = f->config;
@@ -176,18 +201,7 @@ static int check_inputs(const forward *f)
 		return command_usage(f->self, "this model reads %s: give %s",
 		                     frames ? "features" : "words",
 		                     frames ? "--features FILE" : "--ids I,I,…");
-	if (both && !f->decoder && c->head != HEC_HEAD_LM && c->head != HEC_HEAD_NONE) {
-		char start[32] = "the last of --ids";
-		if (!hec_model_config_starts_with_last(c))
-			snprintf(start, sizeof start, "%d", (int)c->start_id);
-		return command_usage(
-			f->self,
-			"this model's decoder reads what its encoder reads: give "
-			"--decoder-ids, as many as --ids (Transformers: %s, then --ids "
-			"without the last)",
-			start);
-	}
-	if (both && !f->decoder)
+	if (both && !f->decoder && !reads_again(c))
 		return command_usage(f->self,
 		                     "this model has a decoder behind its encoder: give "
 		                     "--decoder-ids, which may be its first id alone (%d)",
@@ -236,7 +250,9 @@ static int compute(forward *f)
 		return failed(f);
 	if (!f->features)
 		*(f->config->encoder.layers > 0 ? &in.ids : &in.decoder_ids) = row(&f->id);
-	if (f->decoder)
+	if (reads_again(f->config) && !f->decoder && !shift_ids(f))
+		return command_failed(f->self, "out of memory");
+	if (f->decoder_id.items)
 		in.decoder_ids = row(&f->decoder_id);
 	if (f->types)
 		in.types = row(&f->type);

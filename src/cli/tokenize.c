@@ -93,8 +93,8 @@ static int print_table(const settings *s, const char *line, size_t bytes)
 	return EXIT_DONE;
 }
 
-/* Fills one window up where that was asked for. */
-static hec_status pad_one(settings *s)
+/* Fills one window up where that was asked for, to no less than the first one. */
+static hec_status pad_one(settings *s, size_t first)
 {
 	hec_pad_options o = HEC_PAD_OPTIONS_INIT;
 	int32_t id = hec_tokenizer_role(s->tokenizer, "pad");
@@ -105,6 +105,8 @@ static hec_status pad_one(settings *s)
 		o.length = s->pad;
 		wanted = true;
 	}
+	if (wanted && o.length == 0)
+		o.length = (int64_t)(first > s->encoding.n ? first : s->encoding.n);
 	return wanted ? hec_encoding_pad(&s->encoding, 1, &o) : HEC_OK;
 }
 
@@ -125,8 +127,9 @@ static int encode_one(settings *s, const char *line, size_t bytes)
 	}
 	if (hec_tokenizer_encode(s->tokenizer, line, bytes, &o, &s->encoding) != HEC_OK)
 		return LINE_WORK_REFUSED;
+	const size_t first = s->encoding.n;
 	while (more && code == EXIT_DONE) {
-		if (pad_one(s) != HEC_OK)
+		if (pad_one(s, first) != HEC_OK)
 			return LINE_WORK_REFUSED;
 		code = s->json ? print_json(s) : print_table(s, line, bytes);
 		if (hec_tokenizer_next_window(s->tokenizer, &s->encoding, &more) != HEC_OK)

@@ -98,6 +98,7 @@ hec_status plan_make(plan *p, const engine *e, const hec_decode_options *options
 	HEC_TRY(check_beams(o, e));
 	HEC_TRY(check_numbers(o));
 	HEC_TRY(check_ids("suppress", o->suppress, o->suppressed, p->vocab));
+	HEC_TRY(check_ids("begin_suppress", o->begin_suppress, o->begin_suppressed, p->vocab));
 	HEC_TRY(check_ids("ends", o->ends, o->end_count, p->vocab));
 	HEC_TRY(check_forced("forced_bos", o->forced_bos, p->vocab));
 	HEC_TRY(check_forced("forced_eos", o->forced_eos, p->vocab));

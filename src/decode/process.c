@@ -57,6 +57,13 @@ static void ban_ngrams(const plan *p, const prefix *at, row *r)
 	}
 }
 
+/* The first that is chosen. */
+static bool is_first(const plan *p, const prefix *at)
+{
+	const int64_t forced = p->o.forced_bos >= 0 && at->prompt == 1;
+	return at->length == at->prompt + forced;
+}
+
 int32_t process_forced(const plan *p, const prefix *at)
 {
 	if (p->o.forced_eos >= 0 && at->length == at->max_length - 1)
@@ -86,6 +93,9 @@ double process(const plan *p, const prefix *at, float shift, float *x, float *be
 		}
 		for (size_t i = 0; i < p->o.suppressed; i++)
 			ban(&r, p->o.suppress[i]);
+		if (is_first(p, at))
+			for (size_t i = 0; i < p->o.begin_suppressed; i++)
+				ban(&r, p->o.begin_suppress[i]);
 	}
 	if (p->o.process) {
 		p->o.process(p->o.user, at->source, at->ids + at->prompt, at->length - at->prompt,

@@ -101,7 +101,7 @@ hec_status labels_read(const json_scope *config, hec_model *model)
 	bool found;
 	int64_t n = model->config.labels;
 	HEC_TRY(json_want_object(config, "id2label", &names, &found));
-	if (!found || n < 1)
+	if (!found || !has_labels(&model->config) || n < 1)
 		return HEC_OK;
 	const char **list = calloc((size_t)n, sizeof *list);
 	if (!list)

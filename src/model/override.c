@@ -90,8 +90,9 @@ static bool is_key_of(const family *f, const char *key)
 {
 	const size_t n = strcspn(key, ".");
 	for (const family_key *k = f->keys; k->key; k++)
-		if (strcmp(k->key, key) == 0 ||
-		    (strncmp(k->key, key, n) == 0 && (k->key[n] == '\0' || !key[n])))
+		if (strncmp(k->key, key, n) == 0 &&
+		    (k->key[n] == '\0' || (k->key[n] == '.' && !key[n]) ||
+		     strcmp(k->key, key) == 0))
 			return true;
 	for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
 		if (strlen(other_keys[i]) == n && strncmp(other_keys[i], key, n) == 0)
@@ -195,6 +196,31 @@ static hec_status split(const char *text, char key[KEY_MOST], const char **value
 	return HEC_OK;
 }
 
+/* What turns positions stands in rope_parameters since Transformers 5, in rope_scaling and rope_theta before,
+ * or in both: a change under either name is one of all that are there. */
+static hec_status set_rope(const char *file, json_t *root, const char *key, json_t *value)
+{
+	static const char *const objects[] = {"rope_scaling", "rope_parameters"};
+	const bool theta = strcmp(key, "rope_theta") == 0;
+	const char *inner = theta ? key : strchr(key, '.') + 1;
+	bool found = false;
+	for (int i = theta; i < 2; i++) {
+		char path[2 * KEY_MOST];
+		if (!json_is_object(json_object_get(root, objects[i])))
+			continue;
+		snprintf(path, sizeof path, "%s.%s", objects[i], inner);
+		HEC_TRY(set_path(file, root, path, value));
+		found = true;
+	}
+	return found && !theta ? HEC_OK : set_path(file, root, key, value);
+}
+
+static bool is_rope(const char *key)
+{
+	return strcmp(key, "rope_theta") == 0 || strncmp(key, "rope_scaling.", 13) == 0 ||
+	       strncmp(key, "rope_parameters.", 16) == 0;
+}
+
 /* num_labels is how many names id2label has, where a file has that. */
 static hec_status apply_value(const char *file, const hec_model_load_options *o, const family *f,
                               json_t *root, const char *key, json_t *value)
@@ -206,7 +232,7 @@ static hec_status apply_value(const char *file, const hec_model_load_options *o,
 		               ? set_labels(o, f, n, root)
 		               : fail(HEC_ERR_ARGUMENT, "override: num_labels is no whole number");
 	if (is_key_of(f, key))
-		return set_path(file, root, key, value);
+		return (is_rope(key) ? set_rope : set_path)(file, root, key, value);
 	HEC_TRY(set_usual(file, f, root, key, value, &found));
 	if (found)
 		return HEC_OK;

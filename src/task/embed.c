@@ -238,6 +238,14 @@ static void choose_pooling(job *j)
 			j->pooling[j->poolings++] = (hec_pooling)(1 << i);
 }
 
+/* Of BART and mBART sentence-transformers takes what the decoder makes of the text, of T5 the encoder alone. */
+static bool decodes(const hec_embedder *e)
+{
+	const hec_model_config *c = hec_model_config_of(e->m.model);
+	return c->encoder.layers > 0 && c->decoder.layers > 0 &&
+	       c->decoder.position.kind == HEC_POSITION_LEARNED;
+}
+
 static hec_status embed(job *j, const text_inputs *texts)
 {
 	hec_embedder *e = j->e;
@@ -252,7 +260,7 @@ static hec_status embed(job *j, const text_inputs *texts)
 	out->texts = texts->n;
 	HEC_TRY(text_inputs_encode(&e->m, texts, &inputs, &out->failed));
 	batch_work work = {.model = &e->m,
-	                   .want = BATCH_HIDDEN,
+	                   .want = decodes(e) ? BATCH_LAST : BATCH_HIDDEN,
 	                   .inputs = inputs,
 	                   .n = texts->n,
 	                   .give = give,

@@ -118,6 +118,55 @@ static hec_status read_suppressed(const json_scope *s, int64_t vocab, generation
 	return HEC_OK;
 }
 
+static hec_status read_begin(const json_scope *s, int64_t vocab, generation_config *g)
+{
+	static const char key[] = "begin_suppress_tokens";
+	json_t *ids = NULL, *id;
+	size_t i;
+	HEC_TRY(json_want_array(s, key, &ids));
+	if (json_array_size(ids) == 0)
+		return HEC_OK;
+	HEC_TRY(new_list(json_array_size(ids), &g->begin_suppress));
+	g->options.begin_suppress = g->begin_suppress;
+	g->options.begin_suppressed = 0;
+	json_array_foreach(ids, i, id) HEC_TRY(
+		take_id(s, key, id, vocab, g->begin_suppress, &g->options.begin_suppressed));
+	tidy(g->begin_suppress, &g->options.begin_suppressed);
+	return HEC_OK;
+}
+
+/* What is not done here and would change what is written. */
+static hec_status refuse(const json_scope *s, bool sample)
+{
+	static const char *const objects[] = {"sequence_bias", "exponential_decay_length_penalty",
+	                                      "watermarking_config"};
+	static const struct {
+		const char *key;
+		double none;
+		bool samples; /* only where tokens are drawn */
+	} numbers[] = {{"guidance_scale", 1, false},
+	               {"encoder_repetition_penalty", 1, false},
+	               {"encoder_no_repeat_ngram_size", 0, false},
+	               {"num_beam_groups", 1, false},
+	               {"typical_p", 1, true},
+	               {"epsilon_cutoff", 0, true},
+	               {"eta_cutoff", 0, true}};
+	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+		const json_t *value = json_object_get(s->object, objects[i]);
+		if (value && !json_is_null(value))
+			return fail(HEC_ERR_UNSUPPORTED, "%s: '%s' is not supported", s->file,
+			            objects[i]);
+	}
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		double value = numbers[i].none;
+		HEC_TRY(json_want_double(s, numbers[i].key, -1e30, 1e30, &value));
+		if (value != numbers[i].none && (sample || !numbers[i].samples))
+			return fail(HEC_ERR_UNSUPPORTED, "%s: '%s' is %g, which is not supported",
+			            s->file, numbers[i].key, value);
+	}
+	return HEC_OK;
+}
+
 static hec_status read_early(const json_scope *s, generation_config *g)
 {
 	json_t *early = json_object_get(s->object, "early_stopping");
@@ -215,6 +264,8 @@ static hec_status read_all(const json_scope *s, int64_t vocab, generation_config
 	HEC_TRY(read_forced(s, "forced_eos_token_id", vocab, &o->forced_eos));
 	HEC_TRY(read_start(s, vocab, &g->start));
 	HEC_TRY(read_ends(s, vocab, g));
+	HEC_TRY(read_begin(s, vocab, g));
+	HEC_TRY(refuse(s, g->sample));
 	return read_suppressed(s, vocab, g);
 }
 
@@ -297,6 +348,7 @@ hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start,
 void generation_config_free(generation_config *g)
 {
 	free(g->suppress);
+	free(g->begin_suppress);
 	free(g->ends);
 	free(g->prefix);
 	*g = (generation_config){.options = HEC_DECODE_OPTIONS_INIT, .start = -1};

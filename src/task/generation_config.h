@@ -6,9 +6,9 @@
 #include <hecate/model.h>
 
 typedef struct generation_config {
-	/* Points at the two lists. sample is false: who samples asks for it, with these numbers. */
+	/* Points at the lists. sample is false: who samples asks for it, with these numbers. */
 	hec_decode_options options;
-	int32_t *suppress, *ends;
+	int32_t *suppress, *begin_suppress, *ends;
 	bool sample;        /* what do_sample says */
 	bool says_top_k;    /* options.top_k 0 is what they say */
 	int64_t max_length; /* as the files say, with what a row begins with; 0: they do not, */
@@ -20,8 +20,8 @@ typedef struct generation_config {
 
 /* What the directory says about writing: its generation_config.json, or config.json where that is missing,
  * as with Transformers; then for the task (NULL: none), e.g. "summarization", what task_specific_params of
- * config.json says. Keys that are not known are passed over, as others do. Where nothing is said: the
- * defaults. start: how many tokens a row begins with, which max_length and min_length count; 0: it is not
+ * config.json says. Keys that are not known are passed over, as others do, except for those that would change
+ * what is written: these are refused. Where nothing is said: the defaults. start: how many tokens a row begins with, which max_length and min_length count; 0: it is not
  * known, and these are in none of the options. */
 hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start, const char *task,
                                   generation_config *out);

@@ -13,20 +13,20 @@ _Static_assert(sizeof(((hec_speech *)0)->language) == WHISPER_CODE, "a code fits
 static hec_status make_prompt(const whisper_config *c, const char *language, const char *task,
                               hec_speech *out)
 {
-	int32_t id;
-	bool translate;
-	HEC_TRY(whisper_choose(c, language, task, &id, &translate));
+	whisper_choice choice;
+	HEC_TRY(whisper_choose(c, language, task, &choice));
 	out->prompt[out->prompt_length++] = c->start;
 	if (c->multilingual) {
-		if (id < 0)
+		if (choice.language < 0)
 			return fail(
 				HEC_ERR_ARGUMENT,
 				"speech: the model knows %zu languages: say which one is spoken",
 				c->language_count);
-		memcpy(out->language, whisper_language_code(c, id), WHISPER_CODE);
-		out->translate = translate;
-		out->prompt[out->prompt_length++] = id;
-		out->prompt[out->prompt_length++] = translate ? c->translate : c->transcribe;
+		memcpy(out->language, whisper_language_code(c, choice.language), WHISPER_CODE);
+		out->translate = choice.translates;
+		out->prompt[out->prompt_length++] = choice.language;
+		if (choice.task >= 0)
+			out->prompt[out->prompt_length++] = choice.task;
 	}
 	out->prompt[out->prompt_length++] = c->no_timestamps;
 	return HEC_OK;

@@ -35,8 +35,7 @@ typedef struct job {
 typedef struct work {
 	hec_transcriber *t;
 	hec_transcribe_options o;
-	int32_t language; /* asked for; −1: none */
-	bool translate;
+	whisper_choice choice;
 	int64_t n;
 	job *jobs;
 	hec_transcripts *out;
@@ -59,7 +58,8 @@ static void make_prompt(const work *w, const job *j)
 	prompt[n++] = c->start;
 	if (c->multilingual) {
 		prompt[n++] = j->language;
-		prompt[n++] = w->translate ? c->translate : c->transcribe;
+		if (w->choice.task >= 0)
+			prompt[n++] = w->choice.task;
 	}
 	if (!j->times)
 		prompt[n++] = c->no_timestamps;
@@ -120,7 +120,7 @@ static hec_status find_language(const work *w, job *j)
 static hec_status begin_job(const work *w, job *j)
 {
 	j->begun = true;
-	j->language = w->language;
+	j->language = w->choice.language;
 	if (j->count == 0)
 		return HEC_OK;
 	HEC_TRY(whisper_features_make(&w->t->config, w->t->base.ctx, j->samples, j->count,
@@ -139,7 +139,7 @@ static hec_status end_job(const work *w, job *j)
 	                           ? whisper_language_code(&w->t->config, j->language)
 	                           : "en";
 	memcpy(t->language, code, strlen(code) + 1);
-	t->translated = w->translate;
+	t->translated = w->choice.translates;
 	whisper_features_free(&j->features);
 	j->done = true;
 	return transcript_finish(t);
@@ -327,7 +327,7 @@ static hec_status take_options(const hec_transcriber *t, const hec_transcribe_op
 	if (!(o->no_speech > 0) || !(o->least_log_prob < 0))
 		return fail(HEC_ERR_ARGUMENT, "transcribe: no_speech %g, least_log_prob %g",
 		            o->no_speech, o->least_log_prob);
-	return whisper_choose(&t->config, o->language, o->task, &w->language, &w->translate);
+	return whisper_choose(&t->config, o->language, o->task, &w->choice);
 }
 
 static void make_decode(work *w)
@@ -339,7 +339,8 @@ static void make_decode(work *w)
 	d->nbest = 1;
 	d->forced_bos = d->forced_eos = -1;
 	d->min_tokens = 0;
-	d->max_tokens = 0; /* `most` says it for each window */
+	d->begin_suppressed = 0; /* whisper_rules does it */
+	d->max_tokens = 0;       /* `most` says it for each window */
 	w->longest = w->o.max_tokens > 0 ? w->o.max_tokens
 	             : c->max_length > 0 ? c->max_length
 	                                 : INT64_MAX;

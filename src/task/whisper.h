@@ -57,10 +57,15 @@ const char *whisper_code_of_name(const char *name);
 bool whisper_code_of_token(const char *token, char code[WHISPER_CODE]);
 /* The language's id by its code ("en", also "<|en|>") or name ("english"); an error names those there are. */
 hec_status whisper_language_find(const whisper_config *c, const char *name, int32_t *id);
-/* What holds where the caller asks for this (NULL: for nothing): *id −1: nobody says which language, or
- * "auto", or there is but one. */
+typedef struct whisper_choice {
+	int32_t language; /* its id; −1: nobody says which, or "auto", or there is but one */
+	int32_t task;     /* its id; −1: none is put behind the language */
+	bool translates;
+} whisper_choice;
+
+/* What holds where the caller asks for this (NULL: for nothing). */
 hec_status whisper_choose(const whisper_config *c, const char *language, const char *task,
-                          int32_t *id, bool *translate);
+                          whisper_choice *out);
 const char *whisper_language_code(const whisper_config *c, int32_t id); /* "" where there is none */
 
 double whisper_seconds(const whisper_config *c, int64_t frames);

@@ -118,12 +118,23 @@ static hec_status choose_english(const char *language, const char *task)
 	return HEC_OK;
 }
 
-hec_status whisper_choose(const whisper_config *c, const char *language, const char *task,
-                          int32_t *id, bool *translate)
+/* The ids that older files force; where there are none, and nobody names a language or a task, Transformers
+ * writes no task. */
+static void choose_forced(const whisper_config *c, whisper_choice *out)
 {
 	const whisper_wishes *f = &c->files;
-	*id = -1;
-	*translate = false;
+	if (whisper_language_code(c, f->forced_language)[0])
+		out->language = f->forced_language;
+	if (f->forced_task == c->translate || f->forced_task == c->transcribe)
+		out->task = f->forced_task;
+	out->translates = out->task >= 0 && out->task == c->translate;
+}
+
+hec_status whisper_choose(const whisper_config *c, const char *language, const char *task,
+                          whisper_choice *out)
+{
+	const whisper_wishes *f = &c->files;
+	*out = (whisper_choice){.language = -1, .task = -1};
 	HEC_TRY(check_task(task));
 	if (!c->multilingual)
 		return choose_english(language, task);
@@ -131,13 +142,13 @@ hec_status whisper_choose(const whisper_config *c, const char *language, const c
 	language = own ? f->language : language;
 	task = !task && f->task[0] ? f->task : task;
 	if (!language && !task) {
-		*id = whisper_language_code(c, f->forced_language)[0] ? f->forced_language : -1;
-		*translate = f->forced_task >= 0 && f->forced_task == c->translate;
+		choose_forced(c, out);
 		return HEC_OK;
 	}
-	*translate = task && strcmp(task, "translate") == 0;
+	out->translates = task && strcmp(task, "translate") == 0;
+	out->task = out->translates ? c->translate : c->transcribe;
 	if (!language || (!own && strcmp(language, "auto") == 0))
 		return HEC_OK;
-	hec_status status = whisper_language_find(c, language, id);
+	hec_status status = whisper_language_find(c, language, &out->language);
 	return status == HEC_OK || !own ? status : fail_in(status, "generation_config.json");
 }

@@ -172,9 +172,13 @@ static hec_status add_roles(adder *a)
 			continue;
 		HEC_TRY(add_token(a, token_of, -1, true));
 	}
-	for (size_t i = 0; i < 2; i++)
-		json_array_foreach(json_object_get(a->v->config, lists[i]), k, token)
+	for (size_t i = 0; i < 2; i++) {
+		json_t *list = json_object_get(a->v->config, lists[i]);
+		const char *name;
+		json_array_foreach(list, k, token) HEC_TRY(add_token(a, token, -1, true));
+		json_object_foreach(list, name, token) /* {"image_token": "<image>"} */
 			HEC_TRY(add_token(a, token, -1, true));
+	}
 	return HEC_OK;
 }
 

@@ -111,6 +111,8 @@ def calls(multilingual, live):
         if multilingual and sound in ((3,) if live else (0, 3)):
             yield sound, "de", "translate", True, 1
             yield sound, "fr", "transcribe", False, 1
+            yield sound, "de", None, False, 1
+            yield sound, None, "transcribe", True, 1
 
 
 def run(model, extractor, samples, language, task, times, beams):
@@ -118,10 +120,11 @@ def run(model, extractor, samples, language, task, times, beams):
     features = extractor(samples, sampling_rate=RATE, return_tensors="pt",
                          **({} if short else dict(truncation=False, padding="longest"))).input_features
     multilingual = model.generation_config.is_multilingual
+    # Where neither is said, generate puts no task behind the language that it hears.
+    options = {k: v for k, v in (("language", language), ("task", task)) if v} if multilingual else {}
     if multilingual and language is None:
         found = model.detect_language(features[:, :, :2 * POSITIONS])[0].item()
         language = next(k for k, v in model.generation_config.lang_to_id.items() if v == found)[2:-2]
-    options = dict(language=language, task=task or "transcribe") if multilingual else {}
     long = features.shape[-1] > 2 * POSITIONS
     with torch.no_grad():
         got = model.generate(features, return_timestamps=times or long, return_segments=True,

@@ -1,8 +1,7 @@
 /* marian.c — MarianMTModel: the encoder–decoder of 2017 as the Marian toolkit trains it and Hugging
  * Face stores it. Post-norm, biases everywhere, embeddings shared by both stacks and the output and
  * scaled by √C, sinusoidal positions with the sines in the first half: computed, not stored (older
- * files hold them, where they are passed over). `<pad>` is the last id and what decoding starts from;
- * CTranslate2 counts on both. */
+ * files hold them, where they are passed over). */
 #include <math.h>
 
 #include "base/quote.h"
@@ -81,24 +80,24 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	HEC_TRY(json_put(config, "is_encoder_decoder", json_true()));
 	if (c->eos_id >= 0)
 		HEC_TRY(json_put(config, "forced_eos_token_id", json_integer(c->eos_id)));
-	/* What CTranslate2 counts on; a model that has it otherwise is not of this family. */
-	if (c->pad_id != c->vocab - 1 || c->start_id != c->pad_id)
-		HEC_TRY(json_put(config, "pad_token_id", json_null()));
 	return json_put(config, "use_cache", json_true());
 }
 
 static hec_status generation(const hec_model_config *c, json_t *g)
 {
 	int64_t most = c->decoder.position.max < 512 ? c->decoder.position.max : 512;
-	HEC_TRY(json_put(g, "decoder_start_token_id", json_integer(c->start_id)));
-	HEC_TRY(json_put(g, "pad_token_id", json_integer(c->pad_id)));
+	if (c->start_id >= 0)
+		HEC_TRY(json_put(g, "decoder_start_token_id", json_integer(c->start_id)));
+	if (c->pad_id >= 0)
+		HEC_TRY(json_put(g, "pad_token_id", json_integer(c->pad_id)));
 	if (c->bos_id >= 0)
 		HEC_TRY(json_put(g, "bos_token_id", json_integer(c->bos_id)));
 	if (c->eos_id >= 0) {
 		HEC_TRY(json_put(g, "eos_token_id", json_integer(c->eos_id)));
 		HEC_TRY(json_put(g, "forced_eos_token_id", json_integer(c->eos_id)));
 	}
-	HEC_TRY(json_put(g, "bad_words_ids", json_pack("[[i]]", (int)c->pad_id)));
+	if (c->pad_id >= 0)
+		HEC_TRY(json_put(g, "bad_words_ids", json_pack("[[i]]", (int)c->pad_id)));
 	HEC_TRY(json_put(g, "max_length", json_integer(most)));
 	return json_put(g, "num_beams", json_integer(4));
 }

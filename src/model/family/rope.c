@@ -146,10 +146,15 @@ hec_status rope_read(const json_scope *s, hec_position_config *p)
 	p->base = 10000;
 	HEC_TRY(json_want_double(s, "rope_theta", -INFINITY, INFINITY, &p->base));
 	HEC_TRY(json_want_double(s, "partial_rotary_factor", -INFINITY, INFINITY, &part));
-	HEC_TRY(json_want_object(s, "rope_scaling", &inner, &found));
-	if (!found)
-		HEC_TRY(json_want_object(s, "rope_parameters", &inner, &found));
-	if (found) {
+	HEC_TRY(json_want_object(s, "rope_parameters", &inner, &found));
+	if (found)
+		HEC_TRY(json_want_double(&inner, "rope_theta", -INFINITY, INFINITY, &p->base));
+	bool scaled = false;
+	json_scope older;
+	HEC_TRY(json_want_object(s, "rope_scaling", &older, &scaled));
+	if (scaled)
+		inner = older;
+	if (found || scaled) {
 		HEC_TRY(json_want_double(&inner, "rope_theta", -INFINITY, INFINITY, &p->base));
 		HEC_TRY(json_want_double(&inner, "partial_rotary_factor", -INFINITY, INFINITY,
 		                         &part));
