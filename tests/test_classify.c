@@ -73,6 +73,28 @@ static void texts_have_the_labels_that_transformers_gives_them(void **state)
 	kit_close(&k);
 }
 
+static void an_empty_second_text_is_none(void **state)
+{
+	(void)state;
+	kit k = kit_open(11);
+	char path[SCRATCH_PATH];
+	hec_classifier *c = load(&k, task_folder(&k, "bert_classify", path));
+	const char *texts[] = {"a", "a", "a"}, *pairs[] = {"", "b", ""};
+	hec_classify_options o = HEC_CLASSIFY_OPTIONS_INIT;
+	hec_classes alone, out;
+	OK(&k, hec_classify(c, 1, texts, NULL, &o, &alone));
+	o.pairs = pairs;
+	OK(&k, hec_classify(c, 3, texts, NULL, &o, &out));
+	const size_t n = (size_t)out.labels;
+	assert_memory_equal(out.scores, alone.scores, n * sizeof *out.scores);
+	assert_memory_not_equal(out.scores + n, alone.scores, n * sizeof *out.scores);
+	assert_memory_equal(out.scores + 2 * n, alone.scores, n * sizeof *out.scores);
+	hec_classes_free(&alone);
+	hec_classes_free(&out);
+	hec_classifier_destroy(c);
+	kit_close(&k);
+}
+
 static void check_tokens(const kit *k, const json_t *want, const hec_classifier *c,
                          const hec_token_class *got, int64_t n)
 {
@@ -315,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_have_the_labels_that_transformers_gives_them),
+		cmocka_unit_test(an_empty_second_text_is_none),
 		cmocka_unit_test(tokens_have_the_labels_that_transformers_gives_them),
 		cmocka_unit_test(a_text_has_the_same_bits_alone_or_among_others),
 		cmocka_unit_test(what_is_wrong_with_a_text_is_said_with_its_number),

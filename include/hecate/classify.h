@@ -50,7 +50,7 @@ typedef struct hec_classify_options {
 	size_t size; /* sizeof(hec_classify_options) */
 	hec_scoring scoring;
 	const char *const *pairs; /* [n] a second text for each, as models that compare two take
-	                             them; NULL: none */
+	                             them; NULL: none; "": that one has none */
 	const size_t *pair_bytes; /* NULL: zero bytes end them */
 	bool truncate;            /* a text that is too long loses its end; else it is an error */
 	bool lossy;               /* invalid UTF-8 counts as U+FFFD; else it is an error */

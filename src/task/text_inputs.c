@@ -27,6 +27,8 @@ static hec_status encode_one(const task_model *m, const text_inputs *t, int64_t 
 	text.bytes = t->bytes ? t->bytes[i] : strlen(text.text);
 	if (text.pair)
 		text.pair_bytes = t->pair_bytes ? t->pair_bytes[i] : strlen(text.pair);
+	if (text.pair_bytes == 0) /* an empty one is none, as with Transformers */
+		text.pair = NULL;
 	HEC_TRY(task_encode(m, &text, e));
 	if (e->n == 0)
 		return fail(HEC_ERR_SHAPE, "the text has no tokens");
