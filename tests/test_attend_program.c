@@ -312,33 +312,38 @@ static void write_sound(const char *name, uint32_t rate, double silence)
 	assert_int_equal(fclose(f), 0);
 }
 
+/* The picture of a sound, for free(); skips in a build that reads none. */
+static char *picture_of(const char *model, const char *sound)
+{
+	char line[512];
+	snprintf(line, sizeof line,
+	         "transcribe -m %s/golden/transcribe_%s %s/%s --no-speech 2 --attend %s/heard.svg",
+	         TESTS_DIR, model, folder, sound, folder);
+	result r = run(line);
+	if (r.code == 1 && strstr(r.err, "reads no sound"))
+		skip(); /* a build without it */
+	assert_int_equal(r.code, 0);
+	done(&r);
+	return read_all("heard.svg");
+}
+
 static void keys_of_what_is_heard_are_times(void **state)
 {
 	(void)state;
 	write_sound("tone.wav", 16000, 0);
 	static const char *const models[] = {"english", "many"};
 	for (int i = 0; i < 2; i++) {
-		char line[512];
-		snprintf(line, sizeof line,
-		         "transcribe -m %s/golden/transcribe_%s %s/tone.wav --no-speech 2 --attend "
-		         "%s/heard.svg",
-		         TESTS_DIR, models[i], folder, folder);
-		result r = run(line);
-		if (r.code == 1 && strstr(r.err, "reads no sound"))
-			skip(); /* a build without it */
-		assert_int_equal(r.code, 0);
-		char *svg = read_all("heard.svg");
+		char line[512], *svg = picture_of(models[i], "tone.wav");
 		assert_non_null(strstr(svg, "Cross-attention: "));
 		assert_non_null(strstr(svg, ">0.0<"));
 		assert_non_null(strstr(svg, ">0.9<"));
 		assert_null(strstr(svg, ">1.0<"));
 		free(svg);
-		done(&r);
 		/* Here operands are files. */
 		snprintf(line, sizeof line,
 		         "transcribe -m %s/golden/transcribe_%s --no-speech 2 --attend %s/tone.wav",
 		         TESTS_DIR, models[i], folder);
-		r = run(line);
+		result r = run(line);
 		assert_int_equal(r.code, 0);
 		assert_non_null(strstr(r.err, "Cross-attention: "));
 		done(&r);
@@ -350,23 +355,13 @@ static void the_window_that_words_were_heard_in_is_shown(void **state)
 {
 	(void)state;
 	write_sound("late.wav", 4000, 2.5);
-	char line[512];
-	snprintf(line, sizeof line,
-	         "transcribe -m %s/golden/transcribe_english %s/late.wav --no-speech 2 --attend "
-	         "%s/late.svg",
-	         TESTS_DIR, folder, folder);
-	result r = run(line);
-	if (r.code == 1 && strstr(r.err, "reads no sound"))
-		skip(); /* a build without it */
-	assert_int_equal(r.code, 0);
-	char *svg = read_all("late.svg");
+	char *svg = picture_of("english", "late.wav");
 	assert_null(strstr(svg, ">0.0<"));
 	assert_null(strstr(svg, ">1.9<"));
 	assert_non_null(strstr(svg, ">2.0<"));
 	assert_non_null(strstr(svg, ">2.9<"));
 	assert_null(strstr(svg, ">3.0<"));
 	free(svg);
-	done(&r);
 }
 
 static void files_are_written_and_nothing_is_printed(void **state)

@@ -21,6 +21,14 @@ static void write_text(const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
+static void write_json(const char *name, json_t *root) /* taken */
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	assert_int_equal(json_dump_file(root, path, 0), 0);
+	json_decref(root);
+}
+
 static void make_sentence_model(const char *to, const char *modules)
 {
 	char name[128];
@@ -107,10 +115,7 @@ static void a_model_that_writes_ends_as_before(void **state)
 	json_object_set_new(root, "unheard_of", json_integer(5));
 	json_object_set_new(root, "auto_map", json_object()); /* of code that does not come along */
 	json_object_set_new(root, "eos_token_id", json_pack("[i, i]", 2, 7));
-	char path[256];
-	snprintf(path, sizeof path, "%s/chat/config.json", folder);
-	assert_int_equal(json_dump_file(root, path, 0), 0);
-	json_decref(root);
+	write_json("chat/config.json", root);
 	result r = train_well("--from %1$s/chat --task lm --train %1$s/text --out %1$s/chatted "
 	                      "--steps 2 --max-length 24 --quiet");
 	done(&r);
@@ -137,7 +142,6 @@ static void a_model_that_writes_ends_as_before(void **state)
 static void an_older_model_writes_as_before(void **state)
 {
 	(void)state;
-	char path[256];
 	copy_model("llama", "old");
 	assert_int_equal(
 		shell("cp '%s/llama/'token* '%s/old' && rm -f '%s/old/generation_config.json'",
@@ -148,9 +152,7 @@ static void an_older_model_writes_as_before(void **state)
 	json_object_set_new(root, "no_repeat_ngram_size", json_integer(2));
 	json_object_set_new(root, "bad_words_ids", json_pack("[[i]]", 9));
 	json_object_del(root, "eos_token_id"); /* Llama's own is 2 */
-	snprintf(path, sizeof path, "%s/old/config.json", folder);
-	assert_int_equal(json_dump_file(root, path, 0), 0);
-	json_decref(root);
+	write_json("old/config.json", root);
 	result r = train_well("--from %1$s/old --task lm --train %1$s/text --out %1$s/newer "
 	                      "--steps 1 --max-length 24 --quiet");
 	done(&r);

@@ -6,8 +6,8 @@
  * that do not end go on. One beam is greedy.
  *
  * What changes the choice, in this order: repetition_penalty, no_repeat_ngram, min_tokens,
- * suppress, begin_suppress, forced_bos, forced_eos (written whatever else forbids them), process; then, where sampling,
- * temperature, top_k, top_p, min_p. Beams change log p, greedy and sampling the logits (it matters to
+ * suppress, begin_suppress, forced_bos, forced_eos (written whatever else forbids them), process; then,
+ * where sampling, temperature, top_k, top_p, min_p. Beams change log p, greedy and sampling the logits (it matters to
  * repetition_penalty alone).
  *
  * Where these leave no token at all, greedy and sampling fail (HEC_ERR_ARGUMENT) and beams end with the
@@ -74,8 +74,8 @@ typedef struct hec_decode_options {
 	const int64_t *prompt_lengths; /* [sources], each 1 or more */
 	hec_decode_process *process;   /* NULL: none */
 	bool renormalize; /* beams: what the rules leave of a row is made to sum up to 1 again */
-	const int32_t
-		*begin_suppress; /* ids that are not written first, nor right behind forced_bos */
+	/* Ids that are not written first, nor right behind forced_bos. */
+	const int32_t *begin_suppress;
 	size_t begin_suppressed;
 } hec_decode_options;
 

@@ -119,6 +119,10 @@ HEC_API HEC_MUST_USE hec_status hec_model_config_resolve(hec_model_config *confi
 
 /* Whether a decoder that is given a text to read begins with the last of it: start_last, or no start_id. */
 HEC_API bool hec_model_config_starts_with_last(const hec_model_config *config);
+/* What such a decoder reads of a text: what it begins with, then the text one place on. */
+HEC_API void hec_model_config_shift(const hec_model_config *config,
+                                    const int32_t *ids, /* [room], of which n are the text */
+                                    int64_t n, int64_t room, int32_t *to /* [room], written */);
 
 /* The architecture that a config.json of any known family describes, resolved; no weights are looked
  * at. path is the file or its folder. */

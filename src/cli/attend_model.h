@@ -63,8 +63,8 @@ typedef struct attend_pass {
 	int64_t T;
 	const hec_tensor *features; /* [1, bands, frames] in place of ids; NULL: none */
 	struct {
-		double begin,
-			end; /* seconds: of the features, of the sound; keys after it are left out */
+		double begin;    /* of the features, in seconds */
+		double end;      /* of the sound: keys after it are left out */
 		double position; /* seconds of one */
 	} sound;
 } attend_pass;

@@ -182,13 +182,10 @@ static bool shift_ids(forward *f)
 	f->decoder_id = (number_list){malloc((size_t)n * sizeof *f->id.items + 1), n};
 	if (!f->decoder_id.items)
 		return false;
-	int64_t last = -1; /* of what is no padding */
+	int64_t text = 0; /* what is no padding */
 	for (int64_t i = 0; i < n; i++)
-		last += f->id.items[i] != c->pad_id;
-	f->decoder_id.items[0] = c->start_id;
-	if (hec_model_config_starts_with_last(c))
-		f->decoder_id.items[0] = f->id.items[last < 0 ? n - 1 : last];
-	memcpy(f->decoder_id.items + 1, f->id.items, (size_t)(n - 1) * sizeof *f->id.items);
+		text += f->id.items[i] != c->pad_id;
+	hec_model_config_shift(c, f->id.items, text > 0 ? text : n, n, f->decoder_id.items);
 	return true;
 }
 

@@ -93,7 +93,7 @@ static int print_table(const settings *s, const char *line, size_t bytes)
 	return EXIT_DONE;
 }
 
-/* Fills one window up where that was asked for, to no less than the first one. */
+/* Fills one window up where that was asked for; no length: to that of the first one, which is the longest. */
 static hec_status pad_one(settings *s, size_t first)
 {
 	hec_pad_options o = HEC_PAD_OPTIONS_INIT;
@@ -106,7 +106,7 @@ static hec_status pad_one(settings *s, size_t first)
 		wanted = true;
 	}
 	if (wanted && o.length == 0)
-		o.length = (int64_t)(first > s->encoding.n ? first : s->encoding.n);
+		o.length = (int64_t)first;
 	return wanted ? hec_encoding_pad(&s->encoding, 1, &o) : HEC_OK;
 }
 

@@ -230,12 +230,9 @@ static hec_status read_again(hec_arena *arena, const hec_model_config *c, const 
 {
 	const int64_t n = ids->shape[0], longest = ids->shape[1];
 	TRY(hec_arena_tensor(arena, HEC_I32, 2, ids->shape, &input->decoder_ids));
-	for (int64_t i = 0; i < n; i++) {
-		const int32_t *from = (const int32_t *)ids->data + i * longest;
-		int32_t *to = (int32_t *)input->decoder_ids.data + i * longest;
-		to[0] = hec_model_config_starts_with_last(c) ? from[length[i] - 1] : c->start_id;
-		memcpy(to + 1, from, (size_t)(longest - 1) * sizeof *to);
-	}
+	for (int64_t i = 0; i < n; i++)
+		hec_model_config_shift(c, (const int32_t *)ids->data + i * longest, length[i],
+		                       longest, (int32_t *)input->decoder_ids.data + i * longest);
 	input->decoder_length = length;
 	return HEC_OK;
 }

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "nn/dropout.h"
@@ -261,6 +262,14 @@ static hec_status check_ids(const hec_model_config *c)
 bool hec_model_config_starts_with_last(const hec_model_config *config)
 {
 	return config->start_last || config->start_id < 0;
+}
+
+void hec_model_config_shift(const hec_model_config *config, const int32_t *ids, int64_t n,
+                            int64_t room, int32_t *to)
+{
+	const bool last = n > 0 && hec_model_config_starts_with_last(config);
+	to[0] = last ? ids[n - 1] : config->start_id;
+	memcpy(to + 1, ids, (size_t)(room - 1) * sizeof *to);
 }
 
 hec_status hec_model_config_resolve(hec_model_config *config)

@@ -78,15 +78,10 @@ static hec_status decoder_rows(const batch *b, const hec_tensor *ids, hec_tensor
 {
 	const hec_model_config *c = hec_model_config_of(b->work->model->model);
 	const int64_t T = asks_decoder(b) ? b->S : 1;
-	const bool last = hec_model_config_starts_with_last(c);
 	HEC_TRY(matrix(b, T, c->start_id, out));
-	for (int64_t i = 0; i < b->B; i++) {
-		const int32_t *from = (const int32_t *)ids->data + i * b->S;
-		int32_t *to = (int32_t *)out->data + i * T;
-		if (last && b->places[i].n > 0)
-			to[0] = from[b->places[i].n - 1];
-		memcpy(to + 1, from, (size_t)(T - 1) * sizeof *to);
-	}
+	for (int64_t i = 0; i < b->B; i++)
+		hec_model_config_shift(c, (const int32_t *)ids->data + i * b->S, b->places[i].n, T,
+		                       (int32_t *)out->data + i * T);
 	return HEC_OK;
 }
 

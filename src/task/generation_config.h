@@ -21,8 +21,9 @@ typedef struct generation_config {
 /* What the directory says about writing: its generation_config.json, or config.json where that is missing,
  * as with Transformers; then for the task (NULL: none), e.g. "summarization", what task_specific_params of
  * config.json says. Keys that are not known are passed over, as others do, except for those that would change
- * what is written: these are refused. Where nothing is said: the defaults. start: how many tokens a row begins with, which max_length and min_length count; 0: it is not
- * known, and these are in none of the options. */
+ * what is written: these are refused. Where nothing is said: the defaults. start: how many tokens a row
+ * begins with, which max_length and min_length count; 0: it is not known, and these are in none of the
+ * options. */
 hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start, const char *task,
                                   generation_config *out);
 /* What it says of the start holds for the model, which is the task's own. */

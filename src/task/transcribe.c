@@ -2,8 +2,7 @@
  *
  * A sound's windows depend on one another (where one ends, the next begins), so what runs side by side
  * are windows of different sounds: each round takes the next window of each of the first `batch` sounds
- * that are not done. As in Transformers, features are made of the whole sound at once; one that fits
- * into a window is filled up with silence before, a longer one with zero features behind. */
+ * that are not done. */
 #include "task/transcriber.h"
 
 #include <math.h>

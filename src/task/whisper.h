@@ -34,7 +34,7 @@ typedef struct whisper_config {
 	whisper_wishes files;
 	int32_t start, end;      /* <|startoftranscript|>, <|endoftext|> */
 	int32_t no_timestamps;   /* id; the one before it is <|nospeech|>, those behind it are
-	                                  times, two frames apart */
+	                            times, two frames apart */
 	int64_t max_initial;     /* the first time is at most so many steps; −1: any */
 	int32_t *begin_suppress; /* not written first */
 	size_t begin_suppressed;

@@ -32,12 +32,17 @@ void whisper_forced_read(const json_scope *s, whisper_wishes *w)
 	w->forced_task = forced_at(list, 2);
 }
 
+static bool is_task(const char *name)
+{
+	return strcmp(name, "transcribe") == 0 || strcmp(name, "translate") == 0;
+}
+
 hec_status whisper_wishes_read(const json_scope *s, whisper_wishes *w)
 {
 	const char *language = NULL, *task = NULL;
 	HEC_TRY(json_want_string(s, "language", &language));
 	HEC_TRY(json_want_string(s, "task", &task));
-	if (task && strcmp(task, "transcribe") != 0 && strcmp(task, "translate") != 0)
+	if (task && !is_task(task))
 		return json_wrong(s, "task", json_object_get(s->object, "task"),
 		                  "transcribe or translate");
 	snprintf(w->language, sizeof w->language, "%s", language ? language : "");
@@ -101,7 +106,7 @@ hec_status whisper_language_find(const whisper_config *c, const char *name, int3
 static hec_status check_task(const char *task)
 {
 	char quoted[QUOTE_TEXT];
-	if (!task || strcmp(task, "transcribe") == 0 || strcmp(task, "translate") == 0)
+	if (!task || is_task(task))
 		return HEC_OK;
 	return fail(HEC_ERR_ARGUMENT, "the task is transcribe or translate, not '%s'",
 	            quote(task, quoted));
