@@ -257,6 +257,28 @@ static void an_older_pack_is_not_used_for_newer_weights(void **state)
 	kit_close(&k);
 }
 
+/* Weights that were cut after they were packed: fewer inputs, then fewer outputs. */
+static void a_pack_of_another_shape_is_not_read(void **state)
+{
+	(void)state;
+	kit k = kit_open(8455);
+	const int64_t cut[2][2] = {{70, 20}, {41, 33}};
+	for (int i = 0; i < 2; i++) {
+		hec_linear packed = {.w = make_random(&k, HEC_F32, SHAPE(70, 33))};
+		OK(&k, hec_linear_pack(k.ctx, k.arena, true, &packed));
+		packed.w = make_random(&k, HEC_F32, SHAPE(cut[i][0], cut[i][1]));
+		const hec_linear plain = {.w = packed.w};
+		hec_tensor x = make_random(&k, HEC_F32, SHAPE(5, cut[i][1]));
+		hec_tensor a = make(&k, HEC_F32, SHAPE(5, cut[i][0]));
+		hec_tensor b = make(&k, HEC_F32, SHAPE(5, cut[i][0]));
+		poison(&a);
+		OK(&k, hec_linear_fwd(k.ctx, &packed, HEC_ACT_NONE, &x, NULL, &a, NULL));
+		OK(&k, hec_linear_fwd(k.ctx, &plain, HEC_ACT_NONE, &x, NULL, &b, NULL));
+		check_same_bits(&k, "y", &a, &b);
+	}
+	kit_close(&k);
+}
+
 static void a_pack_does_not_return_to_memory_that_was_given_back(void **state)
 {
 	(void)state;
@@ -369,6 +391,7 @@ int main(void)
 		cmocka_unit_test(a_walk_that_fails_is_undone_by_a_rewind),
 		cmocka_unit_test(a_pack_changes_no_bit_of_a_layer),
 		cmocka_unit_test(an_older_pack_is_not_used_for_newer_weights),
+		cmocka_unit_test(a_pack_of_another_shape_is_not_read),
 		cmocka_unit_test(a_pack_does_not_return_to_memory_that_was_given_back),
 		cmocka_unit_test(backward_reads_the_x_that_it_is_given),
 		cmocka_unit_test(adamw_is_its_formula),
