@@ -269,71 +269,6 @@ static void tokens_stream_and_progress_can_cancel(void **state)
 	kit_close(&k);
 }
 
-/* Models have words that may only stand where they must: the language that a translation begins with. */
-static void what_must_be_written_is_written_though_forbidden(void **state)
-{
-	(void)state;
-	kit k = kit_open(10);
-	const int32_t start[1] = {1}, forbidden[2] = {61, 62}, *ids = start;
-	const int64_t n = 1;
-	for (int64_t beams = 1; beams <= 4; beams += 3) {
-		formula m;
-		formula_open(&m, &k, 83, 4, beams, 40, 7);
-		hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
-		o.beams = beams;
-		o.max_tokens = 5;
-		o.min_tokens = 4;
-		o.forced_bos = 61;
-		o.forced_eos = 62;
-		o.suppress = forbidden;
-		o.suppressed = 2;
-		hec_decoded out;
-		OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-		const hec_hypothesis *h = &out.hypotheses[0];
-		assert_int_equal(h->n, 5);
-		assert_int_equal(h->ids[0], 61);
-		assert_int_equal(h->ids[4], 62);
-		for (int i = 1; i < 4; i++)
-			assert_true(h->ids[i] != 61 && h->ids[i] != 62);
-		hec_decoded_free(&out);
-		formula_close(&m);
-	}
-	kit_close(&k);
-}
-
-/* What is not to stand first may stand later; behind a forced token the next is the first that is chosen. */
-static void what_may_not_come_first_does_not(void **state)
-{
-	(void)state;
-	kit k = kit_open(11);
-	const int32_t start[2] = {1, 2}, *ids = start;
-	for (int64_t beams = 1; beams <= 4; beams += 3)
-		for (int forced = 0; forced < 2; forced++)
-			for (int64_t n = 1; n <= 2; n++) {
-				formula m;
-				formula_open(&m, &k, 83, 4, beams, 40, 7);
-				hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
-				o.beams = beams;
-				o.max_tokens = o.min_tokens = 4;
-				o.forced_bos = forced ? 61 : -1;
-				hec_decoded free_one, out;
-				OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &free_one));
-				const int at = forced && n == 1;
-				const int32_t first[1] = {free_one.hypotheses[0].ids[at]};
-				o.begin_suppress = first;
-				o.begin_suppressed = 1;
-				OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-				const hec_hypothesis *h = &out.hypotheses[0];
-				CHECK(&k, h->n == 4 && h->ids[at] != first[0], "%d is first",
-				      first[0]);
-				CHECK(&k, !at || h->ids[0] == 61, "%d is forced", h->ids[0]);
-				hec_decoded_free(&free_one);
-				hec_decoded_free(&out);
-				formula_close(&m);
-			}
-	kit_close(&k);
-}
-
 static void what_cannot_be_is_said_with_its_numbers(void **state)
 {
 	(void)state;
@@ -581,8 +516,6 @@ int main(void)
 		cmocka_unit_test(draws_follow_the_probabilities),
 		cmocka_unit_test(another_seed_draws_other_words),
 		cmocka_unit_test(tokens_stream_and_progress_can_cancel),
-		cmocka_unit_test(what_must_be_written_is_written_though_forbidden),
-		cmocka_unit_test(what_may_not_come_first_does_not),
 		cmocka_unit_test(what_cannot_be_is_said_with_its_numbers),
 		cmocka_unit_test(where_nothing_may_be_written_nothing_is),
 		cmocka_unit_test(what_is_no_number_is_no_choice),
