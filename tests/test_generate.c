@@ -299,6 +299,9 @@ static void what_is_too_long_or_wrong_is_said(void **state)
 	hec_generations_free(&out);
 	ids[3] = 100000;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, &long_one, &o, &out), "100000");
+	p[1] = long_one;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 2, p, &o, &out), "100000");
+	assert_int_equal(out.failed, 1);
 	hec_prompt none = {.ids = ids, .n = 0};
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, &none, &o, &out), "no tokens");
 	assert_int_equal(out.failed, 0);

@@ -137,6 +137,29 @@ static void long_lists_are_cut_into_panels_that_show_every_cell(void **state)
 	free_room(&r);
 }
 
+/* As many in a row as the terminal has room for; each carries its own number. */
+static void every_head_carries_its_number(void **state)
+{
+	(void)state;
+	room r = make_room(4, 6, 2, 7);
+	hec_view_options o = HEC_VIEW_OPTIONS_INIT;
+	for (o.columns = 40; o.columns <= 160; o.columns += 30) {
+		drawn d = draw_view(&r.view, HEC_VIEW_TEXT, &o);
+		for (int head = 0; head < 7; head++) {
+			char name[16];
+			int found = 0;
+			int bytes = snprintf(name, sizeof name, "head %d", head);
+			for (const char *at = d.text; (at = strstr(at, name)); at += bytes)
+				found++;
+			if (found != 2) /* once in each layer */
+				fail_msg("%s is there %d times in %d columns:\n%s", name, found,
+				         (int)o.columns, d.text);
+		}
+		free(d.text);
+	}
+	free_room(&r);
+}
+
 static void every_picture_says_which_sinks_are_left_out(void **state)
 {
 	(void)state;
@@ -273,6 +296,7 @@ int main(void)
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),
 		cmocka_unit_test(cells_stand_below_each_other),
 		cmocka_unit_test(long_lists_are_cut_into_panels_that_show_every_cell),
+		cmocka_unit_test(every_head_carries_its_number),
 		cmocka_unit_test(every_picture_says_which_sinks_are_left_out),
 		cmocka_unit_test(sinks_do_not_dim_the_rest),
 		cmocka_unit_test(wrong_views_are_refused_with_their_numbers),
