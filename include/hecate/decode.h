@@ -59,12 +59,12 @@ typedef struct hec_decode_options {
 	double temperature;  /* 0: 1 */
 	int64_t top_k;       /* 0: all */
 	double top_p, min_p; /* 0: all */
-	uint64_t seed;       /* sampling: source i of a call draws from stream first_stream + i */
+	uint64_t seed;       /* sampling: see streams */
 	hec_decode_progress *progress;
 	hec_decode_token *token;
 	void *user;
-	uint64_t first_stream;
-	const int32_t *ends; /* ids that end a sequence; NULL: the model's eos_id */
+	uint64_t first_stream; /* sampling: see streams */
+	const int32_t *ends;   /* ids that end a sequence; NULL: the model's eos_id */
 	size_t end_count;
 	const int64_t *most; /* [sources] tokens that each may write, within max_tokens; NULL: that
 	                        alone bounds them */
@@ -77,13 +77,18 @@ typedef struct hec_decode_options {
 	/* Ids that are not written first, nor right behind forced_bos. */
 	const int32_t *begin_suppress;
 	size_t begin_suppressed;
+	/* [sources] sampling: the stream that each draws from; NULL: source i draws from first_stream + i.
+	 * What is drawn as token t that a source writes depends on what is left to draw from and on (seed,
+	 * stream, t) alone: not on the other sources, nor on how many run at a time. Sources with one seed and
+	 * one stream draw alike, so who spreads sources over several calls counts on with first_stream. */
+	const uint64_t *streams;
 } hec_decode_options;
 
 /* clang-format off */
 #define HEC_DECODE_OPTIONS_INIT \
 	{sizeof(hec_decode_options), 1, 1, 1.0, HEC_EARLY_FALSE, 0, 0, 0, 0, NULL, 0, -1, -1, \
 	 false, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, \
-	 NULL, NULL, false, NULL, 0}
+	 NULL, NULL, false, NULL, 0, NULL}
 /* clang-format on */
 
 typedef struct hec_hypothesis {
@@ -100,9 +105,9 @@ typedef struct hec_decoded {
 } hec_decoded;
 
 /* Any number of sources: as many at a time as the session holds, the finished ones replaced by the
- * next. A source gives the same result alone or among others. Sequences are prompts for a
- * decoder-only model, and what the encoder reads for one with an encoder. out need not be set
- * before, is to be freed after, and is empty after a failure. */
+ * next. A source gives the same result alone or among others, where it is drawn from the same stream.
+ * Sequences are prompts for a decoder-only model, and what the encoder reads for one with an encoder. out
+ * need not be set before, is to be freed after, and is empty after a failure. */
 HEC_API HEC_MUST_USE hec_status hec_decode(hec_session *session, int64_t n,
                                            const int32_t *const *ids, const int64_t *lengths,
                                            const hec_decode_options *options, hec_decoded *out);
@@ -113,8 +118,8 @@ hec_decode_features(hec_session *session, int64_t n,
                     const hec_decode_options *options, hec_decoded *out);
 /* The same for the sources that are live in the session (hec_session_start, …_start_features), of a model
  * with an encoder: their rows become empty first. They stay, so that they can be written for again, from
- * other prompts or by other rules, without running the encoder again. What is live stays so also where
- * this fails. */
+ * other prompts, by other rules or with other draws (another seed or other streams), without running the
+ * encoder again. What is live stays so also where this fails. */
 HEC_API HEC_MUST_USE hec_status hec_decode_live(hec_session *session,
                                                 const hec_decode_options *options,
                                                 hec_decoded *out);

@@ -2,7 +2,9 @@
  *
  * A model without an encoder goes on where its prompt ends; one with an encoder reads the prompt and writes
  * from its start. A generator belongs to one thread; the model and the tokenizer inside it are only read.
- * Every prompt gives the same tokens and score, to the bit, alone or among others. */
+ * Every prompt gives the same tokens and score, to the bit, alone or among others. Where it is drawn, the
+ * streams must be the same as well: prompt i of a call draws from the stream that hec_decode_options says for
+ * source i. */
 #ifndef HECATE_GENERATE_H
 #define HECATE_GENERATE_H
 

@@ -2,7 +2,9 @@
  * meant to write.
  *
  * A translator belongs to one thread; the model and the tokenizer inside it are only read. Every text
- * gives the same translation, to the bit, alone or among others. */
+ * gives the same translation, to the bit, alone or among others. Where it is drawn, the streams must be the
+ * same as well: text i of a call draws from the stream that hec_decode_options says for source i, piece k of
+ * it (windows) from the one k · 2^40 further on. */
 #ifndef HECATE_TRANSLATE_H
 #define HECATE_TRANSLATE_H
 

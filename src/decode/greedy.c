@@ -19,6 +19,11 @@ static float log_p(const plan *p, const prefix *at, int32_t id, const float *x, 
 	return x[id] - lse;
 }
 
+static uint64_t stream_of(const plan *p, int64_t source)
+{
+	return p->o.streams ? p->o.streams[source] : p->o.first_stream + (uint64_t)source;
+}
+
 bool greedy_row(const plan *p, const search *s, float *x, float lse, const bench *b, scored *out)
 {
 	prefix at = search_prefix(s, 0);
@@ -27,7 +32,7 @@ bool greedy_row(const plan *p, const search *s, float *x, float lse, const bench
 		int64_t n = warp(p, x, b->top, b->chances);
 		if (n == 0)
 			return false;
-		out->id = warp_draw(p->o.seed, p->o.first_stream + (uint64_t)s->source,
+		out->id = warp_draw(p->o.seed, stream_of(p, s->source),
 		                    (uint64_t)(s->length - s->prompt), b->chances, n);
 	} else if (topk(x, p->vocab, 1, out) == 0 || out->score == -INFINITY) {
 		return false;

@@ -357,6 +357,8 @@ static hec_status write_some(job *j, int64_t first, int64_t n)
 	const generation_config *c = &j->g->generation;
 	j->first = first;
 	j->decode.first_stream = j->given.first_stream + (uint64_t)first;
+	if (j->given.streams)
+		j->decode.streams = j->given.streams + first;
 	if (!has_encoder(j->g) && !j->o.no_min_length) /* what that counts is known only now */
 		j->decode.min_tokens =
 			max_i64(j->given.min_tokens, c->min_length - j->lengths[first]);

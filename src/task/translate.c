@@ -15,6 +15,8 @@
 
 #define TIMES_SOURCE 3 /* a translation has at most so many tokens for each of its source's, */
 #define TOKENS_MORE 50 /* and these: where neither the caller nor the model says how many */
+/* From the stream of one piece of a text to the next one's. */
+#define PIECE_STREAMS ((uint64_t)1 << 40)
 
 struct hec_translator {
 	task_model m;
@@ -169,6 +171,7 @@ typedef struct job {
 	int32_t start;          /* what the decoder begins with; −1: as the model says */
 	const int32_t **starts; /* [sources] that, for each */
 	int64_t *start_lengths; /* [sources] */
+	uint64_t *streams;      /* [sources] */
 	hec_translations *out;
 } job;
 
@@ -244,15 +247,31 @@ static void bound_each(job *j)
 	}
 }
 
+/* Whoever samples: a text draws by its own number. Those before it may have no words, or several pieces. */
+static void number_streams(job *j)
+{
+	const hec_decode_options *o = &j->decode;
+	uint64_t piece = 0;
+	for (int64_t i = 0; i < j->sources.n; i++) {
+		int64_t text = j->sources.which[i];
+		piece = i > 0 && j->sources.which[i - 1] == text ? piece + 1 : 0;
+		j->streams[i] = o->streams ? o->streams[text] : o->first_stream + (uint64_t)text;
+		j->streams[i] += piece * PIECE_STREAMS;
+	}
+	j->decode.streams = j->streams;
+}
+
 static hec_status write_all(job *j, hec_decoded *decoded)
 {
 	const size_t n = (size_t)j->sources.n;
 	j->most = calloc(n, sizeof *j->most);
 	j->starts = calloc(n, sizeof *j->starts);
 	j->start_lengths = calloc(n, sizeof *j->start_lengths);
-	if (!j->most || !j->starts || !j->start_lengths)
+	j->streams = calloc(n, sizeof *j->streams);
+	if (!j->most || !j->starts || !j->start_lengths || !j->streams)
 		return fail(HEC_ERR_MEMORY, "translate: no memory for %zu texts", n);
 	bound_each(j);
+	number_streams(j);
 	for (size_t i = 0; i < n; i++) {
 		j->starts[i] = &j->start;
 		j->start_lengths[i] = 1;
@@ -379,6 +398,7 @@ hec_status hec_translate(hec_translator *translator, int64_t n, const char *cons
 	sources_free(&j.sources);
 	free(j.starts);
 	free(j.start_lengths);
+	free(j.streams);
 	free(j.most);
 	if (status != HEC_OK) {
 		int64_t failed = out->failed;
