@@ -365,7 +365,8 @@ static void what_is_live_draws_again_what_its_streams_say(void **state)
 
 static bool same_text(const hec_translation *a, const hec_translation *b)
 {
-	return a->n == b->n && memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids) == 0;
+	return a->n == b->n &&
+	       (a->n == 0 || memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids) == 0);
 }
 
 /* Text i of a call, with the stream that it would have there. */

@@ -115,6 +115,14 @@ static int attend(generating *g, const hec_generation *one)
 	return code;
 }
 
+/* ---- calls ---- */
+
+hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts, hec_generations *out)
+{
+	g->decode.first_stream = (uint64_t)g->lines.done;
+	return hec_generate(g->generator, n, prompts, &g->options, out);
+}
+
 /* ---- as it is written ---- */
 
 static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
@@ -129,7 +137,7 @@ static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
 	hec_generations out;
 	if (g->echo && p->text)
 		put_words(p->text, p->bytes, stdout);
-	hec_status status = hec_generate(g->generator, 1, p, &g->options, &out);
+	hec_status status = generate_call(g, 1, p, &out);
 	if (status == HEC_OK) {
 		fputc('\n', stdout);
 		fflush(stdout);
@@ -161,7 +169,7 @@ int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *
 	if (g->stream)
 		return stream_some(g, n, prompts, failed);
 	hec_generations out;
-	hec_status status = hec_generate(g->generator, n, prompts, &g->options, &out);
+	hec_status status = generate_call(g, n, prompts, &out);
 	*failed = out.failed;
 	if (status != HEC_OK)
 		return LINE_WORK_REFUSED;
@@ -418,7 +426,9 @@ const command command_generate = {
 	"with an\n"
 	"encoder reads the prompt and writes its answer. The same words come out however many "
 	"other\n"
-	"prompts there are. Without --sample the likeliest are written.\n\n"
+	"prompts there are. Without --sample the likeliest are written; with it, draws depend on "
+	"the seed\n"
+	"and the number of the line alone.\n\n"
 	"With --json, each line is\n"
 	"  {\"ids\": […], \"text\": …, \"score\": …}\n"
 	"where score is the logarithm of the probability divided by length^X, and text is null "

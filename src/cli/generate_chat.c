@@ -144,7 +144,7 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 	return put_done() != EXIT_DONE || line_work_stopped();
 }
 
-/* One answer, to the conversation and to the terminal. */
+/* One answer, to the conversation and to the terminal. Each has a number, as a line of input has. */
 static int reply(generating *g, conversation *c)
 {
 	hec_prompt prompt = {0};
@@ -156,7 +156,8 @@ static int reply(generating *g, conversation *c)
 	g->options.text = on_text;
 	g->options.user = &a;
 	if (status == HEC_OK)
-		status = hec_generate(g->generator, 1, &prompt, &g->options, &out);
+		status = generate_call(g, 1, &prompt, &out);
+	g->lines.done++;
 	fputc('\n', stdout);
 	int code = EXIT_DONE;
 	if (ferror(stdout))

@@ -27,7 +27,7 @@ typedef struct line_work {
 	void *user;
 	int64_t most; /* texts of one call, where that many are there already; 0: 256 */
 	/* its own: */
-	int64_t done;        /* texts before this call */
+	int64_t done;        /* texts before this call: the number of its first, from 0 on */
 	bool bar, bar_shown; /* on a terminal that shows nothing else */
 } line_work;
 
