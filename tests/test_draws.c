@@ -1,14 +1,13 @@
 /* test_draws.c — what is drawn depends on the seed, the stream and the position alone, and no draw tells
  * anything about another. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decode/warp.h"
 #include "support/draws.h"
-#include "support/scratch.h"
 #include "support/searches.h"
+#include "support/tasks.h"
 
 static const int64_t lags[] = {1, 2, 3, 7, 8, 16, 64, 100, 128, 1000, 0};
 
@@ -222,14 +221,10 @@ static void prompts_that_are_written_apart_draw_by_their_streams_as_well(void **
 {
 	(void)state;
 	kit k = kit_open(3);
-	char from[512], to[SCRATCH_PATH], file[SCRATCH_PATH + 32];
+	char from[512], to[SCRATCH_PATH];
 	searches_path("decode_gpt2_0", from);
 	scratch_copy(from, scratch_fresh(to));
-	snprintf(file, sizeof file, "%s/generation_config.json", to);
-	FILE *f = fopen(file, "w");
-	assert_non_null(f);
-	assert_true(fputs("{\"eos_token_id\": 0, \"min_length\": 5}", f) >= 0);
-	assert_int_equal(fclose(f), 0);
+	task_file(to, "generation_config.json", "{\"eos_token_id\": 0, \"min_length\": 5}");
 	hec_generator *g;
 	OK(&k, hec_generator_load(k.ctx, to, &g));
 	check_alone_and_together(&k, g);

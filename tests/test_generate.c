@@ -7,6 +7,7 @@
 #include "alloc/refuse.h"
 #include "support/golden_lines.h"
 #include "support/searches.h"
+#include "support/tasks.h"
 #include "task/written_text.h"
 
 #define TOKENS_MOST 64
@@ -263,6 +264,57 @@ static void prompts_give_the_same_alone_and_among_others(void **state)
 	kit_close(&k);
 }
 
+typedef struct planned {
+	int32_t id[3]; /* of each prompt */
+} planned;
+
+static void write_planned(void *user, int64_t source, const int32_t *written, int64_t n,
+                          float *logits, int64_t vocab)
+{
+	const planned *p = user;
+	(void)written, (void)n;
+	for (int64_t v = 0; v < vocab; v++)
+		logits[v] = v == p->id[source] ? 0 : -INFINITY;
+}
+
+static void check_planned(const kit *k, hec_generator *g)
+{
+	planned plan = {{40, 41, 42}};
+	const int32_t ids[] = {5, 6, 7};
+	hec_prompt p[3] = {{.ids = ids, .n = 2}, {.ids = ids, .n = 3}, {.ids = ids, .n = 1}};
+	hec_decode_options decode = *hec_generator_defaults(g);
+	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+	hec_generations out;
+	decode.max_tokens = 6;
+	decode.process = write_planned;
+	decode.user = &plan;
+	o.decode = &decode;
+	OK(k, hec_generate(g, 3, p, &o, &out));
+	for (int i = 0; i < 3; i++)
+		for (int64_t t = 0; t < out.items[i].n; t++)
+			assert_int_equal(out.items[i].ids[t], plan.id[i]);
+	hec_generations_free(&out);
+}
+
+/* Also where a least length counts the prompt in, and each is written by itself. */
+static void rules_of_the_caller_know_the_prompt_and_what_is_his(void **state)
+{
+	(void)state;
+	kit k = kit_open(5);
+	char from[512], to[SCRATCH_PATH];
+	hec_generator *g;
+	searches_path("decode_gpt2_0", from);
+	scratch_copy(from, scratch_fresh(to));
+	for (int apart = 0; apart < 2; apart++) {
+		if (apart)
+			task_file(to, "generation_config.json", "{\"min_length\": 5}");
+		OK(&k, hec_generator_load(k.ctx, to, &g));
+		check_planned(&k, g);
+		hec_generator_destroy(g);
+	}
+	kit_close(&k);
+}
+
 static void what_is_too_long_or_wrong_is_said(void **state)
 {
 	(void)state;
@@ -357,8 +409,9 @@ int main(void)
 		cmocka_unit_test(a_character_in_pieces_is_held_back),
 		cmocka_unit_test(a_nul_byte_is_a_character_like_others),
 		cmocka_unit_test(prompts_give_the_same_alone_and_among_others),
+		cmocka_unit_test(rules_of_the_caller_know_the_prompt_and_what_is_his),
 		cmocka_unit_test(what_is_too_long_or_wrong_is_said),
 		cmocka_unit_test(refused_memory_is_an_error),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

@@ -338,6 +338,15 @@ static int on_progress(void *user, int64_t done, int64_t total)
 	return j->given.progress ? j->given.progress(j->given.user, j->first + done, j->n) : 0;
 }
 
+/* ---- the caller's rules ---- */
+
+static void on_process(void *user, int64_t source, const int32_t *written, int64_t n, float *logits,
+                       int64_t vocab)
+{
+	const job *j = user;
+	j->given.process(j->given.user, j->first + source, written, n, logits, vocab);
+}
+
 /* ---- ids to texts ---- */
 
 static hec_status give(job *j, hec_hypothesis *h, hec_generation *to)
@@ -440,6 +449,7 @@ static hec_status take_options(job *j, const hec_generate_options *options)
 	j->decode = j->given;
 	j->decode.progress = j->given.progress ? on_progress : NULL;
 	j->decode.token = j->given.token || j->o.text ? on_token : NULL;
+	j->decode.process = j->given.process ? on_process : NULL;
 	j->decode.user = j;
 	return HEC_OK;
 }
