@@ -334,6 +334,67 @@ static void windows_do_what_is_too_long_in_pieces(void **state)
 	kit_close(&k);
 }
 
+/* What a text becomes, one token over and over, and how many of them were told of. */
+typedef struct planned {
+	int32_t id[4];
+	int64_t told[4];
+} planned;
+
+static void write_planned(void *user, int64_t text, const int32_t *written, int64_t n,
+                          float *logits, int64_t vocab)
+{
+	const planned *p = user;
+	(void)written, (void)n;
+	for (int64_t v = 0; v < vocab; v++)
+		logits[v] = v == p->id[text] ? 0 : -INFINITY;
+}
+
+static int count_planned(void *user, int64_t text, int32_t id)
+{
+	planned *p = user;
+	p->told[text]++;
+	return id != p->id[text];
+}
+
+/* A blank text and one in several pieces stand before the last. */
+static void callbacks_of_the_caller_know_texts_by_their_own_numbers(void **state)
+{
+	(void)state;
+	kit k = kit_open(13);
+	hec_translator *t = load(&k);
+	char text[4096] = "";
+	for (int i = 0; i < 40; i++)
+		strcat(text, "Please try again later. ");
+	const char *texts[] = {"abc", " ", text, "abc"};
+	const int32_t starts[] = {10, 11, 12, 13};
+	const int32_t *prompts[] = {starts, starts + 1, starts + 2, starts + 3};
+	const int64_t lengths[] = {1, 1, 1, 1};
+	planned plan = {.id = {40, 41, 42, 43}};
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	decode.max_tokens = 5;
+	decode.process = write_planned;
+	decode.token = count_planned;
+	decode.user = &plan;
+	decode.prompts = prompts;
+	decode.prompt_lengths = lengths;
+	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
+	o.decode = &decode;
+	o.windows = true;
+	hec_translations out;
+	OK(&k, hec_translate(t, 4, texts, NULL, &o, &out));
+	assert_true(out.items[2].n > 5);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(plan.told[i], out.items[i].n);
+		for (int64_t j = 0; j < out.items[i].n; j++)
+			assert_int_equal(out.items[i].ids[j], plan.id[i]);
+	}
+	hec_translations_free(&out);
+	decode.prompt_lengths = NULL;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 4, texts, NULL, &o, &out), "prompt_lengths");
+	hec_translator_destroy(t);
+	kit_close(&k);
+}
+
 static void refused_memory_is_an_error(void **state)
 {
 	(void)state;
@@ -383,6 +444,7 @@ int main(void)
 		cmocka_unit_test(languages_are_those_that_are_asked_for),
 		cmocka_unit_test(a_prefix_is_part_of_the_text),
 		cmocka_unit_test(windows_do_what_is_too_long_in_pieces),
+		cmocka_unit_test(callbacks_of_the_caller_know_texts_by_their_own_numbers),
 		cmocka_unit_test(refused_memory_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);

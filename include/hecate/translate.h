@@ -48,9 +48,11 @@ HEC_API int64_t hec_translator_max_source(const hec_translator *translator);
 HEC_API size_t hec_translator_session_bytes(const hec_translator *translator);
 
 typedef struct hec_translate_options {
-	size_t size;                      /* sizeof(hec_translate_options) */
-	const hec_decode_options *decode; /* NULL: hec_translator_defaults */
-	int64_t batch;                    /* texts at a time; 0: 16 */
+	size_t size; /* sizeof(hec_translate_options) */
+	/* NULL: hec_translator_defaults. What it says of each source, and tells of one, goes by the number
+	 * of the text. */
+	const hec_decode_options *decode;
+	int64_t batch;      /* texts at a time; 0: 16 */
 	bool truncate;      /* a text that is too long loses its end; else it is an error */
 	bool lossy;         /* invalid UTF-8 counts as U+FFFD; else it is an error */
 	const char *prefix; /* put before each text; NULL: hec_translator_prefix */

@@ -161,7 +161,8 @@ size_t hec_translator_session_bytes(const hec_translator *translator)
 typedef struct job {
 	hec_translator *t;
 	hec_translate_options o;
-	hec_decode_options decode;
+	hec_decode_options decode,
+		given; /* for the search, by sources; as the caller gave them, by texts */
 	source_rules rules;
 	int64_t n;
 	const char *const *texts;
@@ -234,7 +235,7 @@ static hec_status encode_all(job *j)
  * same translation whatever others it comes with. */
 static void bound_each(job *j)
 {
-	const hec_decode_options *o = &j->decode;
+	const hec_decode_options *o = &j->given;
 	/* As Transformers counts: the start is a token of the whole. T5 has no end. */
 	const int64_t room = max_i64(1, writer_max_target(j->t->m.model) - 1);
 	for (int64_t i = 0; i < j->sources.n; i++) {
@@ -250,7 +251,7 @@ static void bound_each(job *j)
 /* Whoever samples: a text draws by its own number. Those before it may have no words, or several pieces. */
 static void number_streams(job *j)
 {
-	const hec_decode_options *o = &j->decode;
+	const hec_decode_options *o = &j->given;
 	uint64_t piece = 0;
 	for (int64_t i = 0; i < j->sources.n; i++) {
 		int64_t text = j->sources.which[i];
@@ -259,6 +260,21 @@ static void number_streams(job *j)
 		j->streams[i] += piece * PIECE_STREAMS;
 	}
 	j->decode.streams = j->streams;
+}
+
+/* What the decoder begins with: the language to write, or what the caller says for each text. */
+static void set_starts(job *j)
+{
+	const hec_decode_options *o = &j->given;
+	if (j->start < 0 && (!o->prompts || !o->prompt_lengths))
+		return; /* one without the other: the search refuses it */
+	for (int64_t i = 0; i < j->sources.n; i++) {
+		const int64_t text = j->sources.which[i];
+		j->starts[i] = j->start >= 0 ? &j->start : o->prompts[text];
+		j->start_lengths[i] = j->start >= 0 ? 1 : o->prompt_lengths[text];
+	}
+	j->decode.prompts = j->starts;
+	j->decode.prompt_lengths = j->start_lengths;
 }
 
 static hec_status write_all(job *j, hec_decoded *decoded)
@@ -272,16 +288,30 @@ static hec_status write_all(job *j, hec_decoded *decoded)
 		return fail(HEC_ERR_MEMORY, "translate: no memory for %zu texts", n);
 	bound_each(j);
 	number_streams(j);
-	for (size_t i = 0; i < n; i++) {
-		j->starts[i] = &j->start;
-		j->start_lengths[i] = 1;
-	}
-	if (j->start >= 0) {
-		j->decode.prompts = j->starts;
-		j->decode.prompt_lengths = j->start_lengths;
-	}
+	set_starts(j);
 	return writer_run(&j->t->writer, j->sources.n, (const int32_t *const *)j->sources.ids,
 	                  j->sources.lengths, j->most, j->o.batch, &j->decode, decoded);
+}
+
+/* ---- the caller's callbacks, which know texts and not sources ---- */
+
+static int on_token(void *user, int64_t source, int32_t id)
+{
+	const job *j = user;
+	return j->given.token(j->given.user, j->sources.which[source], id);
+}
+
+static void on_process(void *user, int64_t source, const int32_t *written, int64_t n, float *logits,
+                       int64_t vocab)
+{
+	const job *j = user;
+	j->given.process(j->given.user, j->sources.which[source], written, n, logits, vocab);
+}
+
+static int on_progress(void *user, int64_t done, int64_t total)
+{
+	const job *j = user;
+	return j->given.progress(j->given.user, done, total);
 }
 
 /* ---- ids to texts ---- */
@@ -370,6 +400,15 @@ static hec_status work(job *j)
 	return status;
 }
 
+static void set_decode(job *j)
+{
+	j->decode = j->given;
+	j->decode.progress = j->given.progress ? on_progress : NULL;
+	j->decode.token = j->given.token ? on_token : NULL;
+	j->decode.process = j->given.process ? on_process : NULL;
+	j->decode.user = j;
+}
+
 hec_status hec_translate(hec_translator *translator, int64_t n, const char *const *texts,
                          const size_t *bytes, const hec_translate_options *options,
                          hec_translations *out)
@@ -382,16 +421,17 @@ hec_status hec_translate(hec_translator *translator, int64_t n, const char *cons
 		            (long long)n, translator ? "given" : "NULL", texts ? "given" : "NULL");
 	job j = {.t = translator,
 	         .o = HEC_TRANSLATE_OPTIONS_INIT,
-	         .decode = translator->generation.options,
+	         .given = translator->generation.options,
 	         .n = n,
 	         .texts = texts,
 	         .bytes = bytes,
 	         .out = out};
 	HEC_TRY(options_take("hec_translate_options", &j.o, sizeof j.o, options));
-	HEC_TRY(options_take("hec_decode_options", &j.decode, sizeof j.decode, j.o.decode));
+	HEC_TRY(options_take("hec_decode_options", &j.given, sizeof j.given, j.o.decode));
 	HEC_TRY(writer_check_batch("translate", &j.o.batch));
-	HEC_TRY(writer_check_beams("translate", &j.decode));
-	out->nbest = j.decode.nbest;
+	HEC_TRY(writer_check_beams("translate", &j.given));
+	out->nbest = j.given.nbest;
+	set_decode(&j);
 	if (n == 0)
 		return HEC_OK;
 	hec_status status = work(&j);
