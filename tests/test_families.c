@@ -327,6 +327,37 @@ static hec_model_config config_of(kit *k, const char *text)
 	return c;
 }
 
+/* get_mscale of Transformers: 0.1 · mscale · ln(factor) + 1, and 1 where nothing is stretched. */
+static void yarn_makes_the_tables_as_large_as_its_file_says(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *said;
+		double factor, want;
+	} rows[] = {
+		{"", 4, 1.1386294361119891},
+		{", \"mscale\": 2.0, \"mscale_all_dim\": 0.5", 4,
+	         1.2772588722239781 / 1.0693147180559945},
+		{", \"mscale\": 2.0", 4, 1.1386294361119891}, /* one without the other */
+		{", \"mscale_all_dim\": 0.5", 4, 1.1386294361119891},
+		{", \"mscale\": 2.0, \"mscale_all_dim\": 0.5, \"attention_factor\": 1.5", 4, 1.5},
+		{", \"mscale\": 2.0, \"mscale_all_dim\": 0.5", 0.5, 1},
+	};
+	kit k = kit_open(7224);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[512];
+		snprintf(text, sizeof text,
+		         "{\"model_type\": \"llama\", \"rope_scaling\": {\"rope_type\": \"yarn\", "
+		         "\"factor\": %g%s}}",
+		         rows[i].factor, rows[i].said);
+		hec_model_config c = config_of(&k, text);
+		const double got = c.decoder.position.scaling.attention_factor;
+		CHECK(&k, fabs(got - rows[i].want) < 1e-12, "%s: %.17g, not %.17g", text, got,
+		      rows[i].want);
+	}
+	kit_close(&k);
+}
+
 /* Files that Transformers writes, or takes. */
 static void loose_words_mean_what_they_mean_to_transformers(void **state)
 {
@@ -361,6 +392,7 @@ int main(void)
 		cmocka_unit_test(stretched_angles_are_as_defined),
 		cmocka_unit_test(each_pair_may_have_factors_of_its_own),
 		cmocka_unit_test(texts_are_short_unless_it_is_asked_for),
+		cmocka_unit_test(yarn_makes_the_tables_as_large_as_its_file_says),
 		cmocka_unit_test(loose_words_mean_what_they_mean_to_transformers),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
