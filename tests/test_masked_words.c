@@ -10,20 +10,12 @@
 
 #include "train/batch.h"
 
-enum { WORDS = 200, SPECIAL = 5, LINES = 300, LONGEST = 24, CLS = 2, SEP = 3, MASK = 4 };
+enum { WORDS = 200, LINES = 300, LONGEST = 24 };
 
-/* Lines of random words, and a tokenizer that knows each. */
+/* Lines of random words. */
 static hec_corpus *open_lines(lab *l, const char *name, int lines)
 {
-	char text[4096] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", path[64];
-	size_t n = strlen(text);
-	for (int i = 0; i < WORDS; i++)
-		n += (size_t)snprintf(text + n, sizeof text - n, "w%d\n", i);
-	lab_write(l, "vocab.txt", text, n);
-	const char *config = "{\"tokenizer_class\": \"BertTokenizer\"}";
-	lab_write(l, "tokenizer_config.json", config, strlen(config));
-	if (!l->tokenizer)
-		OK(&l->k, hec_tokenizer_load(l->dir, &l->tokenizer));
+	char path[64];
 	FILE *f = fopen(lab_path(l, name), "w");
 	assert_non_null(f);
 	for (int i = 0; i < lines; i++)
@@ -85,7 +77,9 @@ static void read_row(const kit *k, const hec_corpus *corpus, const int32_t *ids,
 		if (i < n)
 			whole[i] = targets[i] != -100 ? targets[i] : ids[i];
 	}
-	CHECK(k, ids[0] == CLS && ids[n - 1] == SEP && targets[0] == -100 && targets[n - 1] == -100,
+	CHECK(k,
+	      ids[0] == WORD_CLS && ids[n - 1] == WORD_SEP && targets[0] == -100 &&
+	              targets[n - 1] == -100,
 	      "%d … %d: %d and %d are asked for", ids[0], ids[n - 1], targets[0], targets[n - 1]);
 	const int64_t line = find_line(k, corpus, whole, n);
 	out->places += n - 2;
@@ -94,9 +88,9 @@ static void read_row(const kit *k, const hec_corpus *corpus, const int32_t *ids,
 		if (targets[i] == -100)
 			continue;
 		out->count++;
-		out->hidden += ids[i] == MASK;
+		out->hidden += ids[i] == WORD_MASK;
 		out->kept += ids[i] == targets[i];
-		out->other += ids[i] != MASK && ids[i] != targets[i];
+		out->other += ids[i] != WORD_MASK && ids[i] != targets[i];
 	}
 }
 
@@ -127,6 +121,7 @@ static void of_ten_words_asked_for_eight_are_hidden_and_one_is_another(void **st
 	static epoch_masks m;
 	static const double rates[] = {0.15, 0.4};
 	lab l = lab_open(7600);
+	lab_know_words(&l, WORDS);
 	hec_corpus *corpus = open_lines(&l, "text", LINES);
 	for (int i = 0; i < 2; i++) {
 		batcher *b = open_masks(&l, corpus, 5, rates[i]);
@@ -157,6 +152,7 @@ static void each_epoch_asks_for_other_words(void **state)
 	(void)state;
 	static epoch_masks epochs[3], other, again;
 	lab l = lab_open(7610);
+	lab_know_words(&l, WORDS);
 	hec_corpus *corpus = open_lines(&l, "text", LINES);
 	batcher *b = open_masks(&l, corpus, 5, 0.4);
 	for (int i = 0; i < 3; i++)
@@ -198,10 +194,11 @@ static void a_model_that_stays_as_it_is_is_judged_the_same_each_time(void **stat
 {
 	(void)state;
 	lab l = lab_open(7620);
+	lab_know_words(&l, WORDS);
 	hec_corpus *train = open_lines(&l, "text", 40), *valid = open_lines(&l, "valid", 30);
 	const hec_model_config config = {
 		.size = sizeof config,
-		.vocab = SPECIAL + WORDS,
+		.vocab = FIRST_WORD + WORDS,
 		.width = 8,
 		.encoder = {.layers = 1,
 	                    .attention = {.heads = 1},

@@ -20,6 +20,9 @@ const char *lab_path(const lab *l, const char *name);
 void lab_write(const lab *l, const char *name, const void *data, size_t size);
 /* n lines of small numbers, and the same in words, as two files. */
 void lab_write_pairs(lab *l, const char *source, const char *target, int n);
+/* BERT's tokenizer of the words w0 … w<n − 1>; word i is id i + FIRST_WORD. */
+enum { WORD_CLS = 2, WORD_SEP = 3, WORD_MASK = 4, FIRST_WORD = 5 };
+void lab_know_words(lab *l, int n);
 /* A tokenizer of the texts of these two files. */
 void lab_learn_tokenizer(lab *l, const char *source, const char *target);
 /* The corpus of two files; cache is the name of what is made. */
