@@ -306,16 +306,17 @@ static void a_mean_is_that_of_the_numbers(void **state)
 	check_mean(8240, &gpt2);
 }
 
-/* As text, the newest would be the first. */
+/* As text, the newest would be the first. A stop in between, which no plan has, does not count. */
 static void the_newest_are_those_of_the_highest_steps(void **state)
 {
 	(void)state;
 	lab l = lab_open(8250);
 	kit *k = &l.k;
-	static const char *const names[3] = {"step-99999980", "step-99999990", "step-100000000"};
+	static const char *const names[4] = {"step-99999980", "step-99999990", "step-100000000",
+	                                     "step-99999985"};
 	hec_model_config c = config_of();
-	hec_model *models[3] = {NULL}, *mean = NULL;
-	for (size_t i = 0; i < 3; i++) {
+	hec_model *models[4] = {NULL}, *mean = NULL;
+	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(mkdir(lab_path(&l, names[i]), 0777), 0);
 		OK(k, hec_model_create(k->ctx, &c, HEC_F32, 60 + i, &models[i]));
 		OK(k, hec_model_save(k->ctx, models[i], HEC_F32, lab_path(&l, names[i])));
@@ -327,8 +328,10 @@ static void the_newest_are_those_of_the_highest_steps(void **state)
 	CHECK(k, same_block(mean, models[2]), "not the one of step 100000000");
 	OK(k, checkpoint_average(&all, k->ctx, 1, 99999999, mean, &count));
 	CHECK(k, same_block(mean, models[1]), "not the one of step 99999990");
+	OK(k, checkpoint_average(&all, k->ctx, 1, 99999989, mean, &count));
+	CHECK(k, same_block(mean, models[0]), "not the one of step 99999980");
 	hec_model_destroy(mean);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		hec_model_destroy(models[i]);
 	lab_close(&l);
 }
