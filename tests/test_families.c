@@ -232,11 +232,58 @@ static void stretched_angles_are_as_defined(void **state)
 	CHECK(&k, fabs(get(&r.cosine, 3) - 1.5 * cos(1)) < 1e-12, "yarn, first");
 	CHECK(&k, fabs(get(&r.sine, 4) - 1.5 * sin(0.1 * (0.5 + 0.5 / 4))) < 1e-12, "yarn, ramp");
 	CHECK(&k, fabs(get(&r.sine, 5) - 1.5 * sin(0.01 / 4)) < 1e-12, "yarn, last");
+	/* From floor(0.6), or exactly, to ceil(1.2). */
+	s.fast = 4;
+	const double low = 3 * log(100 / (4 * 2 * pi)) / log(base),
+		     high = 3 * log(100 / (2 * pi)) / log(base);
+	for (int exact = 0; exact < 2; exact++) {
+		s.exact = exact;
+		keep = 1 - (exact ? (1 - low) / (high - low) : 0.5);
+		OK(&k, hec_rotary_fill_scaled(k.ctx, base, &s, &r));
+		CHECK(&k, fabs(get(&r.sine, 4) - 1.5 * sin(0.1 * (keep + (1 - keep) / 4))) < 1e-12,
+		      "yarn, ramp from %g", low);
+	}
 	s.factor = 0;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_rotary_fill_scaled(k.ctx, base, &s, &r), "factor 0");
 	s.factor = 4;
+	s.fast = 32;
 	s.slow = 40;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_rotary_fill_scaled(k.ctx, base, &s, &r), "32");
+	kit_close(&k);
+}
+
+/* Wider than the heads of small models, and odd. */
+static void wide_tables_are_as_defined_to_their_last_column(void **state)
+{
+	(void)state;
+	enum { P = 3, C = 517, FIRST = 40, SINES = (C + 1) / 2 };
+	kit k = kit_open(7225);
+	hec_tensor table = make(&k, HEC_F64, SHAPE(P, C));
+	hec_rotary r = {.pairs = HEC_ROTARY_HALVES,
+	                .cosine = make(&k, HEC_F64, SHAPE(P, C)),
+	                .sine = make(&k, HEC_F64, SHAPE(P, C))};
+	OK(&k, hec_rotary_fill(k.ctx, 10000, &r));
+	for (int halves = 0; halves < 2; halves++) {
+		OK(&k, hec_position_sinusoidal(
+			       k.ctx, halves ? HEC_SINUSOID_HALVES : HEC_SINUSOID_INTERLEAVED,
+			       10000, FIRST, &table));
+		for (int64_t t = 0; t < P; t++)
+			for (int64_t c = 0; c < C; c++) {
+				const int64_t i = halves ? c % SINES : c / 2;
+				const bool cosine = halves ? c >= SINES : c % 2 == 1;
+				const double angle =
+					(double)(FIRST + t) * pow(10000, -2.0 * (double)i / C);
+				const double want = cosine ? cos(angle) : sin(angle),
+					     turn = (double)t * pow(10000, -(double)c / C);
+				CHECK(&k, fabs(get(&table, t * C + c) - want) < 1e-12,
+				      "column %lld is %g, not %g", (long long)c,
+				      get(&table, t * C + c), want);
+				CHECK(&k,
+				      fabs(get(&r.cosine, t * C + c) - cos(turn)) < 1e-12 &&
+				              fabs(get(&r.sine, t * C + c) - sin(turn)) < 1e-12,
+				      "pair %lld does not turn by %g", (long long)c, turn);
+			}
+	}
 	kit_close(&k);
 }
 
@@ -390,6 +437,7 @@ int main(void)
 		cmocka_unit_test(token_by_token_each_writes_what_transformers_writes),
 		cmocka_unit_test(what_is_masked_is_seen_by_no_one),
 		cmocka_unit_test(stretched_angles_are_as_defined),
+		cmocka_unit_test(wide_tables_are_as_defined_to_their_last_column),
 		cmocka_unit_test(each_pair_may_have_factors_of_its_own),
 		cmocka_unit_test(texts_are_short_unless_it_is_asked_for),
 		cmocka_unit_test(yarn_makes_the_tables_as_large_as_its_file_says),
