@@ -34,6 +34,7 @@ static hec_corpus *open_task(const lab *l, hec_task task, const char *name, hec_
 typedef struct wanted {
 	int32_t ids[LONGEST], types[LONGEST], decoder_ids[LONGEST], targets[LONGEST];
 	int32_t length, decoder_length;
+	bool seen;
 } wanted;
 
 static void fill_row(int32_t *row, int32_t value)
@@ -94,46 +95,53 @@ static bool is_row(const hec_batch *b, int64_t row, const wanted *w)
 	       (!in->decoder_ids.data || in->decoder_length[row] == w->decoder_length);
 }
 
+/* All examples, as rows. */
+static wanted *define_all(const lab *l, const hec_corpus *c, const batcher_options *o,
+                          int64_t count)
+{
+	wanted *all = calloc((size_t)count, sizeof *all);
+	assert_non_null(all);
+	for (int64_t i = 0; i < count; i++) {
+		int32_t ids[2 * LONGEST];
+		OK(&l->k, corpus_read(c, i, ids));
+		define(c, o, ids, c->lengths[i][0], c->lengths[i][1], &all[i]);
+	}
+	return all;
+}
+
 static void check_task(lab *l, const hec_corpus *c, const batcher_options *o, bool types)
 {
+	const char *name = hec_task_name(c->task);
 	const int64_t count = hec_corpus_counts_of(c)->examples;
-	bool *seen = calloc((size_t)count, sizeof *seen);
 	const bool decoder = o->decoder || c->task == HEC_TASK_LM;
+	wanted *all = define_all(l, c, o, count);
 	batcher *b = NULL;
 	int64_t rows = 0;
 	bool ragged = false;
-	assert_non_null(seen);
 	OK(&l->k, batcher_create(c, o, &b));
 	for (bool ended = false; !ended;) {
 		hec_batch batch;
 		OK(&l->k, batcher_next(b, &batch, &ended));
-		const int64_t B = batch.targets.shape[0];
+		const hec_model_input *in = &batch.input;
 		CHECK(&l->k,
-		      !!batch.input.ids.data == o->encoder &&
-		              !!batch.input.decoder_ids.data == decoder &&
-		              !!batch.input.types.data == types,
-		      "%s: what is read is not what the model reads", hec_task_name(c->task));
-		for (int64_t row = 0; row < B; row++, rows++) {
-			wanted w;
-			int32_t ids[2 * LONGEST];
+		      !!in->ids.data == o->encoder && !!in->decoder_ids.data == decoder &&
+		              !!in->types.data == types,
+		      "%s: what is read is not what the model reads", name);
+		for (int64_t row = 0; row < batch.targets.shape[0]; row++, rows++) {
 			int64_t e = 0;
-			for (; e < count; e++) {
-				OK(&l->k, corpus_read(c, e, ids));
-				define(c, o, ids, c->lengths[e][0], c->lengths[e][1], &w);
-				if (!seen[e] && is_row(&batch, row, &w))
-					break;
-			}
-			CHECK(&l->k, e < count, "%s: row %lld of a batch is no example",
-			      hec_task_name(c->task), (long long)row);
-			seen[e] = true;
-			ragged |= o->encoder ? w.length < batch.input.ids.shape[1]
-			                     : w.decoder_length < batch.input.decoder_ids.shape[1];
+			while (e < count && (all[e].seen || !is_row(&batch, row, &all[e])))
+				e++;
+			CHECK(&l->k, e < count, "%s: row %lld of a batch is no example", name,
+			      (long long)row);
+			all[e].seen = true;
+			ragged |= o->encoder ? all[e].length < in->ids.shape[1]
+			                     : all[e].decoder_length < in->decoder_ids.shape[1];
 		}
 	}
-	CHECK(&l->k, rows == count && ragged, "%s: %lld rows of %lld examples",
-	      hec_task_name(c->task), (long long)rows, (long long)count);
+	CHECK(&l->k, rows == count && ragged, "%s: %lld rows of %lld examples", name,
+	      (long long)rows, (long long)count);
 	batcher_destroy(b);
-	free(seen);
+	free(all);
 }
 
 static void write_words(lab *l, FILE *f, int64_t n)
