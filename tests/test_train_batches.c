@@ -323,41 +323,38 @@ static void a_label_is_a_whole_name(void **state)
 
 /* ---- texts that are cut ---- */
 
-static void a_text_that_is_cut_keeps_its_end_and_is_counted(void **state)
+static hec_corpus *open_cut(const lab *l, hec_task task, const char *const files[], bool cut)
 {
-	(void)state;
-	lab l = lab_open(7720);
-	lab_write_pairs(&l, "a", "b", 60);
-	lab_learn_tokenizer(&l, "a", "b");
-	const int32_t eos = hec_tokenizer_role(l.tokenizer, "eos");
-	const char *files[2] = {lab_path(&l, "a"), lab_path(&l, "b")};
-	hec_corpus_options o = {.size = sizeof o,
-	                        .task = HEC_TASK_TRANSLATE,
-	                        .files = files,
-	                        .n = 2,
-	                        .tokenizer = l.tokenizer,
-	                        .max_source = 24,
-	                        .max_target = 24,
-	                        .cache = lab_path(&l, "whole")};
-	hec_corpus *whole = NULL, *cut = NULL;
-	OK(&l.k, hec_corpus_open(&o, &whole));
-	o.max_source = 6;
-	o.max_target = 9;
-	o.truncate = true;
-	o.cache = lab_path(&l, "cut");
-	OK(&l.k, hec_corpus_open(&o, &cut));
-	assert_true(eos >= 0);
-	assert_int_equal(hec_corpus_counts_of(cut)->examples,
-	                 hec_corpus_counts_of(whole)->examples);
+	const hec_corpus_options o = {.size = sizeof o,
+	                              .task = task,
+	                              .files = files,
+	                              .n = task == HEC_TASK_TRANSLATE ? 2 : 1,
+	                              .tokenizer = l->tokenizer,
+	                              .max_source = cut ? 6 : 24,
+	                              .max_target = cut ? 9 : 24,
+	                              .truncate = cut,
+	                              .cache = lab_path(l, cut ? "cut" : "whole")};
+	hec_corpus *c = NULL;
+	OK(&l->k, hec_corpus_open(&o, &c));
+	return c;
+}
+
+static void check_cut(lab *l, hec_task task, const char *const files[])
+{
+	hec_corpus *whole = open_cut(l, task, files, false), *cut = open_cut(l, task, files, true);
+	const hec_corpus_counts *counts = hec_corpus_counts_of(cut);
+	const int32_t eos = hec_tokenizer_role(l->tokenizer, "eos");
 	int64_t sides = 0;
-	for (int64_t i = 0; i < hec_corpus_counts_of(cut)->examples; i++) {
+	assert_true(eos >= 0);
+	assert_int_equal(counts->examples, hec_corpus_counts_of(whole)->examples);
+	for (int64_t i = 0; i < counts->examples; i++) {
 		int32_t was[2 * LONGEST], is[2 * LONGEST], *x = was, *y = is;
-		OK(&l.k, corpus_read(whole, i, was));
-		OK(&l.k, corpus_read(cut, i, is));
+		OK(&l->k, corpus_read(whole, i, was));
+		OK(&l->k, corpus_read(cut, i, is));
 		for (int side = 0; side < 2; side++) {
 			const int64_t most = side ? 9 : 6, all = whole->lengths[i][side],
 				      n = cut->lengths[i][side];
-			CHECK(&l.k,
+			CHECK(&l->k,
 			      n == (all < most ? all : most) && y[n - 1] == eos &&
 			              memcmp(x, y, (size_t)(n - 1) * sizeof *x) == 0,
 			      "example %lld: of %lld tokens %lld are left", (long long)i,
@@ -368,10 +365,31 @@ static void a_text_that_is_cut_keeps_its_end_and_is_counted(void **state)
 		}
 	}
 	assert_true(sides > 10);
-	assert_int_equal(hec_corpus_counts_of(cut)->cut, sides);
+	assert_int_equal(counts->cut, sides);
 	assert_int_equal(hec_corpus_counts_of(whole)->cut, 0);
 	hec_corpus_close(whole);
 	hec_corpus_close(cut);
+}
+
+/* The end is the tokenizer's own, or put there. */
+static void a_text_that_is_cut_keeps_its_end_and_is_counted(void **state)
+{
+	(void)state;
+	static const char json[] =
+		"{\"added_tokens\": [], \"normalizer\": null, \"pre_tokenizer\": {\"type\": "
+		"\"Whitespace\"}, \"model\": {\"type\": \"WordLevel\", \"unk_token\": \"unk\", "
+	        "\"vocab\": "
+		"{\"unk\": 0, \"end\": 1}}}",
+			  config[] = "{\"eos_token\": \"end\"}";
+	lab l = lab_open(7720);
+	lab_write_pairs(&l, "a", "b", 60);
+	lab_learn_tokenizer(&l, "a", "b");
+	check_cut(&l, HEC_TASK_TRANSLATE, (const char *[]){lab_path(&l, "a"), lab_path(&l, "b")});
+	hec_tokenizer_destroy(l.tokenizer);
+	OK(&l.k,
+	   hec_tokenizer_parse(json, sizeof json - 1, config, sizeof config - 1, &l.tokenizer));
+	write_sides(&l, "pairs", false);
+	check_cut(&l, HEC_TASK_SEQ2SEQ, (const char *[]){lab_path(&l, "pairs")});
 	lab_close(&l);
 }
 
