@@ -174,23 +174,24 @@ static void read_bits(const kit *k, const hec_tensor *x, const int *sites, int n
 
 /* What ends a sublayer adds its power of two everywhere, whatever it reads. */
 static const struct {
-	bool encoder;
+	bool encoder, cross;
 	const char *site, *bias;
 } ends[] = {
-	{true, "attention", "encoder.layers.%lld.attention.out.b"},
-	{true, "feed-forward", "encoder.layers.%lld.feed_forward.down.b"},
-	{false, "attention", "decoder.layers.%lld.self.out.b"},
-	{false, "cross-attention", "decoder.layers.%lld.cross.out.b"},
-	{false, "feed-forward", "decoder.layers.%lld.feed_forward.down.b"},
+	{true, false, "attention", "encoder.layers.%lld.attention.out.b"},
+	{true, false, "feed-forward", "encoder.layers.%lld.feed_forward.down.b"},
+	{false, false, "attention", "decoder.layers.%lld.self.out.b"},
+	{false, true, "cross-attention", "decoder.layers.%lld.cross.out.b"},
+	{false, false, "feed-forward", "decoder.layers.%lld.feed_forward.down.b"},
 };
 
 static int add_ends(const kit *k, const hec_model *m, bool encoder, mask_list *list, int sites[])
 {
+	const bool both = hec_model_config_of(m)->encoder.layers > 0;
 	int n = 0;
 	sites[n++] = mask_open(list, encoder ? "encoder" : "decoder", 0, "embeddings");
 	for (int64_t l = 0; l < (encoder ? ENCODER_LAYERS : DECODER_LAYERS); l++)
 		for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-			if (ends[i].encoder != encoder)
+			if (ends[i].encoder != encoder || (ends[i].cross && !both))
 				continue;
 			hec_tensor b = param(k, m, ends[i].bias, l);
 			fill_with(&b, (double)(1 << n));
@@ -320,8 +321,8 @@ static const struct {
 	{"classes by the row itself", FORM_DECODER, HEC_HEAD_CLASSIFY, true, false},
 };
 
-/* Each number of the hidden states is 2 or dropped; the first T of what the head reads are its logits, once
- * more dropped or doubled. A dense layer in between makes 1 of everything. */
+/* Each number of the hidden states tells what was dropped before; the first T of what the head reads are its
+ * logits, once more dropped or doubled. A dense layer in between makes 1 of everything. */
 static void read_head(kit *k, size_t h, bool later, mask_list *list)
 {
 	hec_model_config c = bare_config(heads[h].form, heads[h].head);
@@ -337,19 +338,20 @@ static void read_head(kit *k, size_t h, bool later, mask_list *list)
 		hec_tensor b = param(k, m, "head.dense.b", 0);
 		fill_with(&b, 1);
 	}
+	int sites[16];
 	const int head = mask_open(list, heads[h].name, 0, "head"),
-		  before = mask_open(list, heads[h].name, 0, "embeddings");
+		  n = add_ends(k, m, heads[h].form == FORM_ENCODER, list, sites);
 	hec_model_output out = run_model(k, m);
+	read_bits(k, &out.hidden, sites, n, list);
 	for (int64_t t = 0; t < T; t++)
 		for (int64_t i = 0; i < T; i++) {
 			const double got = get(&out.logits, t * T + i),
 				     read = heads[h].tanh ? tanh(1)
 			                    : dense       ? 1
 			                                  : get(&out.hidden, t * WIDTH + i);
-			CHECK(k, got == 0 || fabs(got - 2 * read) < 1e-6,
+			CHECK(k, got == 0 || fabs(got - 2 * read) < 1e-6 * read,
 			      "%s: row %lld, label %lld is %g, of %g", heads[h].name, (long long)t,
 			      (long long)i, got, read);
-			list->masks[before].kept[t][i] = get(&out.hidden, t * WIDTH + i) != 0;
 			if (read != 0)
 				list->masks[head].kept[t][i] = got != 0;
 		}

@@ -378,7 +378,7 @@ static void a_text_that_is_cut_keeps_its_end_and_is_counted(void **state)
 	static const char json[] =
 		"{\"added_tokens\": [], \"normalizer\": null, \"pre_tokenizer\": {\"type\": "
 		"\"Whitespace\"}, \"model\": {\"type\": \"WordLevel\", \"unk_token\": \"unk\", "
-	        "\"vocab\": "
+		"\"vocab\": "
 		"{\"unk\": 0, \"end\": 1}}}",
 			  config[] = "{\"eos_token\": \"end\"}";
 	lab l = lab_open(7720);
