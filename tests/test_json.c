@@ -12,7 +12,6 @@
 
 #include "alloc/refuse.h"
 #include "base/file.h"
-#include "base/quote.h"
 #include "base/status.h"
 #include "format/json.h"
 
@@ -153,15 +152,6 @@ static void messages_cannot_steer_a_terminal(void **state)
 	json_t *root;
 	FAILS(&bare, HEC_ERR_FORMAT, parse("[\"\\u001b[31m\", x\x1b[31m]", &root), "a.json");
 	assert_null(strchr(hec_error_message(), '\x1b'));
-	char out[QUOTE_TEXT];
-	assert_string_equal(quote("a\nb\x7f\xc2\x9b \xe2\x80\xae \xffé\xed\xa0\x80", out),
-	                    "a?b?? ? ?é???");
-	char many[1000];
-	for (size_t i = 0; i + 2 < sizeof many; i += 2)
-		memcpy(many + i, "é", 3);
-	size_t n = strlen(quote(many, out));
-	assert_true(n < QUOTE_TEXT && n > QUOTE_TEXT - 8);
-	assert_string_equal(out + n - 5, "é…");
 }
 
 static void whole_numbers_keep_all_their_bits(void **state)

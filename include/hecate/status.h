@@ -29,7 +29,8 @@ typedef enum hec_status {
 HEC_API const char *hec_status_name(hec_status status);
 
 /* The message of the last failure on the calling thread; "" before the first one. It stays valid
- * until the next failing call on this thread. */
+ * until the next failing call on this thread. It is one line of UTF-8, safe to print on a terminal: what it
+ * quotes of a file, a name or the environment has '?' for every character that hec_text_clean replaces. */
 HEC_API const char *hec_error_message(void);
 
 HEC_END

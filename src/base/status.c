@@ -2,16 +2,32 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quote.h"
+
 static _Thread_local char message[STATUS_MESSAGE];
+
+/* Whatever it quotes, and whoever wrote that: it is cleaned here, where no caller can forget it. Ends at a
+ * whole character. */
+static void clean_message(void)
+{
+	clean_bytes(message, strlen(message), message, sizeof message);
+}
+
+static void set_message(const char *format, va_list args)
+{
+	vsnprintf(message, sizeof message, format, args);
+	clean_message();
+}
 
 hec_status fail(hec_status status, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	vsnprintf(message, sizeof message, format, args);
+	set_message(format, args);
 	va_end(args);
 	return status;
 }
@@ -22,11 +38,13 @@ hec_status fail_in(hec_status status, const char *format, ...)
 	memcpy(inner, message, strlen(message) + 1);
 	va_list args;
 	va_start(args, format);
-	int n = vsnprintf(message, sizeof message, format, args);
+	set_message(format, args);
 	va_end(args);
-	if (n >= 0 && (size_t)n < sizeof message)
-		snprintf(message + n, sizeof message - (size_t)n, ": %.*s",
-		         (int)(sizeof message - (size_t)n), inner);
+	const size_t n = strlen(message);
+	const bool there = strncmp(inner, message, n) == 0 && inner[n] == ':';
+	snprintf(message + n, sizeof message - n, "%s%s", there ? "" : ": ",
+	         inner + (there ? n : 0));
+	clean_message();
 	return status;
 }
 

@@ -72,7 +72,8 @@ bool rune_steers_terminal(uint32_t rune)
 {
 	return rune == NOT_A_RUNE || rune < 0x20 || (rune >= 0x7F && rune < 0xA0) ||
 	       rune == 0x061C || rune == 0x200E || rune == 0x200F ||
-	       (rune >= 0x2028 && rune <= 0x202E) || (rune >= 0x2066 && rune <= 0x2069);
+	       (rune >= 0x2028 && rune <= 0x202E) || (rune >= 0x2066 && rune <= 0x206F) ||
+	       (rune >= 0xFFF9 && rune <= 0xFFFB) || (rune >= 0xE0000 && rune <= 0xE007F);
 }
 
 int hec_text_clean(const char *text, int columns, char *out, size_t size)

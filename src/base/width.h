@@ -15,7 +15,9 @@ uint32_t rune_decode(const char *text, size_t left, size_t *bytes);
 /* 2 for wide characters (CJK, emoji), 0 for marks that join the one before, else 1. */
 int rune_width(uint32_t rune);
 
-/* Control characters, direction marks, and what is no character at all. */
+/* Whether a terminal may obey it, or hide it from the reader: controls, line separators, marks and overrides
+ * of direction, deprecated format characters, annotations, tags, and what is no character at all. Joiners
+ * and the spaces of width zero stay: scripts and emoji are written with them. */
 bool rune_steers_terminal(uint32_t rune);
 
 #endif

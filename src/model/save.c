@@ -119,9 +119,8 @@ static hec_status save_weights(hec_ctx *ctx, const hec_model *m, const family *f
 	saving s = {.ctx = ctx, .list = list, .dtype = dtype};
 	hec_status status = write_weights(&s, count, path);
 	free(list);
-	/* What concerns the file names it already. */
-	bool named = strncmp(hec_error_message(), path, strlen(path)) == 0;
-	return status == HEC_OK || named ? status : fail_in(status, "%s", path);
+	/* What concerns the file names it already; what concerns a tensor does not. */
+	return status == HEC_OK ? status : fail_in(status, "%s", path);
 }
 
 static hec_status save_config(const hec_model *m, const family *f, hec_dtype dtype,

@@ -112,11 +112,12 @@ static hec_status make_target(builder *b, const line *text, int32_t *to, size_t 
 
 static void tell_left_out(const hec_corpus_options *o, size_t list, bool named)
 {
-	char why[PATH_MOST + 64];
 	if (!o->left_out)
 		return;
-	(void)snprintf(why, sizeof why, "%s: names a sound that there cannot be", o->files[list]);
-	o->left_out(o->user, named ? hec_error_message() : why);
+	if (!named)
+		(void)fail(HEC_ERR_FORMAT, "%s: names a sound that there cannot be",
+		           o->files[list]);
+	o->left_out(o->user, hec_error_message());
 }
 
 static hec_status read_source(builder *b, const line *name, int32_t *to, size_t *n)
