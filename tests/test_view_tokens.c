@@ -9,12 +9,14 @@
 #include <hecate/width.h>
 #include <jansson.h>
 
+#include "base/width.h"
+
 static const char *const nasty[] = {
 	"</script><script>alert(1)</script>",
 	"\"><svg onload=alert(1)>",
 	"' & \\ \x1b[2J\x07\r\n\t",
-	"\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAE", /* line, paragraph, right to left */
-	"\xFF\xC0\xAF\xED\xA0\x80",             /* no UTF-8 */
+	"\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAE\xF3\xA0\x81\x81", /* line, paragraph, right to left, tag */
+	"\xFF\xC0\xAF\xED\xA0\x80",                             /* no UTF-8 */
 	"]]>--><!--{{7*7}}",
 	"\x01\x7F\xC2\x80\xEF\xBF\xBE", /* controls, and a character that XML has not */
 	"",
@@ -45,6 +47,28 @@ static void a_token_cannot_steer_the_terminal(void **state)
 	assert_null(strstr(d.text, nasty[3]));
 	assert_null(strchr(d.text, '\xFF'));
 	free(d.text);
+}
+
+/* A page, a picture and JSON may be written to a terminal, too. */
+static void no_form_of_a_picture_steers_the_terminal(void **state)
+{
+	(void)state;
+	static const hec_view_format formats[] = {HEC_VIEW_TEXT, HEC_VIEW_SVG, HEC_VIEW_HTML,
+	                                          HEC_VIEW_JSON};
+	float weights[2 * NASTY * NASTY];
+	hec_view v = nasty_view(weights);
+	hec_view_options o = HEC_VIEW_OPTIONS_INIT;
+	for (int i = 0; i < 4 * NASTY; i++) {
+		o.title = nasty[i / 4];
+		drawn d = draw_view(&v, formats[i % 4], &o);
+		for (size_t at = 0, bytes; at < d.length; at += bytes) {
+			uint32_t rune = rune_decode(d.text + at, d.length - at, &bytes);
+			if (rune != '\n' && rune_steers_terminal(rune))
+				fail_msg("format %d, title %d: U+%04X at byte %zu", i % 4, i / 4,
+				         rune, at);
+		}
+		free(d.text);
+	}
 }
 
 /* Well-formed as XML: each tag that is opened is closed, in order, and no text holds a bare '<'. */
@@ -225,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_token_cannot_steer_the_terminal),
+		cmocka_unit_test(no_form_of_a_picture_steers_the_terminal),
 		cmocka_unit_test(a_token_cannot_become_markup),
 		cmocka_unit_test(the_page_holds_its_data_safely),
 		cmocka_unit_test(json_parses_back_to_the_weights),

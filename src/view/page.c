@@ -1,9 +1,8 @@
 /* page.c — a buffer before the caller's write, and escapes.
  *
- * One list of characters is dangerous for both escapes: controls, which XML 1.0 cannot hold at all,
- * and bytes that are no UTF-8. Both become U+FFFD in markup; JSON can say controls by number. Inside
- * a script element also <, >, & and the two line separators are said by number, so that neither the
- * end of the element nor the end of a line can be forged. */
+ * A page may be shown by a terminal: both escapes say by number what steers one (base/width.h). Bytes that
+ * are no UTF-8 become U+FFFD, in markup also the controls, which XML 1.0 cannot hold at all. Inside a script
+ * element <, > and & are said by number as well, so that the end of the element cannot be forged. */
 #include "view/page.h"
 
 #include <stdarg.h>
@@ -110,6 +109,8 @@ void page_markup(page *p, const char *text)
 			page_text(p, "&quot;");
 		else if (rune == '\'')
 			page_text(p, "&#39;");
+		else if (rune_steers_terminal(rune))
+			page_add(p, "&#x%x;", (unsigned)rune);
 		else
 			page_put(p, text + i, bytes);
 	}
@@ -117,7 +118,15 @@ void page_markup(page *p, const char *text)
 
 static bool ends_script(uint32_t rune)
 {
-	return rune == '<' || rune == '>' || rune == '&' || rune == 0x2028 || rune == 0x2029;
+	return rune == '<' || rune == '>' || rune == '&';
+}
+
+/* Beyond 16 bits JSON has a pair of surrogates. */
+static void put_number(page *p, uint32_t rune)
+{
+	if (rune > 0xFFFF)
+		page_add(p, "\\u%04x", (unsigned)(0xD7C0 + (rune >> 10)));
+	page_add(p, "\\u%04x", (unsigned)(rune > 0xFFFF ? 0xDC00 | (rune & 0x3FF) : rune));
 }
 
 void page_json(page *p, const char *text, bool in_script)
@@ -130,8 +139,8 @@ void page_json(page *p, const char *text, bool in_script)
 			page_text(p, UNKNOWN);
 		else if (rune == '"' || rune == '\\')
 			page_add(p, "\\%c", (int)rune);
-		else if (is_control(rune) || (in_script && ends_script(rune)))
-			page_add(p, "\\u%04x", (unsigned)rune);
+		else if (rune_steers_terminal(rune) || (in_script && ends_script(rune)))
+			put_number(p, rune);
 		else
 			page_put(p, text + i, bytes);
 	}
