@@ -80,31 +80,6 @@ static void an_invocation_ends_as_it_should(void **state)
 	}
 }
 
-/* An escape sequence in a word of the command line or in the environment. */
-static void what_is_quoted_cannot_steer_the_terminal(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *prefix, *arguments;
-	} table[] = {
-		{"", "\"$(printf 'a\\033[2Jb')\""},
-		{"", "help \"$(printf 'a\\033[2Jb')\""},
-		{"", "explain \"$(printf -- '--a\\033[2Jb')\""},
-		{"", "explain base --heads \"$(printf 'a\\033[2Jb')\""},
-		{"", "bench --op \"$(printf 'a\\033[2Jb')\""},
-		{"", "bench --op gemm --shape \"$(printf 'a\\033[2Jb')\""},
-		{"HECATE_ISA=\"$(printf 'a\\033[2Jb')\"", "--version"},
-		{"HECATE_ISA=\"$(printf 'a\\033[2Jb')\"", "explain base"},
-	};
-	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		result r = run_with(table[i].prefix, table[i].arguments);
-		assert_true(r.code != 0);
-		assert_non_null(strstr(r.err, "a\xEF\xBF\xBD[2Jb"));
-		assert_null(strchr(r.err, '\x1b'));
-		done(&r);
-	}
-}
-
 /* The words of an example are about the example, not about what options made of it. */
 static void words_of_an_example_go_when_it_is_changed(void **state)
 {
@@ -340,7 +315,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_invocation_ends_as_it_should),
-		cmocka_unit_test(what_is_quoted_cannot_steer_the_terminal),
 		cmocka_unit_test(words_of_an_example_go_when_it_is_changed),
 		cmocka_unit_test(the_version_names_levels_and_parts),
 		cmocka_unit_test(a_result_that_cannot_be_written_ends_with_1),

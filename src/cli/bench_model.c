@@ -13,6 +13,7 @@
 
 #include "bench_measure.h"
 #include "plural.h"
+#include "put.h"
 
 #define MOST_RESULTS 3
 
@@ -315,7 +316,7 @@ static void say_json(const model_run *r, const char *mode, FILE *out)
 		json_array_append_new(results, o);
 	}
 	json_object_set_new(root, "results", results);
-	json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	(void)put_json_value(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out);
 	fputc('\n', out);
 	json_decref(root);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plural.h"
+#include "put.h"
 
 #define RAISED 1.01 /* a ceiling: worth a word */
 
@@ -237,7 +238,7 @@ void report_json(const bench_report *report, FILE *out)
 	json_object_set_new(root, "ceilings", ceilings);
 	json_object_set_new(root, "read_gbs", json_real(c->read_gbs));
 	json_object_set_new(root, "results", results);
-	json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	(void)put_json_value(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out);
 	fputc('\n', out);
 	json_decref(root);
 }

@@ -34,6 +34,7 @@ int command_failed(const command *self, const char *format, ...)
 /* Standard output could not be written: keeps errno as the reason, the first time, for main.c to tell.
  * Returns EXIT_FAILED. */
 int command_output_failed(void);
+int command_output_error(void); /* that reason; 0: none */
 
 extern const command command_translate;
 extern const command command_summarize;

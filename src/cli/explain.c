@@ -16,6 +16,7 @@
 #include "explain_positions.h"
 #include "explain_show.h"
 #include "put.h"
+#include "say.h"
 
 #define SEED_DEFAULT 2017
 #define ERROR_SIZE 1024
@@ -112,7 +113,7 @@ static int explain_example(const request *r, hec_ctx *ctx, const example *e)
 		code = command_failed(r->self, "%s: %s", e->name,
 		                      memory ? "out of memory" : hec_error_message());
 		if (!memory && *e->note && r->heads == 0)
-			fprintf(stderr, "%s\n", e->note);
+			say_line("%s", e->note);
 	}
 	explain_problem_free(&p);
 	return code;
@@ -157,11 +158,9 @@ static int check_request(const request *r, int operands)
 	if (r->file)
 		return PARSED;
 	bool positions = strcmp(r->name, POSITIONS_NAME) == 0;
-	if (!positions && !example_find(r->name)) {
-		char name[PATH_COLUMNS * 4 + 8];
-		hec_text_clean(r->name, PATH_COLUMNS, name, sizeof name);
-		return command_usage(r->self, "there is no example '%s'; --list shows them", name);
-	}
+	if (!positions && !example_find(r->name))
+		return command_usage(r->self, "there is no example '%.60s'; --list shows them",
+		                     r->name);
 	const example *e = example_find(r->name);
 	if (e && r->seed.given && !e->random)
 		return command_usage(r->self, "%s has no random weights: --seed has no use",

@@ -4,9 +4,10 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include <jansson.h>
+
+#include "put.h"
 
 static void write_row(const hec_tensor *t, int64_t row, FILE *out)
 {
@@ -56,9 +57,10 @@ void json_begin(const char *name, FILE *out)
 {
 	/* A path need not be UTF-8, a JSON text must. */
 	json_t *text = json_string(name);
-	char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
-	fprintf(out, "{\"example\": %s, \"steps\": [", quoted ? quoted : "\"file\"");
-	free(quoted);
+	fputs("{\"example\": ", out);
+	if (!put_json_value(text, JSON_ENCODE_ANY, out))
+		fputs("\"file\"", out);
+	fputs(", \"steps\": [", out);
 	json_decref(text);
 }
 

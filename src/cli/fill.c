@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include <hecate/fill.h>
-#include <hecate/width.h>
 #include <jansson.h>
 
 #include "line_work.h"
 #include "model_run.h"
 #include "put.h"
+#include "say.h"
 
 #define CHUNK 256
 #define TARGETS_MOST 1024
@@ -107,14 +107,9 @@ static int take_target(filling *w, const char *word)
 		return command_usage(w->self, "--targets has more than %d words", TARGETS_MOST);
 	if (hec_filler_target(w->filler, word, id, &exact) != HEC_OK)
 		return command_failed(w->self, "--targets: %s", hec_error_message());
-	if (!exact) {
-		char asked[128], taken[128];
-		hec_text_clean(word, 40, asked, sizeof asked);
-		hec_text_clean(hec_tokenizer_token(hec_filler_tokenizer(w->filler), *id), 40, taken,
-		               sizeof taken);
-		fprintf(stderr, "hecate fill: '%s' is not a token; '%s' stands for it\n", asked,
-		        taken);
-	}
+	if (!exact)
+		say_line("hecate fill: '%.80s' is not a token; '%.80s' stands for it", word,
+		         hec_tokenizer_token(hec_filler_tokenizer(w->filler), *id));
 	w->options.target_count++;
 	w->options.targets = w->targets;
 	return EXIT_DONE;

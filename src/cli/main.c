@@ -11,9 +11,9 @@
 
 #include <hecate/context.h>
 #include <hecate/version.h>
-#include <hecate/width.h>
 
 #include "plural.h"
+#include "say.h"
 
 /* clang-format off */
 static const command *const commands[] = {
@@ -35,7 +35,6 @@ static const command *const commands[] = {
 	&command_bench,
 };
 /* clang-format on */
-#define MESSAGE_MOST 9216 /* bytes: the longest message of the library, and what stands before it */
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const command *find_command(const char *name)
@@ -65,87 +64,20 @@ static void print_commands(FILE *out)
 	      out);
 }
 
-static void print_help(const command *c, const option *table)
-{
-	const char *line = c->usage;
-	for (const char *lead = "Usage: "; *line; lead = "       ") {
-		int length = (int)strcspn(line, "\n");
-		printf("%shecate %.*s\n", lead, length, line);
-		line += length + (line[length] == '\n');
-	}
-	printf("\n%s.\n\nOptions:\n", c->summary);
-	options_help(table, stdout);
-	printf("  %-16s  %s\n\n%s", "--help", "this text", c->about);
-}
-
-int command_options(const command *self, const option *table, int argc, char **argv, int *operands)
-{
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			print_help(self, table);
-			return EXIT_DONE;
-		}
-	char error[OPTION_ERROR];
-	if (!options_parse(table, argc, argv, operands, error))
-		return command_usage(self, "%s", error);
-	return PARSED;
-}
-
-/* A message may quote the command line, the environment or a file: none of them shall steer the
- * terminal. */
-static void say(const char *format, va_list args)
-{
-	char raw[MESSAGE_MOST], clean[3 * MESSAGE_MOST];
-	vsnprintf(raw, sizeof raw, format, args);
-	hec_text_clean(raw, MESSAGE_MOST, clean, sizeof clean);
-	fprintf(stderr, "%s\n", clean);
-}
-
 static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void complain(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	fputs("hecate: ", stderr);
-	say(format, args);
+	say_as("hecate", format, args);
 	va_end(args);
 }
 
 static int wrong_usage(const char *what, const char *word)
 {
 	complain("%s '%.40s'", what, word);
-	fputs("Try: hecate help\n", stderr);
+	say_line("Try: hecate help");
 	return EXIT_USAGE;
-}
-
-int command_usage(const command *self, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	fprintf(stderr, "hecate %s: ", self->name);
-	say(format, args);
-	va_end(args);
-	fprintf(stderr, "Try: hecate %s --help\n", self->name);
-	return EXIT_USAGE;
-}
-
-int command_failed(const command *self, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	fprintf(stderr, "hecate %s: ", self->name);
-	say(format, args);
-	va_end(args);
-	return EXIT_FAILED;
-}
-
-static int output_error; /* errno of the first write that failed and was noticed */
-
-int command_output_failed(void)
-{
-	if (!output_error)
-		output_error = errno;
-	return EXIT_FAILED;
 }
 
 static int print_version(void)
@@ -217,7 +149,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	int code = run(argc, argv);
 	bool failed = ferror(stdout) != 0, gone = reader_is_gone();
-	errno = output_error; /* any other one is not about this */
+	errno = command_output_error(); /* any other one is not about this */
 	if (fclose(stdout) != 0 || failed) {
 		if (!gone && errno != EPIPE)
 			complain("standard output could not be written%s%s", errno ? ": " : "",

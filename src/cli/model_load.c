@@ -4,11 +4,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#include <hecate/width.h>
-
 #include "plural.h"
+#include "say.h"
 
-#define NAME_COLUMNS 60
+#define NAME_MOST 60 /* bytes of a name */
 
 hec_model_load_options model_load_options(const option_list *overrides)
 {
@@ -69,34 +68,33 @@ static bool is_lost(const char *name, size_t bytes)
 }
 
 /* The first of them, and how many. */
-static size_t count_lost(const char *list, char first[NAME_COLUMNS * 4 + 8])
+static size_t count_lost(const char *list, const char **first, size_t *length)
 {
 	const char *name;
 	size_t bytes, count = 0;
 	while (ignored_next(&list, &name, &bytes)) {
-		if (!is_lost(name, bytes))
+		if (!is_lost(name, bytes) || count++ > 0)
 			continue;
-		if (count++ == 0) {
-			char whole[512];
-			snprintf(whole, sizeof whole, "%.*s", (int)bytes, name);
-			hec_text_clean(whole, NAME_COLUMNS, first, NAME_COLUMNS * 4 + 8);
-		}
+		*first = name;
+		*length = bytes;
 	}
 	return count;
 }
 
 void model_load_tell(const command *self, const option_list *overrides, const hec_model *model)
 {
-	char first[NAME_COLUMNS * 4 + 8];
+	const char *first = "";
+	size_t bytes = 0;
 	if (overrides->count > 0) {
-		fputs(hec_model_report(model), stderr);
+		say_lines(hec_model_report(model));
 		return;
 	}
-	const size_t lost = count_lost(hec_model_ignored(model), first);
+	const size_t lost = count_lost(hec_model_ignored(model), &first, &bytes);
 	if (lost > 0)
-		fprintf(stderr,
-		        "hecate %s: %zu tensor%s of layers %s not used, %s%s: `hecate info` lists "
-		        "%s\n",
-		        self->name, lost, plural((int64_t)lost), lost == 1 ? "is" : "are", first,
-		        lost == 1 ? "" : " the first", lost == 1 ? "it" : "them");
+		say_line("hecate %s: %zu tensor%s of layers %s not used, %.*s%s%s: `hecate info` "
+		         "lists %s",
+		         self->name, lost, plural((int64_t)lost), lost == 1 ? "is" : "are",
+		         bytes < NAME_MOST ? (int)bytes : NAME_MOST, first,
+		         bytes < NAME_MOST ? "" : "…", lost == 1 ? "" : " the first",
+		         lost == 1 ? "it" : "them");
 }

@@ -116,14 +116,30 @@ static bool is_clean(const char *text)
 	return same;
 }
 
+/* Jansson writes DEL as it is, whatever it is asked for. */
+static void put_ascii(const char *json, FILE *out)
+{
+	for (size_t n; *json; json += n) {
+		n = strcspn(json, "\x7f");
+		fwrite(json, 1, n, out);
+		if (json[n] == '\0')
+			break;
+		fputs("\\u007f", out);
+		n++;
+	}
+}
+
 bool put_json_value(const json_t *value, size_t flags, FILE *out)
 {
 	char *text = value ? json_dumps(value, flags) : NULL;
-	if (text && is_terminal(out) && !is_clean(text)) {
+	const bool steers = text && is_terminal(out) && !is_clean(text);
+	if (steers) {
 		free(text);
 		text = json_dumps(value, flags | JSON_ENSURE_ASCII);
 	}
-	if (text)
+	if (text && steers)
+		put_ascii(text, out);
+	else if (text)
 		fputs(text, out);
 	bool written = text != NULL;
 	free(text);

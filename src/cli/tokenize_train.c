@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "lines.h"
+#include "put.h"
+#include "terminal.h"
 
 typedef struct training {
 	const option_list *files;
@@ -74,6 +76,14 @@ static bool is_taken(const char *dir)
 	return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
 }
 
+static void print_made(const char *dir, int64_t tokens)
+{
+	text t = {0};
+	text_add(&t, "%s: %lld tokens", dir, (long long)tokens);
+	put_line(t.data, stdout);
+	text_free(&t);
+}
+
 int tokenize_train(const command *self, const tokenize_training *asked)
 {
 	training t = {.files = &asked->files};
@@ -97,7 +107,7 @@ int tokenize_train(const command *self, const tokenize_training *asked)
 	if (status != HEC_OK)
 		code = command_failed(self, "%s", t.message[0] ? t.message : hec_error_message());
 	else
-		printf("%s: %lld tokens\n", asked->out, (long long)hec_tokenizer_vocab(made));
+		print_made(asked->out, hec_tokenizer_vocab(made));
 	hec_tokenizer_destroy(made);
 	return code;
 }

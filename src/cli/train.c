@@ -12,6 +12,8 @@
 #include "command.h"
 #include "plural.h"
 #include "put.h"
+#include "say.h"
+#include "terminal.h"
 #include "train_answer.h"
 #include "train_data.h"
 #include "train_dump.h"
@@ -215,9 +217,10 @@ static int open_model(job *j)
 	if (j->s.from) {
 		if (train_from_model(&j->s, &j->data, j->ctx, &j->model) != HEC_OK)
 			return failed(j);
-		if (!j->s.quiet)
-			train_progress_say(&j->progress, "%s:\n%s", j->s.from,
-			                   hec_model_report(j->model));
+		if (!j->s.quiet) {
+			train_progress_say(&j->progress, "%s:", j->s.from);
+			say_lines(hec_model_report(j->model));
+		}
 	} else if (train_config(&j->s, &j->data, &config) != HEC_OK ||
 	           hec_model_create(j->ctx, &config, HEC_F32, j->s.seed.value, &j->model) !=
 	                   HEC_OK ||
@@ -289,38 +292,50 @@ static void train_options(job *j, hec_train_options *o)
 	o->origin = s->from ? j->start : NULL;
 }
 
-static void print_result(const job *j, const hec_train_result *r)
+static const char *end_name(const hec_train_result *r)
 {
 	static const char *const ends[] = {"done", "no better model for a while", "time is up",
 	                                   "stopped"};
-	if (j->s.json) {
-		size_t bytes = 0;
-		char *dir = valid_text(j->s.out, strlen(j->s.out), &bytes);
-		json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "dir", dir ? dir : "",
-		                      "end", ends[r->end], "step", (json_int_t)r->step, "epoch",
-		                      (json_int_t)r->epoch, "skipped", (json_int_t)r->skips,
-		                      "seconds", r->seconds);
-		if (o && r->best_step > 0) {
-			json_object_set_new(o, "best_metric", json_string(j->s.best));
-			json_object_set_new(o, "best", json_real(r->best));
-			json_object_set_new(o, "best_step", json_integer(r->best_step));
-		}
-		(void)put_json_value(o, JSON_COMPACT, stdout);
-		putchar('\n');
-		json_decref(o);
-		free(dir);
-		return;
+	return ends[r->end];
+}
+
+static void print_result_json(const job *j, const hec_train_result *r)
+{
+	size_t bytes = 0;
+	char *dir = valid_text(j->s.out, strlen(j->s.out), &bytes);
+	json_t *o =
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "dir", dir ? dir : "", "end",
+	                  end_name(r), "step", (json_int_t)r->step, "epoch", (json_int_t)r->epoch,
+	                  "skipped", (json_int_t)r->skips, "seconds", r->seconds);
+	if (o && r->best_step > 0) {
+		json_object_set_new(o, "best_metric", json_string(j->s.best));
+		json_object_set_new(o, "best", json_real(r->best));
+		json_object_set_new(o, "best_step", json_integer(r->best_step));
 	}
-	printf("%s: %s at step %lld (epoch %lld), %.0f s", j->s.out, ends[r->end],
-	       (long long)r->step, (long long)r->epoch, r->seconds);
+	(void)put_json_value(o, JSON_COMPACT, stdout);
+	putchar('\n');
+	json_decref(o);
+	free(dir);
+}
+
+static void print_result(const job *j, const hec_train_result *r)
+{
+	text t = {0};
+	text_add(&t, "%s: %s at step %lld (epoch %lld), %.0f s", j->s.out, end_name(r),
+	         (long long)r->step, (long long)r->epoch, r->seconds);
 	if (r->best_step > 0)
-		printf("; best %s %.4f at step %lld", j->s.best, r->best, (long long)r->best_step);
+		text_add(&t, "; best %s %.4f at step %lld", j->s.best, r->best,
+		         (long long)r->best_step);
 	if (r->skips)
-		printf("; %lld step%s skipped: not finite, or nothing to learn from",
-		       (long long)r->skips, r->skips == 1 ? "" : "s");
-	printf("\n");
-	if (r->end == HEC_TRAIN_STOPPED || r->end == HEC_TRAIN_TIME)
-		printf("go on with: hecate train --resume --out %s\n", j->s.out);
+		text_add(&t, "; %lld step%s skipped: not finite, or nothing to learn from",
+		         (long long)r->skips, plural(r->skips));
+	put_line(t.data, stdout);
+	text_free(&t);
+	if (r->end == HEC_TRAIN_STOPPED || r->end == HEC_TRAIN_TIME) {
+		text_add(&t, "go on with: hecate train --resume --out %s", j->s.out);
+		put_line(t.data, stdout);
+		text_free(&t);
+	}
 }
 
 static bool close_batches(job *j)
@@ -352,7 +367,10 @@ static int learn(job *j)
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
 	if (status != HEC_OK)
 		return command_failed(j->self, "%s", hec_error_message());
-	print_result(j, &result);
+	if (j->s.json)
+		print_result_json(j, &result);
+	else
+		print_result(j, &result);
 	if (j->batches && !close_batches(j))
 		return EXIT_FAILED;
 	return result.end == HEC_TRAIN_STOPPED && train_interrupted() ? exit_of_signal()

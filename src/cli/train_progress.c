@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "say.h"
 #include "terminal.h"
 
 #define BAR_EVERY 0.2 /* seconds */
@@ -77,8 +78,7 @@ void train_progress_say(train_progress *p, const char *format, ...)
 	va_list args;
 	va_start(args, format);
 	clear_bar(p);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	say_as(NULL, format, args);
 	va_end(args);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "put.h"
+
 #define BIG ((int64_t)1 << 40)
 
 typedef struct setting {
@@ -202,7 +204,7 @@ static const char *key_of(const setting *t, char key[64])
 static void print_text(const char *text, FILE *out)
 {
 	json_t *value = text ? json_string(text) : json_null();
-	if (!value || json_dumpf(value, out, JSON_ENCODE_ANY) != 0)
+	if (!put_json_value(value, JSON_ENCODE_ANY, out))
 		fputs("null", out);
 	json_decref(value);
 }

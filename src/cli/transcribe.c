@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <hecate/transcribe.h>
-#include <hecate/width.h>
 
 #include "line_work.h"
 #include "model_run.h"
 #include "plural.h"
 #include "put.h"
+#include "say.h"
 #include "transcribe_attend.h"
 #include "transcribe_show.h"
 
@@ -107,13 +107,10 @@ static int transcribe_read(transcribing *w, int n, char **files, const hec_audio
 
 static void tell_cut(transcribing *w, const char *file, const hec_audio *audio)
 {
-	char name[1024];
 	if (!audio->cut)
 		return;
 	clear_bar(w);
-	hec_text_clean(file, 255, name, sizeof name);
-	fprintf(stderr, "hecate transcribe: warning: %s: the file ends before its sound does\n",
-	        name);
+	say_line("hecate transcribe: warning: %s: the file ends before its sound does", file);
 }
 
 /* Those before a file that cannot be read are still done. */
