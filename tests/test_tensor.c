@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "tensor/view.h"
+
 static kit bare;
 
 static void contiguous_tensors_have_row_major_strides(void **state)
@@ -125,6 +127,25 @@ static void a_reshape_that_needs_a_copy_is_refused(void **state)
 	FAILS(&bare, HEC_ERR_ARGUMENT, hec_tensor_reshape(&x, 5, SHAPE(1, 1, 1, 1, 240), &r), "5");
 }
 
+/* Counts that stop at the largest number are equal without being the same. */
+static void a_reshape_of_more_than_can_be_counted_is_refused(void **state)
+{
+	(void)state;
+	const int64_t huge = INT64_C(1) << 40;
+	hec_tensor t = hec_tensor_2d(NULL, HEC_F32, huge, huge), small, r;
+	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&t, 3, SHAPE(huge, huge, huge), &r),
+	      "[1099511627776, 1099511627776] into [1099511627776, 1099511627776, 1099511627776]");
+	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&t, 1, SHAPE(INT64_MAX), &r),
+	      "more elements than can be counted");
+	small = hec_tensor_1d(NULL, HEC_F32, INT64_MAX); /* as many as can be */
+	FAILS(&bare, HEC_ERR_SHAPE, hec_tensor_reshape(&small, 2, SHAPE(huge, huge), &r),
+	      "[9223372036854775807] into");
+	OK(&bare, hec_tensor_reshape(&small, 2, SHAPE(7, INT64_MAX / 7), &r));
+	t = hec_tensor_3d(NULL, HEC_F32, huge, huge, 3);
+	FAILS(&bare, HEC_ERR_SHAPE, view_rows("x", &t, &r), "x: reshape",
+	      "[9223372036854775807, 3]");
+}
+
 static void random_reshapes_agree_with_a_copy_or_are_refused(void **state)
 {
 	(void)state;
@@ -245,6 +266,7 @@ int main(void)
 		cmocka_unit_test(a_transpose_swaps_axes),
 		cmocka_unit_test(a_reshape_keeps_every_element_in_its_place),
 		cmocka_unit_test(a_reshape_that_needs_a_copy_is_refused),
+		cmocka_unit_test(a_reshape_of_more_than_can_be_counted_is_refused),
 		cmocka_unit_test(random_reshapes_agree_with_a_copy_or_are_refused),
 		cmocka_unit_test(copy_and_add_work_on_any_strides),
 		cmocka_unit_test(copies_between_types_round_to_the_nearest),

@@ -48,7 +48,8 @@ HEC_API hec_tensor hec_tensor_4d(void *data, hec_dtype dtype, int64_t n0, int64_
 #define HEC_TENSOR_NONE {NULL, HEC_F32, HEC_DEVICE_CPU, 0, {0, 0, 0, 0}, {0, 0, 0, 0}}
 /* clang-format on */
 
-HEC_API int64_t hec_tensor_count(const hec_tensor *t); /* number of elements */
+/* The number of elements; INT64_MAX where there are more. */
+HEC_API int64_t hec_tensor_count(const hec_tensor *t);
 HEC_API bool hec_tensor_is_contiguous(const hec_tensor *t);
 
 /* Views: the same memory, described differently. out may be t. */

@@ -62,16 +62,25 @@ hec_tensor hec_tensor_4d(void *data, hec_dtype dtype, int64_t n0, int64_t n1, in
 	return contiguous(data, dtype, 4, (int64_t[]){n0, n1, n2, n3});
 }
 
+/* false: there are more elements than an int64_t counts. */
+static bool count_elements(const hec_tensor *t, int64_t *count)
+{
+	bool fits = true;
+	*count = 1;
+	for (int i = 0; i < t->rank; i++) {
+		if (t->shape[i] == 0) {
+			*count = 0;
+			return true;
+		}
+		fits = fits && !__builtin_mul_overflow(*count, t->shape[i], count);
+	}
+	return fits;
+}
+
 int64_t hec_tensor_count(const hec_tensor *t)
 {
-	int64_t n = 1;
-	for (int i = 0; i < t->rank; i++) {
-		if (t->shape[i] == 0)
-			return 0;
-		if (__builtin_mul_overflow(n, t->shape[i], &n))
-			n = INT64_MAX; /* no memory is that large: every check refuses it */
-	}
-	return n;
+	int64_t count;
+	return count_elements(t, &count) ? count : INT64_MAX;
 }
 
 bool hec_tensor_is_contiguous(const hec_tensor *t)
@@ -145,10 +154,14 @@ hec_status hec_tensor_reshape(const hec_tensor *t, int rank, const int64_t *shap
 		r.shape[i] = i < rank ? shape[i] : 0;
 		r.stride[i] = 0;
 	}
-	int64_t count = hec_tensor_count(t);
-	if (hec_tensor_count(&r) != count)
+	int64_t count, asked;
+	char from[SHAPE_TEXT], to[SHAPE_TEXT];
+	if (!count_elements(t, &count) || !count_elements(&r, &asked))
+		return fail(HEC_ERR_SHAPE, "reshape: %s into %s: more elements than can be counted",
+		            shape_text(t, from), shape_text(&r, to));
+	if (asked != count)
 		return fail(HEC_ERR_SHAPE, "reshape: %lld elements into %lld", (long long)count,
-		            (long long)hec_tensor_count(&r));
+		            (long long)asked);
 	if (count == 0 || hec_tensor_is_contiguous(t)) {
 		set_contiguous_strides(&r);
 		*out = r;

@@ -32,10 +32,10 @@ hec_status view_broadcast(const char *name, const hec_tensor *t, int rank, const
 
 hec_status view_rows(const char *name, const hec_tensor *t, hec_tensor *out)
 {
-	int64_t n = 1;
-	for (int i = 0; i < t->rank - 1; i++)
-		n *= t->shape[i];
-	hec_status status = hec_tensor_reshape(t, 2, (int64_t[]){n, t->shape[t->rank - 1]}, out);
+	hec_tensor axes = *t; /* all but the last; too many to count: reshape refuses them */
+	axes.rank--;
+	const int64_t shape[] = {hec_tensor_count(&axes), t->shape[t->rank - 1]};
+	hec_status status = hec_tensor_reshape(t, 2, shape, out);
 	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", name);
 }
 
