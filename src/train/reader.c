@@ -1,61 +1,37 @@
-/* reader.c — lines through zlib, which also passes plain files through: there is one way to read.
+/* reader.c — lines of a file, plain or packed.
  *
  * The buffer holds one line of the longest allowed length and slides: a line of a gigabyte without
  * an end takes no more memory than a short one. */
 #include "train/reader.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <zlib.h>
 
 #include "text/utf8.h"
-#include "train/corpus.h"
+#include "train/gzip.h"
 
 #define BUFFER (READER_LONGEST + ((size_t)64 << 10))
 
 struct reader {
-	gzFile file;
-	char *path;
+	gzip_in *file;
 	char *buffer;
 	size_t begin, end; /* what is read and not yet given away */
 	bool begun, ended;
 };
 
-static hec_status open_regular(const char *path, int *fd)
-{
-	struct stat info;
-	/* O_NONBLOCK: a pipe that nobody writes to must not hang us before it is refused. */
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (*fd < 0)
-		return fail(HEC_ERR_IO, "%s: could not be opened: %s", path, strerror(errno));
-	if (fstat(*fd, &info) == 0 && S_ISREG(info.st_mode))
-		return HEC_OK;
-	close(*fd);
-	return fail(HEC_ERR_IO, "%s: is no regular file; text is read twice", path);
-}
-
 hec_status reader_open(const char *path, reader **out)
 {
-	int fd;
-	HEC_TRY(open_regular(path, &fd));
+	gzip_in *file;
+	HEC_TRY(gzip_open(path, &file));
 	reader *r = calloc(1, sizeof *r);
-	if (r) {
-		r->path = path_join(path, "");
-		r->buffer = malloc(BUFFER);
-		r->file = gzdopen(fd, "rb");
-	}
-	if (!r || !r->path || !r->buffer || !r->file) {
-		if (!r || !r->file)
-			close(fd);
-		reader_close(r);
+	char *buffer = malloc(BUFFER);
+	if (!r || !buffer) {
+		free(r);
+		free(buffer);
+		gzip_close(file);
 		return fail(HEC_ERR_MEMORY, "%s: no memory to read it", path);
 	}
-	(void)gzbuffer(r->file, 128 << 10);
+	*r = (reader){.file = file, .buffer = buffer};
 	*out = r;
 	return HEC_OK;
 }
@@ -64,9 +40,7 @@ void reader_close(reader *r)
 {
 	if (!r)
 		return;
-	if (r->file)
-		(void)gzclose_r(r->file);
-	free(r->path);
+	gzip_close(r->file);
 	free(r->buffer);
 	free(r);
 }
@@ -79,19 +53,9 @@ static hec_status read_more(reader *r)
 		r->end -= r->begin;
 		r->begin = 0;
 	}
-	int n = gzread(r->file, r->buffer + r->end, (unsigned)(BUFFER - r->end));
-	int error = Z_OK;
-	const char *text = gzerror(r->file, &error);
-	/* A gzip file that is cut short ends with Z_BUF_ERROR after its last whole bytes. */
-	if (n < 0 || error == Z_BUF_ERROR) {
-		/* zlib knows the file by a number and says "<fd:4>: what is wrong". */
-		const char *why = strstr(text, ": ");
-		return fail(HEC_ERR_IO, "%s: could not be read: %s", r->path,
-		            error == Z_ERRNO ? strerror(errno)
-		            : why            ? why + 2
-		                             : text);
-	}
-	r->end += (size_t)n;
+	size_t n;
+	HEC_TRY(gzip_read(r->file, r->buffer + r->end, BUFFER - r->end, &n));
+	r->end += n;
 	r->ended = n == 0;
 	return HEC_OK;
 }

@@ -11,11 +11,11 @@ static void read_file(const char *path)
 	reader *r;
 	line at;
 	bool more = true;
-	if (reader_open(path, &r) != HEC_OK)
+	if (reader_open(path, &r) != HEC_OK) /* not even gzip that is broken */
 		stop("the file cannot be opened");
 	for (hec_status status; more;) {
 		status = reader_next(r, &at, &more);
-		if (status == HEC_ERR_IO)
+		if (status == HEC_ERR_FORMAT)
 			break; /* gzip that is broken */
 		if (status != HEC_OK)
 			stop("a line cannot be read");
