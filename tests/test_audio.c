@@ -1,5 +1,6 @@
 /* test_audio.c — every kind of file comes back as the sound that was put in, at 16 kHz and mono; what
  * is cut, wrong or too long is refused with its reason. */
+#include "support/sanitized.h"
 #include "support/scratch.h"
 #include "support/test.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "alloc/refuse.h"
@@ -178,7 +180,8 @@ static void an_mp3_gives_the_sound(void **state)
 
 /* ---- rates ---- */
 
-static const int rates[] = {8000, 11025, 22050, 32000, 44100, 48000, 96000, 192000};
+static const int rates[] = {8000,  11025,  22050,  32000,  44100, 48000,
+                            96000, 192000, 384000, 655350, 768000};
 #define RATES (sizeof rates / sizeof rates[0])
 
 /* Up to 93 % of what both rates hold, to a few roundings of f32; and nothing is delayed. */
@@ -291,6 +294,17 @@ static void what_is_no_sound_is_refused(void **state)
 	make_wav(wav, 1000000, 1, 400);
 	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a),
 	        "1000000 samples a second");
+	make_wav(wav, 1, 1, 400);
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a),
+	        "1 samples a second; 4000 to 768000");
+	make_wav(wav, 4000000000U, 1, 400);
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a), "x: ");
+	make_wav(wav, 768000, 22, 400);
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a),
+	        "22 channels of 768000 samples a second are 16896000; up to 16384000");
+	make_wav(wav, 16000, 1024, 400);
+	assert_int_equal(hec_audio_read_memory("x", wav, 444, NULL, &a), HEC_OK);
+	hec_audio_free(&a);
 	make_wav(wav, 16000, 0, 400);
 	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", wav, 444, NULL, &a), "x: ");
 	hec_audio_options o = HEC_AUDIO_OPTIONS_INIT;
@@ -326,6 +340,54 @@ static void what_is_too_long_is_refused(void **state)
 	assert_int_equal(hec_audio_read_memory("x", f.data, (size_t)f.size, &o, &a), HEC_OK);
 	hec_audio_free(&a);
 	free(f.data);
+}
+
+/* ---- time ---- */
+
+static double nothing(double seconds, int channel, double hz)
+{
+	(void)seconds, (void)channel, (void)hz;
+	return 0;
+}
+
+static double seconds_of_processor(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least of three runs over a few seconds of silence, which FLAC packs into next to nothing. */
+static double time_of(int rate, int channels)
+{
+	file f = make_file(SF_FORMAT_FLAC | SF_FORMAT_PCM_16, rate, channels, 4 * rate, nothing, 0);
+	double least = INFINITY;
+	for (int i = 0; i < 3; i++) {
+		hec_audio a;
+		const double begin = seconds_of_processor();
+		assert_int_equal(hec_audio_read_memory("flac", f.data, (size_t)f.size, NULL, &a),
+		                 HEC_OK);
+		least = fmin(least, seconds_of_processor() - begin);
+		assert_true(llabs((long long)a.count - 4 * 16000) <= 1);
+		hec_audio_free(&a);
+	}
+	free(f.data);
+	return least;
+}
+
+/* A filter as long as the rate is high would take 14 × at 655,350 Hz. */
+static void what_a_sound_takes_is_by_its_seconds_not_its_rate(void **state)
+{
+	(void)state;
+	if (SANITIZED) /* which slows our half of the work, not libsamplerate's */
+		skip();
+	const double usual = time_of(48000, 1);
+	static const int high[] = {96000, 192000, 384000, 655350};
+	for (size_t i = 0; i < sizeof high / sizeof *high; i++) {
+		const double time = time_of(high[i], 1);
+		if (!(time <= 5 * usual))
+			fail_msg("%d Hz takes %g s, 48000 Hz %g s", high[i], time, usual);
+	}
 }
 
 /* A header that promises a day of sound, with 200 samples behind it. */
@@ -620,6 +682,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_sound_is_refused),
 		cmocka_unit_test(a_number_that_is_none_is_refused),
 		cmocka_unit_test(what_is_too_long_is_refused),
+		cmocka_unit_test(what_a_sound_takes_is_by_its_seconds_not_its_rate),
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(a_file_cut_anywhere_is_never_a_crash),
 		cmocka_unit_test(a_file_that_is_cut_says_so),

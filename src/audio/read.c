@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "audio/cut.h"
+#include "audio/halve.h"
 #include "audio/samples.h"
 #include "base/file.h"
 #include "base/options.h"
@@ -26,9 +27,11 @@
 #define RATE_LEAST 4000 /* of a file: what is read grows by no more than 4 times at 16 kHz */
 #define RATE_MOST 768000
 #define CHANNELS_MOST 1024
+/* A second, of all channels: packed silence takes hardly a byte, but is unpacked sample by sample. */
+#define SAMPLES_MOST (16000 * CHANNELS_MOST)
 #define SECONDS_MOST (6 * 3600.0)
 #define SECONDS_HIGHEST (1000 * 3600.0)
-#define PIECE 16384 /* samples of all channels at a time */
+#define PIECE HALVE_PIECE /* samples of all channels at a time */
 
 typedef struct source {
 	const char *name;
@@ -49,6 +52,8 @@ typedef struct reader {
 	SNDFILE *file;
 	SF_INFO info;
 	SRC_STATE *rate; /* NULL: the file has the rate that is wanted */
+	halving *halvings; /* [halve_count] before it */
+	int halve_count;
 	float *piece;    /* [PIECE] as read */
 	float *mono;     /* [PIECE] */
 	samples out;
@@ -191,6 +196,11 @@ static hec_status check_info(const reader *r)
 		return fail(HEC_ERR_FORMAT,
 		            "%s: says that it has %d samples a second; %d to %d are possible",
 		            r->name, i->samplerate, RATE_LEAST, RATE_MOST);
+	if ((int64_t)i->channels * i->samplerate > SAMPLES_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            "%s: %d channels of %d samples a second are %lld; up to %d are read",
+		            r->name, i->channels, i->samplerate,
+		            (long long)i->channels * i->samplerate, SAMPLES_MOST);
 	return HEC_OK;
 }
 
@@ -204,6 +214,14 @@ static hec_status open_rate(reader *r)
 		return fail(HEC_ERR_MEMORY, "%s: no converter from %d to %lld samples a second: %s",
 		            r->name, r->info.samplerate, (long long)r->options.rate,
 		            src_strerror(error));
+	r->halve_count = halve_count(r->info.samplerate, r->options.rate);
+	if (r->halve_count == 0)
+		return HEC_OK;
+	r->halvings = malloc((size_t)r->halve_count * sizeof *r->halvings);
+	if (!r->halvings)
+		return fail(HEC_ERR_MEMORY, "%s: no memory to halve its rate", r->name);
+	for (int i = 0; i < r->halve_count; i++)
+		halve_start(&r->halvings[i]);
 	return HEC_OK;
 }
 
@@ -262,7 +280,8 @@ static hec_status convert(reader *r, int64_t frames, bool last)
 	SRC_DATA data = {.data_in = r->mono,
 	                 .input_frames = (long)frames,
 	                 .end_of_input = last,
-	                 .src_ratio = (double)r->options.rate / r->info.samplerate};
+	                 .src_ratio = (double)r->options.rate * (1 << r->halve_count) /
+	                              r->info.samplerate};
 	for (;;) {
 		data.data_out = out;
 		data.output_frames = (long)(sizeof out / sizeof out[0]);
@@ -283,11 +302,29 @@ static hec_status convert(reader *r, int64_t frames, bool last)
 	}
 }
 
+/* Frames of mono through the halvings from `first` on, then the converter. */
+static hec_status change_rate(reader *r, int first, int64_t frames)
+{
+	for (int i = first; i < r->halve_count; i++)
+		frames = halve(&r->halvings[i], r->mono, frames);
+	return convert(r, frames, false);
+}
+
+/* What the halvings and the converter still hold. */
+static hec_status end_rate(reader *r)
+{
+	for (int i = 0; i < r->halve_count; i++) {
+		memset(r->mono, 0, HALVE_REACH * sizeof *r->mono);
+		HEC_TRY(change_rate(r, i, HALVE_REACH));
+	}
+	return convert(r, 0, true);
+}
+
 static hec_status take(reader *r, int64_t frames)
 {
 	HEC_TRY(mix(r, frames));
 	if (r->rate)
-		HEC_TRY(convert(r, frames, false));
+		HEC_TRY(change_rate(r, 0, frames));
 	else
 		HEC_TRY(samples_add(&r->out, r->name, r->mono, frames));
 	r->frames += frames;
@@ -327,7 +364,7 @@ static hec_status read_all(reader *r)
 	    (r->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG)
 		return fail(HEC_ERR_FORMAT, "%s: ends after %lld of %lld frames", r->name,
 		            (long long)r->frames, (long long)r->info.frames);
-	return r->rate ? convert(r, 0, true) : HEC_OK;
+	return r->rate ? end_rate(r) : HEC_OK;
 }
 
 static hec_status read_into(reader *r, hec_audio *out)
@@ -373,6 +410,7 @@ static hec_status run(source s, const hec_audio_options *options, hec_audio *out
 		sf_close(r.file);
 	if (r.rate)
 		src_delete(r.rate);
+	free(r.halvings);
 	free(r.piece);
 	samples_free(&r.out);
 	return status;
