@@ -114,7 +114,7 @@ static void what_is_no_gzip_behind_gzip_is_an_error(void **state)
 	static const struct {
 		const char *bytes;
 		size_t n;
-	} trash[] = {{"x", 1},    {"plain text\n", 11},   {"\x1f", 1},
+	} trash[] = {{"x", 1},     {"plain text\n", 11},  {"\x1f", 1},
 	             {"\0\0x", 3}, {"\x1f\x8c\x08\0", 4}, {"\0\x1f\x8b\x08\0", 5}};
 	for (size_t i = 0; i < sizeof trash / sizeof *trash; i++) {
 		char want[100];
@@ -146,7 +146,8 @@ static void gzip_data_that_changed_is_an_error(void **state)
 	for (size_t n = 2; n < size; n++) {
 		pack(&l, "one two three\n", "a.gz");
 		assert_int_equal(truncate(lab_path(&l, "a.gz"), (off_t)n), 0);
-		FAILS(&l.k, HEC_ERR_FORMAT, read_all(&l, "a.gz", NULL), "ends within its gzip data");
+		FAILS(&l.k, HEC_ERR_FORMAT, read_all(&l, "a.gz", NULL),
+		      "ends within its gzip data");
 	}
 	lab_close(&l);
 }

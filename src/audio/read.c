@@ -51,11 +51,11 @@ typedef struct reader {
 	source source;
 	SNDFILE *file;
 	SF_INFO info;
-	SRC_STATE *rate; /* NULL: the file has the rate that is wanted */
+	SRC_STATE *rate;   /* NULL: the file has the rate that is wanted */
 	halving *halvings; /* [halve_count] before it */
 	int halve_count;
-	float *piece;    /* [PIECE] as read */
-	float *mono;     /* [PIECE] */
+	float *piece; /* [PIECE] as read */
+	float *mono;  /* [PIECE] */
 	samples out;
 	int64_t frames; /* read so far */
 	int64_t most;   /* of them that are let in */
