@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "base/size.h"
 #include "text/characters.h"
 #include "text/ngram.h"
 #include "text/score_kind.h"
@@ -17,16 +16,16 @@ typedef struct bleu {
 	uint64_t hypothesis, reference; /* words */
 	uint64_t total[BLEU_ORDER], shared[BLEU_ORDER];
 	/* Room for one pair, kept from one to the next. */
-	text_buffer texts[2], spare;
+	text_buffer text, spare;
 	score_words words;
 	ngram_room room;
 } bleu;
 
-/* Calls for the words between white space: counts them, or writes them where words is not NULL. */
-static size_t split_words(const text_buffer *text, size_t first, score_word *words)
+/* Words are what lies between white space. */
+static hec_status add_words(score_words *words, const text_buffer *text)
 {
 	const unsigned char *data = (const unsigned char *)text->data;
-	size_t count = 0, begin = 0;
+	size_t begin = 0;
 	bool inside = false;
 	for (size_t i = 0, length; i <= text->size; i += length) {
 		length = 1;
@@ -34,35 +33,26 @@ static size_t split_words(const text_buffer *text, size_t first, score_word *wor
 		             character_is_space(character_read(data + i, text->size - i, &length));
 		if (!space && !inside)
 			begin = i;
-		if (space && inside) {
-			if (words)
-				words[count] =
-					(score_word){text->data + begin, i - begin, first + count};
-			count++;
-		}
+		if (space && inside)
+			HEC_TRY(score_words_add(words, text->data + begin, i - begin));
 		inside = !space;
 	}
-	return count;
+	return HEC_OK;
 }
 
-static hec_status add(void *sums, const char *hypothesis, const char *reference)
+static hec_status add(void *sums, score_text hypothesis, score_text reference)
 {
 	bleu *b = sums;
-	HEC_TRY(tokenize_13a(hypothesis, &b->texts[0], &b->spare));
-	HEC_TRY(tokenize_13a(reference, &b->texts[1], &b->spare));
-	size_t n_h = split_words(&b->texts[0], 0, NULL);
-	size_t n_r = split_words(&b->texts[1], 0, NULL), count;
-	if (!size_add(n_h, n_r, &count))
-		return fail(HEC_ERR_MEMORY, "BLEU: too many words");
-	HEC_TRY(score_words_room(&b->words, count, "BLEU"));
 	uint64_t shared[BLEU_ORDER] = {0};
-	if (n_h > 0 && n_r > 0) {
-		split_words(&b->texts[0], 0, b->words.items);
-		split_words(&b->texts[1], n_h, b->words.items + n_h);
-		score_words_number(&b->words, count);
-		HEC_TRY(ngram_shared(&b->room, b->words.symbols, n_h, b->words.symbols + n_h, n_r,
-		                     BLEU_ORDER, shared));
-	}
+	score_words_clear(&b->words);
+	HEC_TRY(tokenize_13a(hypothesis.data, hypothesis.bytes, &b->text, &b->spare));
+	HEC_TRY(add_words(&b->words, &b->text));
+	const size_t n_h = b->words.count;
+	HEC_TRY(tokenize_13a(reference.data, reference.bytes, &b->text, &b->spare));
+	HEC_TRY(add_words(&b->words, &b->text));
+	const size_t n_r = b->words.count - n_h;
+	if (n_h > 0 && n_r > 0)
+		HEC_TRY(ngram_shared(&b->room, b->words.symbols, n_h, n_r, BLEU_ORDER, shared));
 	b->hypothesis += n_h;
 	b->reference += n_r;
 	for (int n = 1; n <= BLEU_ORDER; n++) {
@@ -96,11 +86,10 @@ static double score(const void *sums)
 static void end(void *sums)
 {
 	bleu *b = sums;
-	text_buffer_free(&b->texts[0]);
-	text_buffer_free(&b->texts[1]);
+	text_buffer_free(&b->text);
 	text_buffer_free(&b->spare);
 	score_words_free(&b->words);
 	ngram_room_free(&b->room);
 }
 
-const score_kind score_kind_bleu = {"hec_score_bleu", sizeof(bleu), add, score, end};
+const score_kind score_kind_bleu = {"BLEU", sizeof(bleu), add, score, end};

@@ -45,7 +45,7 @@ static hec_status count_line(const word_rule *rule, const char *text, size_t at,
 	for (size_t stop; at < end; at = stop) {
 		stop = word_end(rule, text, at, end);
 		if (stop - at <= BPE_WORD_MOST)
-			HEC_TRY(word_counts_add(to, text + at, stop - at, 1));
+			HEC_TRY(word_counts_add(to, text + at, stop - at, 1, NULL));
 	}
 	return HEC_OK;
 }

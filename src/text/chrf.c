@@ -2,10 +2,9 @@
  * sacrebleu's choices: white space is left out; an order that the reference lacks counts nothing of
  * the hypothesis; orders that either side lacks in the whole corpus are left out of the mean. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/size.h"
 #include "text/characters.h"
+#include "text/grow.h"
 #include "text/ngram.h"
 #include "text/score_kind.h"
 
@@ -19,42 +18,33 @@ typedef struct chrf {
 	ngram_room room;
 } chrf;
 
-/* The characters of text that are not white space; returns how many. */
-static size_t read_symbols(const char *text, size_t bytes, uint32_t *to)
+/* Counts the characters of a text that are not white space, or writes them where to is not NULL. */
+static size_t read_symbols(score_text text, uint32_t *to)
 {
-	const unsigned char *at = (const unsigned char *)text;
-	size_t n = 0;
-	for (size_t length; bytes > 0; at += length, bytes -= length) {
-		uint32_t c = character_read(at, bytes, &length);
-		if (!character_is_space(c))
-			to[n++] = c;
+	const unsigned char *at = (const unsigned char *)text.data;
+	size_t n = 0, left = text.bytes;
+	for (size_t length; left > 0; at += length, left -= length) {
+		uint32_t c = character_read(at, left, &length);
+		if (character_is_space(c))
+			continue;
+		if (to)
+			to[n] = c;
+		n++;
 	}
 	return n;
 }
 
-static hec_status add(void *sums, const char *hypothesis, const char *reference)
+static hec_status add(void *sums, score_text hypothesis, score_text reference)
 {
 	chrf *c = sums;
-	size_t bytes_h = strlen(hypothesis), bytes_r = strlen(reference), most, size;
-	if (!size_add(bytes_h, bytes_r, &most) || !size_mul(most, sizeof(uint32_t), &size))
-		return fail(HEC_ERR_MEMORY, "chrF: texts of %zu and %zu bytes are too long",
-		            bytes_h, bytes_r);
-	if (most > c->capacity) {
-		uint32_t *symbols = realloc(c->symbols, size);
-		if (!symbols)
-			return fail(HEC_ERR_MEMORY, "chrF: no memory for %zu characters", most);
-		c->symbols = symbols;
-		c->capacity = most;
-	}
-	size_t n_h = 0, n_r = 0;
-	if (most > 0) {
-		n_h = read_symbols(hypothesis, bytes_h, c->symbols);
-		n_r = read_symbols(reference, bytes_r, c->symbols + n_h);
-	}
+	const size_t n_h = read_symbols(hypothesis, NULL), n_r = read_symbols(reference, NULL);
 	uint64_t shared[CHRF_ORDER] = {0};
-	if (n_h > 0 && n_r > 0)
-		HEC_TRY(ngram_shared(&c->room, c->symbols, n_h, c->symbols + n_h, n_r, CHRF_ORDER,
-		                     shared));
+	if (n_h > 0 && n_r > 0) {
+		HEC_TRY(GROW(&c->symbols, &c->capacity, n_h + n_r));
+		read_symbols(hypothesis, c->symbols);
+		read_symbols(reference, c->symbols + n_h);
+		HEC_TRY(ngram_shared(&c->room, c->symbols, n_h, n_r, CHRF_ORDER, shared));
+	}
 	for (int n = 1; n <= CHRF_ORDER; n++) {
 		uint64_t reference_total = ngram_total(n_r, n);
 		c->hypothesis[n - 1] += reference_total ? ngram_total(n_h, n) : 0;
@@ -90,4 +80,4 @@ static void end(void *sums)
 	ngram_room_free(&c->room);
 }
 
-const score_kind score_kind_chrf = {"hec_score_chrf", sizeof(chrf), add, score, end};
+const score_kind score_kind_chrf = {"chrF", sizeof(chrf), add, score, end};

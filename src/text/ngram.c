@@ -1,85 +1,101 @@
-/* ngram.c — all places of both sequences are sorted by the symbols that follow, so that equal n-grams
- * stand together for every n at once: one sort, then one walk for each order. No hashing, so no
- * input is slower than another by more than the sort's log. */
+/* ngram.c — the places of both sequences are sorted in place, by one symbol after the other (quicksort of
+ * strings, Bentley and Sedgewick 1997): places with the same first n symbols come to stand together, are
+ * counted, and only where both sequences have one are they sorted by the next symbol. Pivots are drawn from
+ * a seed of this process, so that nobody can write a text that is slow to sort. */
 #include "text/ngram.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/size.h"
+#include "text/grow.h"
+#include "text/hash.h"
 
-static int compare_places(const void *x, const void *y)
+#define ENDED (-1) /* no symbol */
+
+typedef struct count_run {
+	const uint32_t *symbols;
+	size_t length_a, length; /* of the first and of both */
+	int orders;
+	uint64_t *shared, random;
+} count_run;
+
+/* The symbol that many behind a place. */
+static int64_t symbol_behind(const count_run *r, uint32_t place, int depth)
 {
-	const ngram_place *a = x, *b = y;
-	size_t left = a->left < b->left ? a->left : b->left;
-	if (left > NGRAM_MOST)
-		left = NGRAM_MOST;
-	for (size_t i = 0; i < left; i++)
-		if (a->at[i] != b->at[i])
-			return a->at[i] < b->at[i] ? -1 : 1;
-	if (left == NGRAM_MOST || a->left == b->left)
-		return 0;
-	return a->left < b->left ? -1 : 1;
+	const size_t end = place < r->length_a ? r->length_a : r->length,
+		     at = place + (size_t)depth;
+	return at < end ? (int64_t)r->symbols[at] : ENDED;
 }
 
-static bool same(const ngram_place *a, const ngram_place *b, size_t n)
+static uint32_t draw_place(count_run *r, const uint32_t *places, size_t n)
 {
+	r->random = r->random * 6364136223846793005u + 1442695040888963407u;
+	return places[(r->random >> 32) % n];
+}
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+	const uint32_t kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+static void count_places(count_run *r, uint32_t *places, size_t n, int depth);
+
+/* Places that have depth + 1 symbols in common. */
+static void count_equal(count_run *r, uint32_t *places, size_t n, int depth)
+{
+	size_t of_a = 0;
 	for (size_t i = 0; i < n; i++)
-		if (a->at[i] != b->at[i])
-			return false;
-	return true;
+		of_a += places[i] < r->length_a;
+	const size_t shared = of_a < n - of_a ? of_a : n - of_a;
+	r->shared[depth] += shared;
+	if (shared > 0 && depth + 1 < r->orders)
+		count_places(r, places, n, depth + 1);
 }
 
-/* Places too near the end for an n-gram stand before those they are a prefix of: they are passed
- * over without ending the run of equal ones. */
-static uint64_t count_shared(const ngram_place *places, size_t count, size_t n)
+/* Places that have depth symbols in common. */
+static void count_places(count_run *r, uint32_t *places, size_t n, int depth)
 {
-	uint64_t shared = 0, of[2] = {0, 0};
-	const ngram_place *run = NULL;
-	for (size_t i = 0; i < count; i++) {
-		const ngram_place *p = &places[i];
-		if (p->left < n)
-			continue;
-		if (!run || !same(run, p, n)) {
-			shared += of[0] < of[1] ? of[0] : of[1];
-			of[0] = of[1] = 0;
-			run = p;
+	while (n > 1) {
+		const int64_t pivot = symbol_behind(r, draw_place(r, places, n), depth);
+		size_t less = 0, more = n;
+		for (size_t i = 0; i < more;) {
+			const int64_t symbol = symbol_behind(r, places[i], depth);
+			if (symbol < pivot)
+				swap(&places[i++], &places[less++]);
+			else if (symbol > pivot)
+				swap(&places[i], &places[--more]);
+			else
+				i++;
 		}
-		of[p->side]++;
+		if (pivot != ENDED)
+			count_equal(r, places + less, more - less, depth);
+		/* The larger part goes on here: the stack stays small. */
+		if (less < n - more) {
+			count_places(r, places, less, depth);
+			places += more;
+			n -= more;
+		} else {
+			count_places(r, places + more, n - more, depth);
+			n = less;
+		}
 	}
-	return shared + (of[0] < of[1] ? of[0] : of[1]);
 }
 
-static hec_status make_room(ngram_room *room, size_t count)
+hec_status ngram_shared(ngram_room *room, const uint32_t *symbols, size_t length_a, size_t length_b,
+                        int orders, uint64_t *shared)
 {
-	if (count <= room->capacity)
-		return HEC_OK;
-	size_t bytes;
-	if (!size_mul(count, sizeof(ngram_place), &bytes))
-		return fail(HEC_ERR_MEMORY, "n-grams: %zu symbols are too many", count);
-	ngram_place *places = realloc(room->places, bytes);
-	if (!places)
-		return fail(HEC_ERR_MEMORY, "n-grams: no memory for %zu symbols", count);
-	room->places = places;
-	room->capacity = count;
-	return HEC_OK;
-}
-
-hec_status ngram_shared(ngram_room *room, const uint32_t *a, size_t length_a, const uint32_t *b,
-                        size_t length_b, int orders, uint64_t *shared)
-{
-	size_t count;
-	if (!size_add(length_a, length_b, &count))
-		return fail(HEC_ERR_MEMORY, "n-grams: too many symbols");
-	HEC_TRY(make_room(room, count));
-	for (size_t i = 0; i < length_a; i++)
-		room->places[i] = (ngram_place){a + i, length_a - i, 0};
-	for (size_t i = 0; i < length_b; i++)
-		room->places[length_a + i] = (ngram_place){b + i, length_b - i, 1};
-	if (count > 1)
-		qsort(room->places, count, sizeof(ngram_place), compare_places);
-	for (int n = 1; n <= orders; n++)
-		shared[n - 1] = count_shared(room->places, count, (size_t)n);
+	const size_t n = length_a + length_b;
+	if (n > UINT32_MAX)
+		return fail(HEC_ERR_MEMORY, "n-grams: %zu symbols are too many", n);
+	HEC_TRY(GROW(&room->places, &room->capacity, n));
+	for (size_t i = 0; i < n; i++)
+		room->places[i] = (uint32_t)i;
+	memset(shared, 0, (size_t)orders * sizeof *shared);
+	count_run r = {symbols, length_a, n, orders, shared, hash_seed()};
+	count_places(&r, room->places, n, 0);
 	return HEC_OK;
 }
 

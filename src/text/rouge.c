@@ -2,65 +2,62 @@
  * 2004): the mean over the pairs of F1 = 2 P R / (P + R), with the choices of the rouge-score package: words are
  * runs of a … z and 0 … 9 in small letters, not stemmed.
  *
- * The subsequence is found for 64 words of the reference at a time (Hyyrö 2004): bit j of V is 0 where a
- * subsequence gets longer at word j. A symbol's places in the reference are a row of bits. Symbols that are
- * there often keep their row; there are at most 64 of those, so that no symbol costs more than the row itself. */
+ * Words that only one text has, and those that both begin and end with, need no search. The subsequence of the
+ * rest is found for 64 words of the reference at a time (Hyyrö 2004): bit j of V is 0 where a subsequence gets
+ * longer at word j. A symbol's places in the reference are a row of bits. Symbols that are there often keep their
+ * row; there are at most 64 of those, so that no symbol costs more than the row itself. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
+#include "text/grow.h"
 #include "text/score_kind.h"
 #include "text/score_words.h"
 
 #define NO_ROW UINT32_MAX
+#define STEPS_MOST ((size_t)1 << 33) /* of 64 words each: about ten seconds */
+
+/* Of each symbol: where its places in the reference begin and end, and its row. */
+enum { TABLE_BEGIN, TABLE_END, TABLE_ROW, TABLE_WIDTH };
 
 typedef struct rouge {
 	double sum; /* of the scores of the pairs */
 	size_t pairs;
 	/* Room for one pair, kept from one to the next. */
-	char *text; /* both in small letters */
+	char *text; /* one of the two in small letters */
 	size_t text_capacity;
 	score_words words;
-	uint32_t *table; /* of symbols */
+	uint32_t *table; /* [symbols, TABLE_WIDTH] */
 	size_t table_capacity;
+	uint32_t *places; /* in the reference, by symbol */
+	size_t places_capacity;
 	uint64_t *bits;
 	size_t bits_capacity;
 } rouge;
 
-/* Where the words of a symbol that stand in the reference begin and end in the sorted list, and its row. */
-enum { TABLE_BEGIN, TABLE_END, TABLE_ROW, TABLE_WIDTH };
-
-/* Small letters as Python has them; these two characters are the only others that become one of a … z. */
-static const char *lower(const char *at, char *to, size_t *written)
-{
-	unsigned char c = (unsigned char)*at;
-	*written = 1;
-	if (c == 0xc4 &&
-	    (unsigned char)at[1] == 0xb0) { /* I with a dot: i, and the dot by itself */
-		to[0] = 'i';
-		to[1] = ' ';
-		*written = 2;
-		return at + 2;
-	}
-	if (c == 0xe2 && (unsigned char)at[1] == 0x84 &&
-	    (unsigned char)at[2] == 0xaa) { /* kelvin */
-		*to = 'k';
-		return at + 3;
-	}
-	*to = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-	return at + 1;
-}
+/* Small letters as Python has them: these two characters are the only others that become one of a … z. */
+static const char dotted[] = "\xc4\xb0"; /* I with a dot: i, and the dot by itself */
+static const char kelvin[] = "\xe2\x84\xaa";
 
 /* Writes text in small letters to to, which has room for as many bytes; how many there are. */
-static size_t lower_text(const char *text, char *to)
+static size_t lower_text(score_text text, char *to)
 {
-	size_t size = 0, written;
-	while (*text) {
-		text = lower(text, to + size, &written);
-		size += written;
+	size_t n = 0;
+	for (size_t i = 0; i < text.bytes; i++) {
+		const char *at = text.data + i, c = *at;
+		const size_t left = text.bytes - i;
+		if (left >= 2 && memcmp(at, dotted, 2) == 0) {
+			to[n++] = 'i';
+			to[n++] = ' ';
+			i += 1;
+		} else if (left >= 3 && memcmp(at, kelvin, 3) == 0) {
+			to[n++] = 'k';
+			i += 2;
+		} else {
+			to[n++] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+		}
 	}
-	return size;
+	return n;
 }
 
 static bool in_word(char c)
@@ -68,68 +65,82 @@ static bool in_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Counts the words of a text, or writes them where words is not NULL. */
-static size_t split_words(const char *text, size_t size, size_t first, score_word *words)
+static hec_status add_words(rouge *r, score_text text)
 {
-	size_t count = 0;
-	for (size_t i = 0; i < size;) {
-		if (!in_word(text[i])) {
+	HEC_TRY(GROW(&r->text, &r->text_capacity, text.bytes));
+	const size_t size = lower_text(text, r->text);
+	for (size_t i = 0, begin; i < size; i++) {
+		for (begin = i; i < size && in_word(r->text[i]);)
 			i++;
-			continue;
-		}
-		size_t begin = i;
-		while (i < size && in_word(text[i]))
-			i++;
-		if (words)
-			words[count] = (score_word){text + begin, i - begin, first + count};
-		count++;
+		if (i > begin)
+			HEC_TRY(score_words_add(&r->words, r->text + begin, i - begin));
 	}
-	return count;
+	return HEC_OK;
 }
 
-/* data with room for count items of item_size; NULL: there is none, and data stays. */
-static void *make_room(void *data, size_t *capacity, size_t count, size_t item_size)
+/* ---- the words of a pair, as numbers ---- */
+
+typedef struct sequence {
+	uint32_t *at;
+	size_t n;
+} sequence;
+
+static void mark(const rouge *r, sequence s, uint32_t column)
 {
-	if (count <= *capacity)
-		return data;
-	size_t bytes;
-	void *grown = size_mul(count, item_size, &bytes) ? realloc(data, bytes) : NULL;
-	if (grown)
-		*capacity = count;
-	return grown;
+	for (size_t i = 0; i < s.n; i++)
+		r->table[(size_t)s.at[i] * TABLE_WIDTH + column] = 1;
 }
 
-static hec_status no_memory(size_t count)
+/* Leaves those of the symbols that are marked in this column. */
+static void keep_marked(const rouge *r, sequence *s, uint32_t column)
 {
-	return fail(HEC_ERR_MEMORY, "ROUGE: no memory for a text of %zu words", count);
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (r->table[(size_t)s->at[i] * TABLE_WIDTH + column])
+			s->at[n++] = s->at[i];
+	s->n = n;
 }
 
-/* Fills the table of symbols; how many of them get a row of their own: those with more places than a row
- * has words. */
-static uint32_t fill_table(rouge *r, size_t n_h, size_t count, uint32_t symbols, size_t row)
+/* Leaves out what only one has, then what both begin and end with; how many words these are. */
+static size_t narrow(const rouge *r, sequence *h, sequence *ref)
 {
-	uint32_t rows = 0;
-	size_t i = 0;
-	for (uint32_t s = 0; s < symbols; s++) {
-		uint32_t *at = &r->table[(size_t)s * TABLE_WIDTH];
-		while (i < count && r->words.symbols[r->words.items[i].place] == s &&
-		       r->words.items[i].place < n_h)
-			i++;
-		at[TABLE_BEGIN] = (uint32_t)i;
-		while (i < count && r->words.symbols[r->words.items[i].place] == s)
-			i++;
-		at[TABLE_END] = (uint32_t)i;
-		at[TABLE_ROW] = i - at[TABLE_BEGIN] > row ? rows++ : NO_ROW;
+	size_t same = 0;
+	mark(r, *h, 0);
+	mark(r, *ref, 1);
+	keep_marked(r, h, 1);
+	keep_marked(r, ref, 0);
+	for (; h->n > 0 && ref->n > 0 && h->at[0] == ref->at[0]; same++)
+		h->at++, h->n--, ref->at++, ref->n--;
+	for (; h->n > 0 && ref->n > 0 && h->at[h->n - 1] == ref->at[ref->n - 1]; same++)
+		h->n--, ref->n--;
+	return same;
+}
+
+/* Fills the table, and places by symbol; how many symbols get a row of their own: those with more places than a
+ * row has words. */
+static uint32_t fill_table(rouge *r, sequence ref, size_t symbols, size_t row)
+{
+	uint32_t rows = 0, begin = 0;
+	memset(r->table, 0, symbols * TABLE_WIDTH * sizeof *r->table);
+	for (size_t i = 0; i < ref.n; i++)
+		r->table[(size_t)ref.at[i] * TABLE_WIDTH + TABLE_END]++;
+	for (size_t s = 0; s < symbols; s++) {
+		uint32_t *at = &r->table[s * TABLE_WIDTH], n = at[TABLE_END];
+		at[TABLE_BEGIN] = at[TABLE_END] = begin;
+		at[TABLE_ROW] = n > row ? rows++ : NO_ROW;
+		begin += n;
 	}
+	for (size_t i = 0; i < ref.n; i++)
+		r->places[r->table[(size_t)ref.at[i] * TABLE_WIDTH + TABLE_END]++] = (uint32_t)i;
 	return rows;
 }
 
-static void flip_places(const rouge *r, const uint32_t *symbol, size_t n_h, uint64_t *row)
+/* ---- the longest common subsequence ---- */
+
+static void flip_places(const rouge *r, const uint32_t *symbol, uint64_t *row)
 {
-	for (uint32_t i = symbol[TABLE_BEGIN]; i < symbol[TABLE_END]; i++) {
-		size_t place = r->words.items[i].place - n_h;
-		row[place / 64] ^= (uint64_t)1 << place % 64;
-	}
+	for (uint32_t i = symbol[TABLE_BEGIN]; i < symbol[TABLE_END]; i++)
+		row[r->places[i] / 64] ^= (uint64_t)1 << r->places[i] % 64;
 }
 
 /* One more word of the hypothesis: V = (V + (V & M)) | (V & ~M), carrying from word to word. */
@@ -151,65 +162,67 @@ static size_t count_zeros(const uint64_t *v, size_t n)
 	return zeros;
 }
 
-/* The length of the longest common subsequence of the words of a pair, which are numbered. */
-static hec_status common(rouge *r, size_t n_h, size_t n_r, uint32_t symbols, size_t *length)
+static hec_status longest(rouge *r, sequence h, sequence ref, size_t symbols, size_t *length)
 {
-	size_t row = (n_r + 63) / 64, entries;
-	uint32_t *table = size_mul(symbols, TABLE_WIDTH, &entries)
-	                          ? make_room(r->table, &r->table_capacity, entries, sizeof *table)
-	                          : NULL;
-	if (!table)
-		return no_memory(n_h + n_r);
-	r->table = table;
+	const size_t row = (ref.n + 63) / 64;
+	if (h.n > STEPS_MOST / row)
+		return fail(HEC_ERR_UNSUPPORTED,
+		            "%zu and %zu words that both texts have take %.3g steps; up to %.3g "
+		            "are done",
+		            h.n, ref.n, (double)h.n * (double)row, (double)STEPS_MOST);
+	HEC_TRY(GROW(&r->places, &r->places_capacity, ref.n));
 	/* V, a row to work in, and those that are kept. */
-	size_t bits = (fill_table(r, n_h, n_h + n_r, symbols, row) + (size_t)2) * row;
-	uint64_t *v = make_room(r->bits, &r->bits_capacity, bits, sizeof *v);
-	if (!v)
-		return no_memory(n_h + n_r);
-	r->bits = v;
-	uint64_t *work = v + row, *kept = work + row;
+	const size_t bits = (fill_table(r, ref, symbols, row) + (size_t)2) * row;
+	HEC_TRY(GROW(&r->bits, &r->bits_capacity, bits));
+	uint64_t *v = r->bits, *work = v + row, *kept = work + row;
 	memset(v, 0xff, row * sizeof *v);
 	memset(work, 0, (bits - row) * sizeof *work);
-	for (uint32_t s = 0; s < symbols; s++) {
-		const uint32_t *symbol = &r->table[(size_t)s * TABLE_WIDTH];
+	for (size_t s = 0; s < symbols; s++) {
+		const uint32_t *symbol = &r->table[s * TABLE_WIDTH];
 		if (symbol[TABLE_ROW] != NO_ROW)
-			flip_places(r, symbol, n_h, kept + symbol[TABLE_ROW] * row);
+			flip_places(r, symbol, kept + symbol[TABLE_ROW] * row);
 	}
-	for (size_t i = 0; i < n_h; i++) {
-		const uint32_t *symbol = &r->table[(size_t)r->words.symbols[i] * TABLE_WIDTH];
+	for (size_t i = 0; i < h.n; i++) {
+		const uint32_t *symbol = &r->table[(size_t)h.at[i] * TABLE_WIDTH];
 		if (symbol[TABLE_ROW] != NO_ROW) {
 			step(v, kept + symbol[TABLE_ROW] * row, row);
-		} else if (symbol[TABLE_BEGIN] < symbol[TABLE_END]) {
-			flip_places(r, symbol, n_h, work);
+		} else {
+			flip_places(r, symbol, work);
 			step(v, work, row);
-			flip_places(r, symbol, n_h, work);
+			flip_places(r, symbol, work);
 		}
 	}
-	*length = count_zeros(v, n_r);
+	*length = count_zeros(v, ref.n);
 	return HEC_OK;
 }
 
-static hec_status add(void *sums, const char *hypothesis, const char *reference)
+/* The words of a pair that both have in the same order. */
+static hec_status common(rouge *r, size_t n_h, size_t n_r, size_t *length)
+{
+	const size_t symbols = r->words.known.n;
+	HEC_TRY(GROW(&r->table, &r->table_capacity, symbols * TABLE_WIDTH));
+	memset(r->table, 0, symbols * TABLE_WIDTH * sizeof *r->table);
+	sequence h = {r->words.symbols, n_h}, ref = {r->words.symbols + n_h, n_r};
+	size_t between = 0, same = narrow(r, &h, &ref);
+	if (h.n > 0 && ref.n > 0)
+		HEC_TRY(longest(r, h, ref, symbols, &between));
+	*length = same + between;
+	return HEC_OK;
+}
+
+static hec_status add(void *sums, score_text hypothesis, score_text reference)
 {
 	rouge *r = sums;
-	size_t size_h = strlen(hypothesis), size;
-	char *text = size_add(size_h, strlen(reference), &size) && size_add(size, 1, &size)
-	                     ? make_room(r->text, &r->text_capacity, size, 1)
-	                     : NULL;
-	if (!text)
-		return fail(HEC_ERR_MEMORY, "ROUGE: no memory for a text of %zu bytes", size_h);
-	r->text = text;
-	size_h = lower_text(hypothesis, text);
-	size_t size_r = lower_text(reference, r->text + size_h);
-	size_t n_h = split_words(r->text, size_h, 0, NULL);
-	size_t n_r = split_words(r->text + size_h, size_r, 0, NULL);
+	score_words_clear(&r->words);
+	HEC_TRY(add_words(r, hypothesis));
+	const size_t n_h = r->words.count;
+	HEC_TRY(add_words(r, reference));
+	const size_t n_r = r->words.count - n_h;
+	if (r->words.count > UINT32_MAX)
+		return fail(HEC_ERR_MEMORY, "%zu words are too many", r->words.count);
 	if (n_h > 0 && n_r > 0) {
-		size_t length = 0;
-		HEC_TRY(score_words_room(&r->words, n_h + n_r, "ROUGE"));
-		split_words(r->text, size_h, 0, r->words.items);
-		split_words(r->text + size_h, size_r, n_h, r->words.items + n_h);
-		uint32_t symbols = score_words_number(&r->words, n_h + n_r);
-		HEC_TRY(common(r, n_h, n_r, symbols, &length));
+		size_t length;
+		HEC_TRY(common(r, n_h, n_r, &length));
 		double precision = (double)length / (double)n_h;
 		double recall = (double)length / (double)n_r;
 		if (length > 0)
@@ -230,8 +243,9 @@ static void end(void *sums)
 	rouge *r = sums;
 	free(r->text);
 	free(r->table);
+	free(r->places);
 	free(r->bits);
 	score_words_free(&r->words);
 }
 
-const score_kind score_kind_rouge = {"hec_score_rouge", sizeof(rouge), add, score, end};
+const score_kind score_kind_rouge = {"ROUGE-L", sizeof(rouge), add, score, end};

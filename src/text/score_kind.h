@@ -2,14 +2,19 @@
 #ifndef TEXT_SCORE_KIND_H
 #define TEXT_SCORE_KIND_H
 
-#include <stddef.h>
+#include <hecate/score.h>
 
 #include "base/status.h"
 
+typedef struct score_text {
+	const char *data; /* not NULL; any bytes */
+	size_t bytes;
+} score_text;
+
 typedef struct score_kind {
-	const char *call; /* the public one, for messages */
+	const char *name; /* for messages */
 	size_t size; /* of its sums, which start zeroed and keep room from one pair to the next */
-	hec_status (*add)(void *sums, const char *hypothesis, const char *reference);
+	hec_status (*add)(void *sums, score_text hypothesis, score_text reference);
 	double (*score)(const void *sums); /* 0 … 100 */
 	void (*end)(void *sums);           /* frees what they hold, not the sums */
 } score_kind;

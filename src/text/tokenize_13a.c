@@ -21,7 +21,7 @@ static hec_status reserve(text_buffer *b, size_t capacity)
 		return HEC_OK;
 	char *data = realloc(b->data, capacity);
 	if (!data)
-		return fail(HEC_ERR_MEMORY, "BLEU: no memory for a text of %zu bytes", capacity);
+		return fail(HEC_ERR_MEMORY, "no memory for a text of %zu bytes", capacity);
 	b->data = data;
 	b->capacity = capacity;
 	return HEC_OK;
@@ -89,7 +89,7 @@ static hec_status apply(int (*rule)(char, char), const text_buffer *in, text_buf
 {
 	size_t most;
 	if (!size_mul(in->size, 2, &most))
-		return fail(HEC_ERR_MEMORY, "BLEU: a text of %zu bytes is too long", in->size);
+		return fail(HEC_ERR_MEMORY, "a text of %zu bytes is too long", in->size);
 	HEC_TRY(reserve(out, most));
 	size_t n = 0;
 	for (size_t i = 0; i < in->size;) {
@@ -113,7 +113,7 @@ static hec_status part_punctuation(const text_buffer *in, text_buffer *out)
 {
 	size_t most;
 	if (!size_mul(in->size, 3, &most))
-		return fail(HEC_ERR_MEMORY, "BLEU: a text of %zu bytes is too long", in->size);
+		return fail(HEC_ERR_MEMORY, "a text of %zu bytes is too long", in->size);
 	HEC_TRY(reserve(out, most));
 	size_t n = 0;
 	for (size_t i = 0; i < in->size; i++) {
@@ -129,10 +129,10 @@ static hec_status part_punctuation(const text_buffer *in, text_buffer *out)
 }
 
 /* The text without white space at its end. */
-static size_t trimmed(const char *text)
+static size_t trimmed(const char *text, size_t left)
 {
 	const unsigned char *at = (const unsigned char *)text;
-	size_t left = strlen(text), keep = 0, done = 0;
+	size_t keep = 0, done = 0;
 	for (size_t length; left > 0; at += length, left -= length) {
 		uint32_t c = character_read(at, left, &length);
 		done += length;
@@ -142,11 +142,11 @@ static size_t trimmed(const char *text)
 	return keep;
 }
 
-hec_status tokenize_13a(const char *text, text_buffer *out, text_buffer *spare)
+hec_status tokenize_13a(const char *text, size_t bytes, text_buffer *out, text_buffer *spare)
 {
-	size_t size = trimmed(text), most;
+	size_t size = trimmed(text, bytes), most;
 	if (!size_add(size, 2, &most))
-		return fail(HEC_ERR_MEMORY, "BLEU: a text of %zu bytes is too long", size);
+		return fail(HEC_ERR_MEMORY, "a text of %zu bytes is too long", size);
 	HEC_TRY(reserve(out, most));
 	memcpy(out->data, text, size);
 	out->size = size;

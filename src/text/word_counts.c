@@ -17,6 +17,16 @@ void word_counts_free(word_counts *c)
 	memset(c, 0, sizeof *c);
 }
 
+void word_counts_clear(word_counts *c)
+{
+	/* Each word lies in a run of taken slots from where its hash points to. */
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t at = c->words[i].hash & (c->slot_count - 1); c->slots[at];
+		     at = (at + 1) & (c->slot_count - 1))
+			c->slots[at] = 0;
+	c->n = c->used = 0;
+}
+
 static hec_status rehash(word_counts *c)
 {
 	size_t count = c->slot_count ? 2 * c->slot_count : 4096;
@@ -35,8 +45,11 @@ static hec_status rehash(word_counts *c)
 	return HEC_OK;
 }
 
-static hec_status add(word_counts *c, const char *word, size_t bytes, uint32_t hash, int64_t count)
+static hec_status add(word_counts *c, const char *word, size_t bytes, uint32_t hash, int64_t count,
+                      size_t *number)
 {
+	if (bytes > UINT32_MAX)
+		return fail(HEC_ERR_MEMORY, "a word of %zu bytes is too long", bytes);
 	if (2 * (c->n + 1) > c->slot_count)
 		HEC_TRY(rehash(c));
 	size_t mask = c->slot_count - 1, at = hash & mask;
@@ -45,6 +58,7 @@ static hec_status add(word_counts *c, const char *word, size_t bytes, uint32_t h
 		if (w->hash == hash && w->bytes == bytes &&
 		    memcmp(c->text + w->at, word, bytes) == 0) {
 			w->count += count;
+			*number = c->slots[at] - 1;
 			return HEC_OK;
 		}
 	}
@@ -54,20 +68,25 @@ static hec_status add(word_counts *c, const char *word, size_t bytes, uint32_t h
 	c->words[c->n++] = (struct word_count){c->used, (uint32_t)bytes, hash, count};
 	c->used += bytes;
 	c->slots[at] = (uint32_t)c->n;
+	*number = c->n - 1;
 	return HEC_OK;
 }
 
-hec_status word_counts_add(word_counts *c, const char *word, size_t bytes, int64_t count)
+hec_status word_counts_add(word_counts *c, const char *word, size_t bytes, int64_t count,
+                           size_t *number)
 {
 	uint64_t hash = hash_bytes(hash_seed(), word, bytes);
-	return add(c, word, bytes, (uint32_t)(hash ^ hash >> 32), count);
+	size_t ignored;
+	return add(c, word, bytes, (uint32_t)(hash ^ hash >> 32), count,
+	           number ? number : &ignored);
 }
 
 hec_status word_counts_merge(word_counts *to, const word_counts *from)
 {
+	size_t ignored;
 	for (size_t i = 0; i < from->n; i++) {
 		const struct word_count *w = &from->words[i];
-		HEC_TRY(add(to, from->text + w->at, w->bytes, w->hash, w->count));
+		HEC_TRY(add(to, from->text + w->at, w->bytes, w->hash, w->count, &ignored));
 	}
 	return HEC_OK;
 }

@@ -17,8 +17,12 @@ typedef struct word_counts {
 	size_t slot_count;
 } word_counts;
 
-hec_status word_counts_add(word_counts *c, const char *word, size_t bytes, int64_t count);
+/* *number (NULL: not asked for): of the different words, in the order in which they came. */
+hec_status word_counts_add(word_counts *c, const char *word, size_t bytes, int64_t count,
+                           size_t *number);
 hec_status word_counts_merge(word_counts *to, const word_counts *from);
+/* Forgets the words and keeps the memory; takes time by the words, not by the memory. */
+void word_counts_clear(word_counts *c);
 void word_counts_free(word_counts *c);
 
 #endif
