@@ -415,9 +415,7 @@ static void a_loaded_model_has_its_matrices_once_and_says_so(void **state)
 		                        .logits = logits_open(&k, m, &batch.input)};
 		FAILS(&k, HEC_ERR_UNSUPPORTED,
 		      hec_model_fwd(ref, k.arena, back, &batch.input, NULL, &out, NULL), "packed",
-		      "ref");
-		FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_unpack(ref, back), "ref");
-		FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_save(ref, back, HEC_F32, path), "ref");
+		      "ref", "hec_model_pack");
 		hec_ctx_destroy(ref);
 		hec_trainer_memory plan = {.size = sizeof plan};
 		hec_trainer_options learn = HEC_TRAINER_OPTIONS_INIT;

@@ -19,8 +19,8 @@ HEC_API HEC_MUST_USE hec_status hec_model_create(hec_ctx *ctx, const hec_model_c
                                                  uint64_t seed, hec_model **out);
 /* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). Each
  * tensor is read once, piece by piece, into the form that the kernels of ctx want: the model is ready
- * to run in contexts of that instruction level, and its matrices exist in no other form. For what
- * wants the numbers themselves there is hec_model_unpack. */
+ * to run in contexts of that instruction level, and its matrices exist in no other form. For a context
+ * of another level there is hec_model_pack, for what wants the numbers themselves hec_model_unpack. */
 HEC_API HEC_MUST_USE hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out);
 
 /* A model that is to be other than its files say: what fits is loaded, the rest starts fresh from the
@@ -117,14 +117,16 @@ HEC_API hec_tensor hec_model_tensor(const hec_model *model, size_t i); /* parame
 HEC_API size_t hec_model_bytes(const hec_model *model);
 
 /* Makes the block of a model that was loaded: before its numbers are looked at or it learns
- * (hec_trainer_create does so itself). Before the model is shared; where there is a block already,
+ * (hec_trainer_create does so itself). At any level. Before the model is shared; where there is a block already,
  * nothing is done. */
 HEC_API HEC_MUST_USE hec_status hec_model_unpack(hec_ctx *ctx, hec_model *model);
 
 /* A second model of the same shape, all zeros, to hold gradients (or moments, or an average). */
 HEC_API HEC_MUST_USE hec_status hec_model_like(const hec_model *model, hec_model **out);
-/* Lays the weights out for the kernels of ctx: after they are made, and after each step while
- * learning. with_bwd: also for learning. */
+/* Lays the weights out for the kernels of ctx's level: after they are made, after each step while
+ * learning, and before a model that was loaded at one level runs at another. What a context packed, any
+ * context of its level reads, also when the first is gone. with_bwd: also for learning. Before the
+ * model is shared. */
 HEC_API HEC_MUST_USE hec_status hec_model_pack(hec_ctx *ctx, hec_model *model, bool with_bwd);
 
 /* A batch. Sequences shorter than the batch are padded with any id; lengths say what counts. */

@@ -103,8 +103,8 @@ typedef struct embedding_args {
 	int32_t padding_id;
 	const hec_tensor *ids;   /* [N] i32, checked */
 	const hec_tensor *table; /* gather: [V, C]; scatter: the gradient, added to in order of n */
-	/* gather: the table as gemm_pack lays out its transpose, of this level's layout, where table has
-	 * no data; else NULL */
+	/* gather: the table as some level's gemm_pack laid out its transpose, where table has no data;
+	 * else NULL */
 	const hec_packed *packed;
 	const hec_tensor *y; /* gather: [N, C] written; scatter: dy [N, C] */
 } embedding_args;
@@ -221,7 +221,9 @@ typedef struct backend_ops {
 	BACKEND_OPS(OP)
 #undef OP
 	size_t (*gemm_pack_size)(int64_t k, int64_t n); /* bytes; 0: this level packs nothing */
-	const void *gemm_layout; /* hec_packed.layout of what it packs; NULL: it packs nothing */
+	/* hec_packed.layout of what it packs, the same in every context of the level; NULL: it packs
+	 * nothing */
+	const void *gemm_layout;
 } backend_ops;
 
 typedef struct backend {

@@ -66,7 +66,8 @@ struct hec_model {
 	hec_arena *memory;           /* of the parameters that have data */
 	hec_arena *tables;           /* of positions that are not learned; NULL: there are none */
 	hec_arena *packs;
-	const void *packed_for; /* the backend that the packs are for */
+	const void *
+		layout; /* of the packs: what a context's kernels read, whichever context made them */
 	bool packed_bwd;
 };
 
@@ -119,7 +120,7 @@ hec_linear *packs_linear(hec_model *model, const hec_param *p);
 size_t packs_bytes(const hec_ctx *ctx, const hec_model *model, bool with_bwd);
 /* A place for every pack of a model that only runs, nothing in them yet. */
 hec_status packs_place(hec_ctx *ctx, hec_model *model);
-/* Rows first, first + 1, … of the matrix of a linear that is packed for ctx. */
+/* Rows first, first + 1, … of the matrix of a linear that is packed, for whatever level. */
 hec_status packs_rows(hec_ctx *ctx, const hec_linear *linear, int64_t first,
                       const hec_tensor *rows /* [n, in] written */);
 /* Every tensor of the layers becomes a view of its parameter's place. */

@@ -50,21 +50,24 @@ size_t packs_bytes(const hec_ctx *ctx, const hec_model *m, bool with_bwd)
 	return bytes;
 }
 
+static bool is_packed_for(const hec_ctx *ctx, const hec_model *m)
+{
+	return m->layout == ctx_backend(ctx)->ops[m->dtype].gemm_layout;
+}
+
 static hec_status make_packs(hec_ctx *ctx, hec_model *m, bool with_bwd)
 {
-	const void *backend = ctx_backend(ctx);
-	if (m->packs && m->packed_for == backend && (m->packed_bwd || !with_bwd))
+	if (m->packs && is_packed_for(ctx, m) && (m->packed_bwd || !with_bwd))
 		return HEC_OK;
 	hec_arena_destroy(m->packs);
 	m->packs = NULL;
-	m->packed_for = NULL;
 	for (size_t i = 0; i < m->count; i++) {
 		hec_linear *linear = m->places[i].linear;
 		if (linear) /* what was packed before is gone */
 			linear->w_fwd = linear->w_bwd = (hec_packed){0};
 	}
 	HEC_TRY(hec_arena_create(packs_bytes(ctx, m, with_bwd), &m->packs));
-	m->packed_for = backend;
+	m->layout = ctx_backend(ctx)->ops[m->dtype].gemm_layout;
 	m->packed_bwd = with_bwd;
 	return HEC_OK;
 }
@@ -100,15 +103,6 @@ hec_status packs_place(hec_ctx *ctx, hec_model *m)
 
 /* ---- packing ---- */
 
-static bool is_packed_for(const hec_ctx *ctx, const hec_model *m)
-{
-	const void *layout = ctx_backend(ctx)->ops[m->dtype].gemm_layout;
-	for (size_t i = 0; i < m->count; i++)
-		if (m->places[i].linear)
-			return m->places[i].linear->w_fwd.layout == layout;
-	return true;
-}
-
 hec_status hec_model_pack(hec_ctx *ctx, hec_model *m, bool with_bwd)
 {
 	HEC_TRY(CHECK_GIVEN("model", ctx));
@@ -128,10 +122,6 @@ hec_status hec_model_pack(hec_ctx *ctx, hec_model *m, bool with_bwd)
 hec_status packs_rows(hec_ctx *ctx, const hec_linear *linear, int64_t first, const hec_tensor *rows)
 {
 	const hec_packed *p = &linear->w_fwd;
-	if (!p->data || p->layout != ctx_backend(ctx)->ops[rows->dtype].gemm_layout)
-		return fail(HEC_ERR_UNSUPPORTED,
-		            "model: its weights exist only as another level than %s packed them",
-		            hec_ctx_isa(ctx));
 	int32_t ids[ROWS];
 	for (int64_t at = 0; at < rows->shape[0]; at += ROWS) {
 		const int64_t n = min_i64(ROWS, rows->shape[0] - at);

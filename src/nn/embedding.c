@@ -40,7 +40,7 @@ hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const
 		table.data = (void *)(uintptr_t)packed->data; /* for the checks alone */
 	HEC_TRY(check(ctx, embedding, ids, &table, "embedding: y", y));
 	if (packed_only)
-		HEC_TRY(packed_readable("embedding: table", ctx, &table, packed));
+		HEC_TRY(packed_fits("embedding: table", &table, packed));
 	embedding_args args = {.scale = embedding->scale != 0 ? embedding->scale : 1,
 	                       .padding_id = embedding->padding_id,
 	                       .ids = ids,

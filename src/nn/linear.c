@@ -8,16 +8,26 @@
 #include "tensor/arena.h"
 #include "tensor/check.h"
 
-hec_status packed_readable(const char *name, const hec_ctx *ctx, const hec_tensor *w,
-                           const hec_packed *p)
+hec_status packed_fits(const char *name, const hec_tensor *w, const hec_packed *p)
 {
-	if (p->layout == ctx_backend(ctx)->ops[w->dtype].gemm_layout && p->n == w->shape[0] &&
-	    p->k == w->shape[1])
+	if (p->layout && p->n == w->shape[0] && p->k == w->shape[1])
 		return HEC_OK;
-	return fail(HEC_ERR_UNSUPPORTED,
-	            "%s [%lld, %lld] exists only as packed [%lld, %lld] by another level than %s",
-	            name, (long long)w->shape[0], (long long)w->shape[1], (long long)p->n,
-	            (long long)p->k, hec_ctx_isa(ctx));
+	return fail(HEC_ERR_UNSUPPORTED, "%s [%lld, %lld] exists only as packed [%lld, %lld]", name,
+	            (long long)w->shape[0], (long long)w->shape[1], (long long)p->n,
+	            (long long)p->k);
+}
+
+/* w exists only packed: as the kernels of this level read it? */
+static hec_status check_pack(const hec_ctx *ctx, const hec_tensor *w, const hec_packed *p)
+{
+	HEC_TRY(packed_fits("linear: w", w, p));
+	if (p->layout == ctx_backend(ctx)->ops[w->dtype].gemm_layout)
+		return HEC_OK;
+	return fail(
+		HEC_ERR_UNSUPPORTED,
+		"linear: w exists only as another level than %s packed it; hec_model_pack packs "
+		"a model for this one",
+		hec_ctx_isa(ctx));
 }
 
 static hec_status check(hec_ctx *ctx, const hec_linear *linear, bool runs)
@@ -31,7 +41,7 @@ static hec_status check(hec_ctx *ctx, const hec_linear *linear, bool runs)
 	HEC_TRY(check_real("linear: w", &w));
 	HEC_TRY(CHECK_2D("linear: w", &w, w.dtype, ANY, ANY));
 	if (packed_only)
-		HEC_TRY(packed_readable("linear: w", ctx, &w, &linear->w_fwd));
+		HEC_TRY(check_pack(ctx, &w, &linear->w_fwd));
 	if (is_present(&linear->b))
 		HEC_TRY(CHECK_1D("linear: b", &linear->b, linear->w.dtype, linear->w.shape[0]));
 	return HEC_OK;

@@ -8,8 +8,7 @@
 hec_status linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tensor *dy,
                       const hec_tensor *x, bool add, hec_tensor *dx, hec_linear *grad);
 
-/* HEC_OK if this level can read p as the pack of w [out, in], which has no data itself. */
-hec_status packed_readable(const char *name, const hec_ctx *ctx, const hec_tensor *w,
-                           const hec_packed *p);
+/* HEC_OK if p is a pack of w [out, in], of any level. */
+hec_status packed_fits(const char *name, const hec_tensor *w, const hec_packed *p);
 
 #endif

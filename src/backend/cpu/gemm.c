@@ -410,22 +410,17 @@ static hec_status pack_piece(hec_ctx *ctx, const gemm_kernel *kernel, const gemm
 	return HEC_OK;
 }
 
-typedef struct unpacking {
-	const gemm_kernel *kernel;
-	const embedding_args *args;
-} unpacking;
-
 static void unpack_rows(const void *arg, int64_t begin, int64_t end, void *scratch)
 {
 	(void)scratch;
-	const unpacking *u = arg;
-	const embedding_args *a = u->args;
+	const embedding_args *a = arg;
 	const hec_packed *p = a->packed;
+	const gemm_kernel *kernel = p->layout;
 	const float scale = (float)a->scale;
 	for (int64_t n = begin; n < end; n++) {
 		int64_t id = ((const int32_t *)a->ids->data)[n * a->ids->stride[0]];
-		int64_t left = id / u->kernel->cols * u->kernel->cols;
-		int64_t step = round_up(min_i64(u->kernel->cols, p->n - left), u->kernel->step);
+		int64_t left = id / kernel->cols * kernel->cols;
+		int64_t step = round_up(min_i64(kernel->cols, p->n - left), kernel->step);
 		const float *from = (const float *)p->data + left * p->k + id - left;
 		float *y = floats(a->y) + n * a->y->stride[0];
 		for (int64_t k = 0; k < p->k; k++)
@@ -433,10 +428,9 @@ static void unpack_rows(const void *arg, int64_t begin, int64_t end, void *scrat
 	}
 }
 
-hec_status gemm_unpack_run(hec_ctx *ctx, const gemm_kernel *kernel, const embedding_args *a)
+hec_status gemm_unpack_run(hec_ctx *ctx, const embedding_args *a)
 {
-	unpacking u = {kernel, a};
-	return rows_run(ctx, a->ids->shape[0], 4 * a->packed->k, 0, unpack_rows, &u);
+	return rows_run(ctx, a->ids->shape[0], 4 * a->packed->k, 0, unpack_rows, a);
 }
 
 /* ── packing ahead ────────────────────────────────────────────────────────────────────────── */

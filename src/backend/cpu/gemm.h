@@ -57,7 +57,7 @@ bool gemm_fits(const gemm_args *g);
 hec_status gemm_run(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_args *g);
 hec_status gemm_pack_run(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_pack_args *p);
 size_t gemm_pack_bytes(const gemm_kernel *kernel, int64_t k, int64_t n);
-/* y_n = scale · column id_n of what is packed: rows of a table whose transpose it is. */
-hec_status gemm_unpack_run(hec_ctx *ctx, const gemm_kernel *kernel, const embedding_args *a);
+/* y_n = scale · column id_n of what is packed, by any level: rows of a table whose transpose it is. */
+hec_status gemm_unpack_run(hec_ctx *ctx, const embedding_args *a);
 
 #endif

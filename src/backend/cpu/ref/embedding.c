@@ -1,5 +1,6 @@
 /* embedding.c — y_n = scale · table[id_n]; the gradient adds each row of dy to its table row, in
  * the order of n whatever the threads: they share columns, not rows. */
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/ref/real.h"
 #include "backend/cpu/ref/slots.h"
 #include "backend/cpu/rows.h"
@@ -30,6 +31,8 @@ static void scatter_columns(const void *args, int64_t begin, int64_t end, void *
 
 hec_status REF(embedding_gather)(hec_ctx *ctx, const embedding_args *a)
 {
+	if (a->packed) /* f32: nothing else is packed */
+		return gemm_unpack_run(ctx, a);
 	return rows_run(ctx, a->ids->shape[0], a->table->shape[1], 0, gather_rows, a);
 }
 

@@ -56,7 +56,7 @@ static void scatter_blocks(const void *args, int64_t begin, int64_t end, void *s
 static hec_status embedding_gather_f32_avx512(hec_ctx *ctx, const embedding_args *a)
 {
 	if (a->packed)
-		return gemm_unpack_run(ctx, a->packed->layout, a);
+		return gemm_unpack_run(ctx, a);
 	if (!has_rows(a->table) || !has_rows(a->y))
 		return embedding_gather_f32_ref(ctx, a);
 	return rows_run(ctx, a->ids->shape[0], div_up(a->table->shape[1], 4), 0, gather_rows, a);
