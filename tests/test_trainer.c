@@ -317,6 +317,44 @@ static void a_gradient_whose_square_does_not_fit_is_not_applied(void **state)
 	world_close(&w);
 }
 
+/* The norm is a double: gradients whose squares no float holds are cut like any others. */
+static void a_norm_beyond_floats_is_cut_to_its_length(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	o.clip = 1;
+	o.lr = 1;
+	o.eps = 0.9; /* so large that the step is in proportion to the gradient */
+	o.beta1 = 0;
+	o.warmup = 0;
+	o.schedule = HEC_SCHEDULE_CONSTANT;
+	/* Of the last, too little would be left: floats below FLT_MIN lose their digits. */
+	static const double sizes[] = {1e25, 3e34, 3e38};
+	for (int i = 0; i < 3; i++) {
+		world w = world_open(7032, 0, &o);
+		hec_tensor block = hec_model_block(w.model),
+			   grad = hec_model_block(w.trainer->grad),
+			   before = make_copy(&w.k, &block);
+		toy t;
+		hec_step_report r = {.size = sizeof r};
+		make_toy(&w.k, ROWS, &t);
+		OK(&w.k, hec_trainer_add(w.trainer, &t.batch));
+		for (int64_t j = 0; j < 16; j++)
+			put(&grad, j, j % 2 ? sizes[i] : -sizes[i]);
+		OK(&w.k, hec_trainer_apply(w.trainer, &r));
+		CHECK(&w.k, isfinite(r.grad_norm) && r.skipped == (i == 2),
+		      "gradients of %g: a norm of %g, skipped %d", sizes[i], r.grad_norm,
+		      (int)r.skipped);
+		/* g = ±1/4, m/(√v/√c + eps) with v/c = g² */
+		for (int64_t j = 0; j < 16; j++) {
+			const double step = get(&block, j) - get(&before, j),
+				     want = i == 2 ? 0 : (j % 2 ? -1 : 1) * 0.25 / (0.25 + 0.9);
+			CHECK(&w.k, fabs(step - want) <= 1e-3, "a step of %g, not %g", step, want);
+		}
+		world_close(&w);
+	}
+}
+
 static void wrong_options_are_named(void **state)
 {
 	(void)state;
@@ -548,6 +586,7 @@ int main(void)
 		cmocka_unit_test(gradients_are_cut_to_their_length),
 		cmocka_unit_test(the_same_steps_give_the_same_bits_at_any_number_of_threads),
 		cmocka_unit_test(a_gradient_whose_square_does_not_fit_is_not_applied),
+		cmocka_unit_test(a_norm_beyond_floats_is_cut_to_its_length),
 		cmocka_unit_test(wrong_options_are_named),
 		cmocka_unit_test(answers_are_planned_and_learned),
 		cmocka_unit_test(frames_are_planned_and_learned),

@@ -17,7 +17,8 @@ typedef struct hec_adamw {
 #define HEC_ADAMW_INIT {sizeof(hec_adamw), 1e-3, 0.9, 0.999, 1e-8, 0.01, 1.0}
 /* clang-format on */
 
-/* One step; step counts from 1. m and v start as zeros. All four have the shape of w. */
+/* One step; step counts from 1. m and v start as zeros. All four have the shape of w. v holds squares: of
+ * a |dw · grad_scale| beyond 1.8e19 it becomes Inf, and that weight only decays from then on. */
 HEC_API HEC_MUST_USE hec_status hec_adamw_step(hec_ctx *ctx, const hec_adamw *options, int64_t step,
                                                const hec_tensor *dw, hec_tensor *m, /* updated */
                                                hec_tensor *v,                       /* updated */

@@ -1,6 +1,7 @@
 /* norm.h — layer norm and RMS norm over the last axis.
  *   layer: y = (x − mean) / √(var + eps) · gamma + beta
- *   rms:   y = x / √(mean(x²) + eps) · gamma */
+ *   rms:   y = x / √(mean(x²) + eps) · gamma
+ * A row whose squares add up to more than an f32 holds (numbers near 1e18) is NaN. */
 #ifndef HECATE_NORM_H
 #define HECATE_NORM_H
 

@@ -229,10 +229,12 @@ hec_status hec_trainer_apply(hec_trainer *t, hec_step_report *report)
 	double norm = t->broken ? NAN : sqrt(square) / count, scale = 1 / count;
 	double lr = schedule_rate(o, width, t->step + 1);
 	bool cut = o->clip > 0 && norm > o->clip;
-	/* AdamW keeps squares in f32: one that does not fit would stay for ever. */
-	bool skip = !isfinite(norm) || t->targets == 0 || (cut ? o->clip : norm) > LONGEST_GRADIENT;
 	if (cut)
 		scale *= o->clip / norm;
+	/* AdamW keeps squares in f32: one that does not fit would stay for ever. And it scales in f32:
+	 * by less than FLT_MIN nothing sure would be left of a gradient. */
+	bool skip = !isfinite(norm) || t->targets == 0 || scale < FLT_MIN ||
+	            (cut ? o->clip : norm) > LONGEST_GRADIENT;
 	t->batches = 0; /* whatever comes now, the step is over */
 	if (!skip)
 		HEC_TRY(update(t, lr, scale));

@@ -97,9 +97,8 @@ static void unfused_rows(const void *args, int64_t begin, int64_t end, void *scr
 		softmax(a, &x, w);
 		for (int64_t s = 0; s < S; s++) {
 			bool shown = key_shown(a, &x, s);
-			real score = query_dot_key(a, &x, s);
-			real scaled = (real)a->scale * score + bias_at(a, &x, s);
-			write_at(steps->scores, &x, s, score);
+			real scaled = scaled_at(a, &x, s);
+			write_at(steps->scores, &x, s, query_dot_key(a, &x, s));
 			write_at(steps->scaled, &x, s, scaled);
 			write_at(steps->masked, &x, s, shown ? scaled : -(real)INFINITY);
 			write_at(steps->weights, &x, s, shown ? w.weight[s] : 0);

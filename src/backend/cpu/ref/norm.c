@@ -35,6 +35,7 @@ static void fwd_rows(const void *args, int64_t begin, int64_t end, void *scratch
 	for (int64_t n = begin; n < end; n++) {
 		real mean = a->kind == HEC_NORM_LAYER ? row_mean(a->x, n) : 0;
 		real rstd = 1 / sqrt(row_variance(a->x, n, mean) + (real)a->eps);
+		rstd = rstd > 0 ? rstd : (real)NAN; /* squares that overflow: 0 would look right */
 		for (int64_t c = 0; c < a->x->shape[1]; c++) {
 			real y = (*at_2d(a->x, n, c) - mean) * rstd * *at_1d(a->gamma, c);
 			*at_2d(a->y, n, c) = a->beta ? y + *at_1d(a->beta, c) : y;

@@ -58,6 +58,7 @@ static void fwd_rows(const void *args, int64_t begin, int64_t end, void *scratch
 		float *y = row_at(a->y, n);
 		float mean = a->kind == HEC_NORM_LAYER ? row_mean(x, C) : 0;
 		float rstd = 1 / sqrtf(row_variance(x, mean, C) + (float)a->eps);
+		rstd = rstd > 0 ? rstd : NAN; /* squares that overflow: 0 would look right */
 		const __m512 m = _mm512_set1_ps(mean), r = _mm512_set1_ps(rstd);
 		for (int64_t c = 0; c < C; c += 16) {
 			__mmask16 lanes = lanes_at(c, C);
