@@ -184,6 +184,12 @@ static void a_full_arena_says_how_much_was_asked_and_left(void **state)
 	FAILS(&bare, HEC_ERR_MEMORY, hec_arena_alloc(arena, SIZE_MAX, &untouched), "1024");
 	FAILS(&bare, HEC_ERR_MEMORY, hec_arena_alloc(arena, SIZE_MAX - 62, &untouched), "1024");
 	hec_arena_destroy(arena);
+	/* What is left would do, but not for whole cache lines: nothing reaches beyond. */
+	assert_int_equal(hec_arena_create(1000, &arena), HEC_OK);
+	assert_int_equal(hec_arena_alloc(arena, 900, &p), HEC_OK);
+	FAILS(&bare, HEC_ERR_MEMORY, hec_arena_alloc(arena, 40, &untouched), "40", "1000");
+	assert_true(hec_arena_used(arena) <= 1000);
+	hec_arena_destroy(arena);
 }
 
 static void an_arena_rewinds_to_a_mark_and_remembers_its_peak(void **state)

@@ -39,6 +39,8 @@ static const int64_t strides[][4] = {
 	{0, T + S - 1, -1, 1},     /* a relative bias */
 	{T + S - 1, 0, -1, 1},     /* the same, by sequence */
 	{T + S, T + S - 2, -1, 1}, /* relative biases that touch */
+	{0, 5, -1, 1},             /* that overlap, by head */
+	{5, 0, -1, 1},             /* by sequence */
 	{0, 0, 0, 0},
 };
 

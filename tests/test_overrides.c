@@ -241,6 +241,26 @@ static void what_is_partly_fresh_runs(void **state)
 	kit_close(&k);
 }
 
+/* The names that the files have are of other labels. */
+static void another_number_of_labels_does_not_keep_their_names(void **state)
+{
+	(void)state;
+	kit k = kit_open(7351);
+	char dir[SCRATCH_PATH], saved[SCRATCH_PATH];
+	static const char *const names[] = {"bad", "so so", "good"};
+	hec_model_load_options o = {.size = sizeof o, .seed = 2, OVERRIDES("num_labels=2")};
+	hec_model *m = NULL;
+	OK(&k, hec_model_load(k.ctx, golden_model("bert_classify", dir), &m));
+	OK(&k, hec_model_set_labels(m, names, 3));
+	OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(saved)));
+	hec_model_destroy(m);
+	OK(&k, hec_model_load_with(k.ctx, saved, &o, &m));
+	assert_string_equal(hec_model_label(m, 0), "LABEL_0");
+	assert_string_equal(hec_model_label(m, 1), "LABEL_1");
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
 /* ---- what is wrong ---- */
 
 static hec_status try(kit *k, const char *name, const hec_model_load_options *o)
@@ -376,6 +396,7 @@ int main(void)
 		cmocka_unit_test(another_width_starts_fresh),
 		cmocka_unit_test(a_base_model_gets_a_head),
 		cmocka_unit_test(what_is_partly_fresh_runs),
+		cmocka_unit_test(another_number_of_labels_does_not_keep_their_names),
 		cmocka_unit_test(what_cannot_be_is_said),
 		cmocka_unit_test(what_turns_positions_has_two_names),
 		cmocka_unit_test(another_head_does_not_hide_a_missing_tensor),

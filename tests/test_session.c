@@ -301,14 +301,18 @@ static void check_moves(kit *k, model_form form, int n)
 			assert_int_equal(hec_session_length(s, 2 * BEAMS), 0);
 		}
 	}
-	/* Each row from nothing, without any move. */
-	hec_tensor got = feed(k, s, rows, N * BEAMS, ones);
+	/* Each row from nothing, without any move; last, some rows take one token and some two. */
+	int32_t last[N * BEAMS];
+	for (int r = 0; r < N * BEAMS; r++)
+		last[r] = 1 + r % 2;
+	hec_tensor got = feed(k, s, rows, N * BEAMS, last);
 	for (int i = 0; i < N; i++) {
 		hec_session *fresh = open_session(k, m, 1, BEAMS, 7, 9, false);
 		add_stories(k, fresh, &sources[i], 1);
 		hec_tensor want, part;
-		for (int64_t t = 0; t < hec_session_length(s, i * BEAMS); t++)
-			want = feed(k, fresh, &rows[i * BEAMS], BEAMS, ones);
+		for (int64_t t = 1; t < hec_session_length(s, i * BEAMS); t++)
+			(void)feed(k, fresh, &rows[i * BEAMS], BEAMS, ones);
+		want = feed(k, fresh, &rows[i * BEAMS], BEAMS, last);
 		OK(k, hec_tensor_slice(&got, 0, i * BEAMS, BEAMS, &part));
 		check_same_bits(k, "after all the moves", &part, &want);
 		hec_session_destroy(fresh);

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "tensor/view.h"
 
@@ -84,6 +85,10 @@ static void a_transpose_swaps_axes(void **state)
 		assert_true(get(&r, i) == want[i]);
 	OK(&bare, hec_tensor_transpose(&r, 1, 0, &r));
 	assert_true(hec_tensor_is_contiguous(&r));
+	/* Where an axis has one place, its stride says nothing. */
+	t = hec_tensor_2d(data, HEC_F32, 1, 6);
+	OK(&bare, hec_tensor_transpose(&t, 0, 1, &r));
+	assert_true(r.stride[1] == 6 && hec_tensor_is_contiguous(&r));
 	FAILS(&bare, HEC_ERR_ARGUMENT, hec_tensor_transpose(&t, 0, 2, &r), "2");
 	FAILS(&bare, HEC_ERR_ARGUMENT, hec_tensor_transpose(&t, -1, 0, &r), "-1");
 }
@@ -253,6 +258,15 @@ static void copies_between_types_round_to_the_nearest(void **state)
 	OK(&k, hec_copy(k.ctx, &ties, &h));
 	assert_int_equal(store[0], 0x3f80);
 	assert_int_equal(store[1], 0x3f82);
+	/* A NaN stays one, whatever its bits: rounded up like a number it would be −0 or Inf. */
+	static const uint32_t nans[2] = {0x7fffffff, 0xff800001};
+	memcpy(ties.data, nans, sizeof nans);
+	for (int j = 0; j < 2; j++) {
+		h.dtype = j ? HEC_F16 : HEC_BF16;
+		OK(&k, hec_copy(k.ctx, &ties, &h));
+		assert_int_equal(store[0], j ? 0x7e00 : 0x7fc0);
+		assert_int_equal(store[1], j ? 0xfe00 : 0xffc0);
+	}
 	kit_close(&k);
 }
 
