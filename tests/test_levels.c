@@ -245,10 +245,36 @@ static void levels_in_turn_pack_one_model(void **state)
 	kit_close(&k);
 }
 
+/* A dry context copies nothing: what exists only as a pack would be gone. */
+static void a_dry_context_does_not_lose_what_is_only_packed(void **state)
+{
+	(void)state;
+	kit k = kit_open(9340);
+	char path[SCRATCH_PATH];
+	hec_model_config c = model_variant(FORM_DECODER, 0, HEC_HEAD_LM, 0);
+	hec_model *made = model_open(&k, &c, HEC_F32), *loaded;
+	hec_ctx *dry;
+	OK(&k, hec_model_save(k.ctx, made, HEC_F32, scratch_fresh(path)));
+	OK(&k, hec_model_load(k.ctx, path, &loaded));
+	OK(&k, hec_ctx_create_dry(NULL, &dry));
+	if (!hec_model_block(loaded).data) { /* a level that packs */
+		FAILS(&k, HEC_ERR_ARGUMENT, hec_model_unpack(dry, loaded), "dry");
+		FAILS(&k, HEC_ERR_ARGUMENT, hec_model_pack(dry, loaded, true), "dry");
+	}
+	OK(&k, hec_model_unpack(k.ctx, loaded));
+	const hec_tensor x = hec_model_block(made), y = hec_model_block(loaded);
+	assert_memory_equal(x.data, y.data, (size_t)x.shape[0] * sizeof(float));
+	hec_ctx_destroy(dry);
+	hec_model_destroy(loaded);
+	hec_model_destroy(made);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels_in_turn_pack_one_model),
+		cmocka_unit_test(a_dry_context_does_not_lose_what_is_only_packed),
 		cmocka_unit_test(one_model_among_contexts_that_come_and_go),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);

@@ -229,6 +229,7 @@ typedef struct backend_ops {
 typedef struct backend {
 	const char *name;            /* "ref", "avx512", … */
 	backend_ops ops[HEC_DTYPES]; /* one set per dtype of the operation's main input */
+	bool dry;                    /* every operation is left out: see dry.h */
 } backend;
 
 /* The error of a slot that is not there. */

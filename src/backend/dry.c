@@ -21,6 +21,7 @@ static hec_status pack_dry(hec_ctx *ctx, const gemm_pack_args *a)
 
 void dry_fill(backend *b)
 {
+	b->dry = true;
 	for (int dtype = 0; dtype < HEC_DTYPES; dtype++) {
 		backend_ops *ops = &b->ops[dtype];
 #define OP(name, args) ops->name = ops->name ? name##_dry : NULL;

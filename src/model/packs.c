@@ -160,6 +160,9 @@ hec_status hec_model_unpack(hec_ctx *ctx, hec_model *m)
 	HEC_TRY(CHECK_GIVEN("model", m));
 	if (!m->packed_only)
 		return HEC_OK;
+	if (ctx_backend(ctx)->dry)
+		return fail(HEC_ERR_ARGUMENT, "model: its weights exist only packed, and a dry "
+		                              "context would lose them: it copies no number");
 	hec_arena *memory;
 	hec_tensor block;
 	HEC_TRY(hec_arena_create((size_t)m->block.shape[0] * hec_dtype_size(m->dtype), &memory));
