@@ -177,7 +177,7 @@ static void two_runs_do_not_share_a_folder(void **state)
 	OK(&b.l.k, bench_run(&b, &t, NULL));
 	OK(&b.l.k, hec_train_lock_take(b.l.dir, &lock));
 	t.lock = lock;
-	FAILS(&b.l.k, HEC_ERR_ARGUMENT, bench_run(&b, &t, NULL), "lock", t.dir);
+	FAILS(&b.l.k, HEC_ERR_IO, bench_run(&b, &t, NULL), "not the folder that was locked", t.dir);
 	hec_train_lock_free(lock);
 	bench_close(&b);
 }

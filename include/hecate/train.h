@@ -78,6 +78,9 @@ typedef void hec_train_batch(void *user, int64_t step, const hec_batch *batch);
 typedef struct hec_train_lock hec_train_lock;
 HEC_API HEC_MUST_USE hec_status hec_train_lock_take(const char *dir, hec_train_lock **out);
 HEC_API void hec_train_lock_free(hec_train_lock *lock); /* takes NULL */
+/* Whether dir is still the folder that was locked: HEC_ERR_IO where it was renamed, replaced or removed. Who
+ * writes into it asks first; hec_train does, and ends. */
+HEC_API HEC_MUST_USE hec_status hec_train_lock_holds(const hec_train_lock *lock, const char *dir);
 
 typedef struct hec_train_options {
 	size_t size; /* sizeof(hec_train_options) */

@@ -73,6 +73,10 @@ hec_status train_data_progress(void *user, const char *phase, int64_t done, int6
 	static int64_t shown;
 	if (train_interrupted())
 		return HEC_ERR_CANCELLED;
+	/* What comes of this goes into the folder, which may be another's by now. */
+	const hec_train_lock *lock = current->folder.lock;
+	if (lock && hec_train_lock_holds(lock, current->s.out) != HEC_OK)
+		return HEC_ERR_IO;
 	const int64_t often = current->s.sounds ? 100 : 20000;
 	if (current->progress.bar && (done < shown || done - shown >= often)) {
 		shown = done;
@@ -189,6 +193,7 @@ static int open_data(job *j)
 	train_settle_sizes(s, &j->data);
 	if (!s->from && !s->config && check_sizes(j) != PARSED)
 		return EXIT_FAILED;
+	j->data.lock = j->folder.lock;
 	if (train_data_tokenizer(s, &j->data) != HEC_OK || train_data_open(s, &j->data) != HEC_OK)
 		return failed(j);
 	if ((s->from && check_from(j) != PARSED) ||
@@ -214,6 +219,8 @@ static int open_model(job *j)
 	o.threads = (int)j->s.threads;
 	if (hec_ctx_create(&o, &j->ctx) != HEC_OK)
 		return failed(j);
+	if (hec_train_lock_holds(j->folder.lock, j->s.out) != HEC_OK)
+		return failed(j);
 	if (j->s.from) {
 		if (train_from_model(&j->s, &j->data, j->ctx, &j->model) != HEC_OK)
 			return failed(j);
@@ -230,7 +237,7 @@ static int open_model(job *j)
 	}
 	if (train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
 		return failed(j);
-	return j->folder.old || train_folder_write(j->self, &j->s) ? PARSED : EXIT_FAILED;
+	return j->folder.old || train_folder_write(&j->folder, j->self, &j->s) ? PARSED : EXIT_FAILED;
 }
 
 static hec_train_go on_event(void *user, const hec_train_event *event)
@@ -239,7 +246,7 @@ static hec_train_go on_event(void *user, const hec_train_event *event)
 	/* Settings with which a run cannot go on must not take the place of those with which it can:
 	 * only now it is known. */
 	if (event->kind == HEC_TRAIN_BEGIN && j->folder.old)
-		(void)train_folder_write(j->self, &j->s);
+		(void)train_folder_write(&j->folder, j->self, &j->s);
 	j->begun = true;
 	return train_progress_event(&j->progress, event);
 }

@@ -176,6 +176,12 @@ static hec_status find_language(const train_settings *s, train_data *d)
 	return status;
 }
 
+static hec_status save_tokenizer(const train_settings *s, const train_data *d)
+{
+	TRY(hec_train_lock_holds(d->lock, s->out));
+	return hec_tokenizer_save(d->tokenizer, s->out);
+}
+
 static hec_status take_tokenizer(const train_settings *s, train_data *d)
 {
 	char path[4096];
@@ -183,7 +189,7 @@ static hec_status take_tokenizer(const train_settings *s, train_data *d)
 		train_from_home(s, path);
 		TRY(hec_tokenizer_load(path, &d->tokenizer));
 		TRY(train_from_target(s, &d->target));
-		return hec_tokenizer_save(d->tokenizer, s->out);
+		return save_tokenizer(s, d);
 	}
 	snprintf(path, sizeof path, "%s/tokenizer.json", s->out);
 	/* A run that is resumed has one, and it must be the same to the byte. */
@@ -193,7 +199,7 @@ static hec_status take_tokenizer(const train_settings *s, train_data *d)
 		TRY(hec_tokenizer_load(s->tokenizer, &d->tokenizer));
 	else
 		TRY(learn_tokenizer(s, d));
-	return hec_tokenizer_save(d->tokenizer, s->out);
+	return save_tokenizer(s, d);
 }
 
 hec_status train_data_tokenizer(const train_settings *s, train_data *d)
@@ -243,6 +249,7 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 hec_status train_data_open(const train_settings *s, train_data *d)
 {
 	char cache[4096];
+	TRY(hec_train_lock_holds(d->lock, s->out));
 	snprintf(cache, sizeof cache, "%s/cache", s->out);
 	(void)mkdir(cache, 0777); /* where it fails, opening a file in it says why */
 	/* A run that is resumed with other text is refused, and keeps its ids. */

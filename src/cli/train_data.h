@@ -18,6 +18,7 @@ typedef struct train_data {
 	hec_speech speech;         /* of a model that reads sounds: s->sounds */
 	int32_t language;          /* of targets, the token; −1: none is said */
 	bool starts; /* a decoder begins with it; else it is the first that is written */
+	const hec_train_lock *lock; /* of DIR, the caller's */
 } train_data;
 
 /* HEC_ERR_MEMORY of the program itself, which the library has no message for. */

@@ -33,8 +33,12 @@ static bool print_settings(const void *user, FILE *out)
 	return true;
 }
 
-bool train_folder_write(const command *self, const train_settings *s)
+bool train_folder_write(const train_folder *f, const command *self, const train_settings *s)
 {
+	if (hec_train_lock_holds(f->lock, s->out) != HEC_OK) {
+		(void)command_failed(self, "%s", hec_error_message());
+		return false;
+	}
 	if (replace_file(s->out, "train.json", print_settings, s))
 		return true;
 	command_failed(self, "%s/train.json could not be written: %s", s->out, strerror(errno));
@@ -123,7 +127,7 @@ int train_folder_open(train_folder *f, const command *self, const train_settings
 	if (hec_train_lock_take(out, &f->lock) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
 	f->fresh = is_empty(out);
-	if (!f->old && !train_folder_write(self, s))
+	if (!f->old && !train_folder_write(f, self, s))
 		return EXIT_FAILED;
 	return train_keep_config(s, error, sizeof error) ? PARSED
 	                                                 : command_failed(self, "%s", error);
@@ -152,6 +156,8 @@ static void empty_folder(const char *path, bool deeper)
  * took it, and is again. */
 void train_folder_forget(const train_folder *f, const char *out)
 {
+	if (hec_train_lock_holds(f->lock, out) != HEC_OK)
+		return; /* what is there now is not ours to empty */
 	empty_folder(out, true);
 	if (f->made)
 		rmdir(out);

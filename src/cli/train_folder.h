@@ -18,7 +18,7 @@ typedef struct train_folder {
 int train_folder_resume(train_folder *f, const command *self, train_settings *s, int argc,
                         char **argv);
 int train_folder_open(train_folder *f, const command *self, const train_settings *s);
-bool train_folder_write(const command *self, const train_settings *s);
+bool train_folder_write(const train_folder *f, const command *self, const train_settings *s);
 void train_folder_forget(const train_folder *f, const char *out);
 void train_folder_close(train_folder *f);
 

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <hecate/train.h>
+
+#include "base/status.h"
 #include "tensor/check.h"
-#include "train/lock.h"
 
 struct hec_train_lock {
 	int fd;
@@ -27,14 +29,18 @@ hec_status hec_train_lock_take(const char *dir, hec_train_lock **out)
 	int error = lock->fd < 0 ? errno : 0;
 	/* Where folders cannot be locked (some network file systems), nothing is lost. */
 	bool busy = !error && flock(lock->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-	if (!error && !busy) {
+	hec_status status = HEC_OK;
+	if (error)
+		status = fail(HEC_ERR_IO, "%s: could not be opened: %s", dir, strerror(error));
+	else if (busy)
+		status = fail(HEC_ERR_IO, "%s: another run is at work in it", dir);
+	else
+		status = hec_train_lock_holds(lock, dir); /* it may have moved before we had it */
+	if (status == HEC_OK)
 		*out = lock;
-		return HEC_OK;
-	}
-	hec_train_lock_free(lock);
-	if (busy)
-		return fail(HEC_ERR_IO, "%s: another run is at work in it", dir);
-	return fail(HEC_ERR_IO, "%s: could not be opened: %s", dir, strerror(error));
+	else
+		hec_train_lock_free(lock);
+	return status;
 }
 
 void hec_train_lock_free(hec_train_lock *lock)
@@ -46,11 +52,16 @@ void hec_train_lock_free(hec_train_lock *lock)
 	free(lock);
 }
 
-hec_status lock_check(const hec_train_lock *lock, const char *dir)
+hec_status hec_train_lock_holds(const hec_train_lock *lock, const char *dir)
 {
 	struct stat held, asked;
+	HEC_TRY(CHECK_GIVEN("train", lock));
+	HEC_TRY(CHECK_GIVEN("train", dir));
 	if (fstat(lock->fd, &held) == 0 && stat(dir, &asked) == 0 && held.st_dev == asked.st_dev &&
 	    held.st_ino == asked.st_ino)
 		return HEC_OK;
-	return fail(HEC_ERR_ARGUMENT, "train: the lock that is given is not of %s", dir);
+	return fail(HEC_ERR_IO,
+	            "%s: is not the folder that was locked: it was renamed, replaced or removed "
+	            "meanwhile, and nothing more is written",
+	            dir);
 }

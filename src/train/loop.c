@@ -12,7 +12,6 @@
 #include "base/size.h"
 #include "tensor/check.h"
 #include "train/folder.h"
-#include "train/lock.h"
 #include "train/log.h"
 #include "train/run.h"
 #include "train/schedule.h"
@@ -28,6 +27,11 @@ double run_clock(void)
 double run_seconds(const run *r)
 {
 	return r->seconds_before + run_clock() - r->begin;
+}
+
+hec_status run_check_folder(const run *r)
+{
+	return hec_train_lock_holds(r->o.lock ? r->o.lock : r->lock, r->o.dir);
 }
 
 /* ---- telling ---- */
@@ -131,6 +135,15 @@ static hec_status take_step(run *r)
 	return HEC_OK;
 }
 
+static hec_status write_line(const run *r, const log_line *line)
+{
+	HEC_TRY(run_check_folder(r));
+	/* The time may be up at a step that has its line. */
+	if (r->state.step > r->state.report_step)
+		HEC_TRY(log_add(r->log, line));
+	return line->scores ? curve_write(r->log, r->curve) : HEC_OK;
+}
+
 /* A log that cannot be written is told, and learning goes on. */
 static void report(run *r, const hec_train_scores *scores)
 {
@@ -150,11 +163,7 @@ static void report(run *r, const hec_train_scores *scores)
 		.seconds = run_seconds(r),
 		.scores = scores,
 	};
-	/* The time may be up at a step that has its line. */
-	hec_status status = s->step > s->report_step ? log_add(r->log, &line) : HEC_OK;
-	if (status == HEC_OK && scores)
-		status = curve_write(r->log, r->curve);
-	if (status != HEC_OK)
+	if (write_line(r, &line) != HEC_OK)
 		run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, hec_error_message());
 	hec_train_event event = {.kind = HEC_TRAIN_REPORT, .scores = scores};
 	run_tell(r, &event);
@@ -214,14 +223,17 @@ static hec_status after_step(run *r, bool last)
 	bool valid = due || (can && last && s->step > s->valid_step);
 	bool line = is_due(s->step, r->o.report_every, s->report_step) ||
 	            (last && s->step > s->report_step);
+	bool save = !last && is_due(s->step, r->o.save_every, 0); /* the end saves anyway */
 	hec_train_scores scores;
+	if (valid || line || save)
+		HEC_TRY(run_check_folder(r)); /* a run without a folder has no end to come to */
 	if (valid)
 		HEC_TRY(run_validate(r, due, &scores, &given_up));
 	if (given_up)
 		return HEC_OK;
 	if (valid || line)
 		report(r, valid ? &scores : NULL);
-	if (!last && is_due(s->step, r->o.save_every, 0)) /* the end saves anyway */
+	if (save)
 		(void)run_save(r);
 	return HEC_OK;
 }
@@ -398,9 +410,11 @@ static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 {
 	bool found = false;
-	HEC_TRY(folder_make(r->o.dir));
-	HEC_TRY(r->o.lock ? lock_check(r->o.lock, r->o.dir)
-	                  : hec_train_lock_take(r->o.dir, &r->lock));
+	if (!r->o.lock) {
+		HEC_TRY(folder_make(r->o.dir));
+		HEC_TRY(hec_train_lock_take(r->o.dir, &r->lock));
+	}
+	HEC_TRY(run_check_folder(r));
 	folder_sweep(r->o.dir, 2);
 	HEC_TRY(path_make(&r->log, "%s/log.jsonl", r->o.dir));
 	HEC_TRY(path_make(&r->curve, "%s/curve.svg", r->o.dir));

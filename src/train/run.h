@@ -34,6 +34,9 @@ typedef struct run {
 double run_clock(void); /* seconds */
 double run_seconds(const run *r);
 
+/* An error where DIR is not the folder any more in which the run began: another's may be in its place. */
+hec_status run_check_folder(const run *r);
+
 /* Tells the program; what it answers may set r->stop. */
 void run_tell(run *r, hec_train_event *event);
 void run_tell_kind(run *r, hec_train_event_kind kind, const char *message);

@@ -70,6 +70,7 @@ hec_status run_scores(run *r, hec_model *model, hec_train_scores *scores, bool *
 hec_status run_keep_model(run *r, const hec_model *model, const char *metric)
 {
 	char *dir, *parent;
+	HEC_TRY(run_check_folder(r));
 	HEC_TRY(path_make(&parent, "%s/best", r->o.dir));
 	hec_status status =
 		metric ? path_make(&dir, "%s/%s", parent, metric) : path_make(&dir, "%s", r->o.dir);
@@ -79,7 +80,7 @@ hec_status run_keep_model(run *r, const hec_model *model, const char *metric)
 	}
 	if (metric)
 		status = folder_make(parent);
-	if (status == HEC_OK)
+	if (metric && status == HEC_OK)
 		status = folder_make(dir);
 	if (status == HEC_OK)
 		status = hec_model_save(r->ctx, model, r->o.dtype, dir);
