@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <hecate/trainer.h>
 
 #include "base/file.h"
 #include "train/checkpoint.h"
+#include "train/sums.h"
 #include "train/trainer.h"
 
 enum { WORDS = 11, LENGTH = 6 };
@@ -256,6 +258,23 @@ static hec_model_config gpt2_config(void)
 	return c;
 }
 
+static const run_identity of_run = {.seed = 5, .max_tokens = 80, .accumulate = 1, .data = 17};
+
+/* The weights of a step as a checkpoint has them: with the sums of its files. */
+static void save_step(const lab *l, const char *name, int64_t step, const hec_model *m)
+{
+	char path[256];
+	run_state s = {.identity = of_run, .step = step, .chosen = -1};
+	json_t *files = NULL;
+	(void)mkdir(lab_path(l, name), 0777);
+	snprintf(path, sizeof path, "%s/state.json", lab_path(l, name));
+	unlink(path);
+	OK(&l->k, hec_model_save(l->k.ctx, m, HEC_F32, lab_path(l, name)));
+	OK(&l->k, sums_make(lab_path(l, name), &files));
+	OK(&l->k, state_write(path, &s, files));
+	json_decref(files);
+}
+
 /* Of the three newest of four, newest first, in double. */
 static void check_mean(uint64_t seed, const hec_model_config *c)
 {
@@ -265,14 +284,13 @@ static void check_mean(uint64_t seed, const hec_model_config *c)
 	                                     "step-00000040"};
 	hec_model *models[4] = {NULL}, *mean = NULL;
 	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(mkdir(lab_path(&l, names[i]), 0777), 0);
 		OK(k, hec_model_create(k->ctx, c, HEC_F32, seed + i, &models[i]));
-		OK(k, hec_model_save(k->ctx, models[i], HEC_F32, lab_path(&l, names[i])));
+		save_step(&l, names[i], 10 * (int64_t)(i + 1), models[i]);
 	}
 	OK(k, hec_model_create(k->ctx, c, HEC_F32, 99, &mean));
 	const checkpoints all = {.dir = l.dir, .every = 10};
 	int64_t count = 0;
-	OK(k, checkpoint_average(&all, k->ctx, 3, 40, mean, &count));
+	OK(k, checkpoint_average(&all, k->ctx, 3, 40, &of_run, mean, &count));
 	assert_int_equal(count, 3);
 	hec_tensor block = hec_model_block(mean);
 	for (int64_t i = 0; i < block.shape[0]; i++) {
@@ -288,8 +306,8 @@ static void check_mean(uint64_t seed, const hec_model_config *c)
 	other.decoder.attention.heads = 1;
 	hec_model *strange = NULL;
 	OK(k, hec_model_create(k->ctx, &other, HEC_F32, 5, &strange));
-	OK(k, hec_model_save(k->ctx, strange, HEC_F32, lab_path(&l, names[2])));
-	FAILS(k, HEC_ERR_FORMAT, checkpoint_average(&all, k->ctx, 3, 40, mean, &count),
+	save_step(&l, names[2], 30, strange);
+	FAILS(k, HEC_ERR_FORMAT, checkpoint_average(&all, k->ctx, 3, 40, &of_run, mean, &count),
 	      "step-00000030", "heads");
 	hec_model_destroy(strange);
 	hec_model_destroy(mean);
@@ -315,20 +333,20 @@ static void the_newest_are_those_of_the_highest_steps(void **state)
 	static const char *const names[4] = {"step-99999980", "step-99999990", "step-100000000",
 	                                     "step-99999985"};
 	hec_model_config c = config_of();
+	static const int64_t steps[4] = {99999980, 99999990, 100000000, 99999985};
 	hec_model *models[4] = {NULL}, *mean = NULL;
 	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(mkdir(lab_path(&l, names[i]), 0777), 0);
 		OK(k, hec_model_create(k->ctx, &c, HEC_F32, 60 + i, &models[i]));
-		OK(k, hec_model_save(k->ctx, models[i], HEC_F32, lab_path(&l, names[i])));
+		save_step(&l, names[i], steps[i], models[i]);
 	}
 	OK(k, hec_model_create(k->ctx, &c, HEC_F32, 99, &mean));
 	const checkpoints all = {.dir = l.dir, .every = 10};
 	int64_t count = 0;
-	OK(k, checkpoint_average(&all, k->ctx, 1, 100000000, mean, &count));
+	OK(k, checkpoint_average(&all, k->ctx, 1, 100000000, &of_run, mean, &count));
 	CHECK(k, same_block(mean, models[2]), "not the one of step 100000000");
-	OK(k, checkpoint_average(&all, k->ctx, 1, 99999999, mean, &count));
+	OK(k, checkpoint_average(&all, k->ctx, 1, 99999999, &of_run, mean, &count));
 	CHECK(k, same_block(mean, models[1]), "not the one of step 99999990");
-	OK(k, checkpoint_average(&all, k->ctx, 1, 99999989, mean, &count));
+	OK(k, checkpoint_average(&all, k->ctx, 1, 99999989, &of_run, mean, &count));
 	CHECK(k, same_block(mean, models[0]), "not the one of step 99999980");
 	hec_model_destroy(mean);
 	for (size_t i = 0; i < 4; i++)

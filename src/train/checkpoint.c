@@ -11,9 +11,11 @@
 #include "model/model.h"
 #include "tensor/check.h"
 #include "train/folder.h"
+#include "train/sums.h"
 
+#define OPTIMIZER "optimizer.safetensors" /* in the newest alone */
 #define PREFIX "step-"
-#define HALF_DONE ".new-"
+#define HALF_DONE ".new-" /* not whole yet, or not any more */
 #define NAME_MOST 64
 
 hec_status checkpoints_open(const char *dir, checkpoints *out)
@@ -109,7 +111,7 @@ bool hec_train_checksums(const char *dir, uint32_t *train, uint32_t *valid)
 	bool good = dir && train && valid && path_make(&path, "%s/checkpoint", dir) == HEC_OK &&
 	            read_latest(path, name) == HEC_OK && name[0] &&
 	            path_make(&file, "%s/%s/state.json", path, name) == HEC_OK &&
-	            state_read(file, &s) == HEC_OK;
+	            state_read(file, &s, NULL) == HEC_OK;
 	free(path);
 	free(file);
 	if (good) {
@@ -121,44 +123,95 @@ bool hec_train_checksums(const char *dir, uint32_t *train, uint32_t *valid)
 
 /* ---- saving ---- */
 
+/* Whoever moved the folder may have put another's in its place. */
+static hec_status check_held(const checkpoints *c)
+{
+	return c->lock ? hec_train_lock_holds(c->lock, c->run) : HEC_OK;
+}
+
+/* Last, as it has the sums of all others. */
+static hec_status write_first_state(const char *folder, const run_state *s)
+{
+	char *path;
+	json_t *files;
+	HEC_TRY(sums_make(folder, &files));
+	hec_status status = path_make(&path, "%s/state.json", folder);
+	if (status == HEC_OK) {
+		status = state_write(path, s, files);
+		free(path);
+	}
+	json_decref(files);
+	return status;
+}
+
 static hec_status write_files(const checkpoints *c, hec_trainer *t, const run_state *s,
                               const char *folder)
 {
-	char *path;
 	HEC_TRY(hec_trainer_save(t, folder));
 	if (c->tokenizer)
 		HEC_TRY(hec_tokenizer_save(c->tokenizer, folder));
-	HEC_TRY(path_make(&path, "%s/state.json", folder));
-	hec_status status = state_write(path, s);
-	free(path);
-	return status == HEC_OK ? folder_flush(folder) : status;
+	HEC_TRY(write_first_state(folder, s));
+	return folder_flush(folder);
 }
 
-static hec_status write_state(const checkpoints *c, const char *name, const run_state *s)
+/* The weights of this very step are there, and their sums in the state. */
+static hec_status write_state_again(const checkpoints *c, const char *name, const run_state *s)
 {
 	char *path;
+	run_state was;
+	json_t *files = NULL;
 	HEC_TRY(path_make(&path, "%s/%s/state.json", c->dir, name));
-	hec_status status = state_write(path, s);
+	hec_status status = state_read(path, &was, &files);
+	if (status == HEC_OK)
+		status = state_write(path, s, files);
+	json_decref(files);
+	free(path);
+	return status;
+}
+
+/* By another name first: what is left of it when we are killed shall not pass for a checkpoint. */
+static hec_status discard(const checkpoints *c, const char *name)
+{
+	char *path = NULL, *half = NULL;
+	hec_status status = path_make(&path, "%s/%s", c->dir, name);
+	if (status == HEC_OK)
+		status = path_make(&half, "%s/" HALF_DONE "%s", c->dir, name);
+	if (status == HEC_OK)
+		status = folder_remove(half);
+	if (status == HEC_OK && rename(path, half) != 0 && errno != ENOENT)
+		status = fail(HEC_ERR_IO, "%s: could not be removed: %s", path, strerror(errno));
+	if (status == HEC_OK)
+		status = folder_remove(half);
+	free(path);
+	free(half);
+	return status;
+}
+
+static hec_status name_latest(const checkpoints *c, const char *name)
+{
+	char *path, line[NAME_MOST + 1];
+	int length = snprintf(line, sizeof line, "%s\n", name);
+	HEC_TRY(path_make(&path, "%s/latest", c->dir));
+	hec_status status = file_replace(path, line, (size_t)length);
 	free(path);
 	return status;
 }
 
 static hec_status publish(const checkpoints *c, const char *folder, const char *name)
 {
-	char *path, line[NAME_MOST + 1];
+	char *path;
+	HEC_TRY(check_held(c));
+	HEC_TRY(discard(c, name)); /* left by a run that was killed: not the latest */
 	HEC_TRY(path_make(&path, "%s/%s", c->dir, name));
-	hec_status status = folder_remove(path); /* left by a run that was killed: not the latest */
-	if (status == HEC_OK && rename(folder, path) != 0)
+	hec_status status = HEC_OK;
+	if (rename(folder, path) != 0)
 		status = fail(HEC_ERR_IO, "%s: could not be put in place: %s", path,
 		              strerror(errno));
 	free(path);
 	HEC_TRY(status);
 	HEC_TRY(folder_flush(c->dir));
-	HEC_TRY(path_make(&path, "%s/latest", c->dir));
-	int length = snprintf(line, sizeof line, "%s\n", name);
-	status = file_replace(path, line, (size_t)length);
-	free(path);
-	return status;
+	HEC_TRY(check_held(c));
+	return name_latest(c, name);
 }
 
 static bool is_regular(const checkpoints *c, int64_t step)
@@ -166,15 +219,25 @@ static bool is_regular(const checkpoints *c, int64_t step)
 	return c->every == 0 || step % c->every == 0;
 }
 
-/* Nothing depends on this: where it fails, too much is kept. What a stop left in between does not
- * count, so that a run that was stopped often keeps what one keeps that was not. */
+static void drop_optimizer(const checkpoints *c, const char *name)
+{
+	char *path;
+	if (path_make(&path, "%s/%s/" OPTIMIZER, c->dir, name) != HEC_OK)
+		return;
+	unlink(path);
+	free(path);
+}
+
+/* Nothing depends on this: where it fails, or we are killed, too much is kept until the next time. What a
+ * stop left in between does not count, so that a run that was stopped often keeps what one keeps that was
+ * not. */
 static void tidy(const checkpoints *c, const char *latest)
 {
-	char **names, *path;
+	char **names;
 	size_t count;
 	int64_t newest = 0, step, kept = 0;
 	(void)step_of(latest, &newest);
-	if (names_by_step(c->dir, &names, &count) != HEC_OK)
+	if (check_held(c) != HEC_OK || names_by_step(c->dir, &names, &count) != HEC_OK)
 		return;
 	for (size_t i = count; i-- > 0;) {
 		bool half = strncmp(names[i], HALF_DONE, strlen(HALF_DONE)) == 0;
@@ -182,27 +245,18 @@ static void tidy(const checkpoints *c, const char *latest)
 		bool regular = is_step && is_regular(c, step) && step <= newest && kept < c->keep;
 		bool stays = regular || (is_step && step == newest);
 		kept += regular;
-		if ((half || (is_step && !stays)) &&
-		    path_make(&path, "%s/%s", c->dir, names[i]) == HEC_OK) {
-			(void)folder_remove(path);
-			free(path);
-		} else if (stays && step != newest &&
-		           path_make(&path, "%s/%s/optimizer.safetensors", c->dir, names[i]) ==
-		                   HEC_OK) {
-			unlink(path);
-			free(path);
-		}
+		if (half || (is_step && !stays))
+			(void)discard(c, names[i]);
+		else if (stays && step != newest)
+			drop_optimizer(c, names[i]);
 	}
 	names_free(names, count);
 }
 
-hec_status checkpoint_save(const checkpoints *c, hec_trainer *t, const run_state *s)
+static hec_status save_whole(const checkpoints *c, hec_trainer *t, const run_state *s,
+                             const char *name)
 {
-	char name[NAME_MOST], latest[NAME_MOST], *folder;
-	snprintf(name, sizeof name, PREFIX "%08lld", (long long)s->step);
-	HEC_TRY(read_latest(c->dir, latest));
-	if (strcmp(name, latest) == 0)
-		return write_state(c, name, s); /* the weights of this very step are there */
+	char *folder;
 	HEC_TRY(path_make(&folder, "%s/" HALF_DONE "%ld", c->dir, (long)getpid()));
 	hec_status status = folder_remove(folder);
 	if (status == HEC_OK)
@@ -211,51 +265,149 @@ hec_status checkpoint_save(const checkpoints *c, hec_trainer *t, const run_state
 		status = write_files(c, t, s, folder);
 	if (status == HEC_OK)
 		status = publish(c, folder, name);
-	if (status == HEC_OK) {
-		tidy(c, name);
-	} else {
+	if (status != HEC_OK) {
 		/* The message is about what went wrong, not about cleaning up. */
 		char message[512];
 		snprintf(message, sizeof message, "%s", hec_error_message());
-		(void)folder_remove(folder);
+		if (check_held(c) == HEC_OK)
+			(void)folder_remove(folder);
 		(void)fail(status, "%s", message);
 	}
 	free(folder);
 	return status;
 }
 
+hec_status checkpoint_save(const checkpoints *c, hec_trainer *t, const run_state *s)
+{
+	char name[NAME_MOST], latest[NAME_MOST];
+	snprintf(name, sizeof name, PREFIX "%08lld", (long long)s->step);
+	HEC_TRY(check_held(c));
+	HEC_TRY(read_latest(c->dir, latest));
+	HEC_TRY(strcmp(name, latest) == 0 ? write_state_again(c, name, s)
+	                                  : save_whole(c, t, s, name));
+	tidy(c, name);
+	return HEC_OK;
+}
+
 /* ---- loading ---- */
 
-static hec_status load(const char *folder, hec_trainer *t, const run_identity *identity,
-                       run_state *state)
+static hec_status check_place(const char *path, const char *name, const run_state *s)
 {
-	char *path;
-	HEC_TRY(path_make(&path, "%s/state.json", folder));
-	hec_status status = state_read(path, state);
+	int64_t step;
+	if (step_of(name, &step) && step == s->step)
+		return HEC_OK;
+	return fail(HEC_ERR_FORMAT, "%s: is of step %lld, its folder is called %s", path,
+	            (long long)s->step, name);
+}
+
+/* The state, once every file beside it is seen to be what was written with it. but: one that may be missing. */
+static hec_status read_whole(const checkpoints *c, const char *name, const char *but,
+                             const run_identity *identity, run_state *state)
+{
+	char *folder, *path;
+	run_state s;
+	json_t *files = NULL;
+	HEC_TRY(path_make(&folder, "%s/%s", c->dir, name));
+	hec_status status = path_make(&path, "%s/state.json", folder);
+	if (status == HEC_OK) {
+		status = state_read(path, &s, &files);
+		if (status == HEC_OK)
+			status = identity_check(path, &s.identity, identity);
+		if (status == HEC_OK)
+			status = check_place(path, name, &s);
+		free(path);
+	}
 	if (status == HEC_OK)
-		status = identity_check(path, &state->identity, identity);
+		status = sums_check(folder, files, but);
 	if (status == HEC_OK)
-		status = hec_trainer_load(t, folder);
+		*state = s;
+	json_decref(files);
+	free(folder);
+	return status;
+}
+
+typedef enum use {
+	OF_NO_USE,
+	TO_BEGIN_FROM, /* the optimizer is not there, as in all but the newest */
+	TO_GO_ON_FROM
+} use;
+
+static use use_of(const checkpoints *c, const char *name, const run_identity *identity)
+{
+	run_state s;
+	if (read_whole(c, name, NULL, identity, &s) == HEC_OK)
+		return TO_GO_ON_FROM;
+	return read_whole(c, name, OPTIMIZER, identity, &s) == HEC_OK ? TO_BEGIN_FROM : OF_NO_USE;
+}
+
+/* The newest of the others that is of use: only what was just seen to be whole. */
+static use find_other(const checkpoints *c, const char *damaged, const run_identity *identity,
+                      char name[NAME_MOST])
+{
+	char **names;
+	size_t count;
+	int64_t step;
+	use of = OF_NO_USE;
+	if (names_by_step(c->dir, &names, &count) != HEC_OK)
+		return OF_NO_USE;
+	for (size_t i = count; i-- > 0 && of == OF_NO_USE;) {
+		if (!step_of(names[i], &step) || strcmp(names[i], damaged) == 0)
+			continue;
+		of = use_of(c, names[i], identity);
+		snprintf(name, NAME_MOST, "%s", names[i]);
+	}
+	names_free(names, count);
+	return of;
+}
+
+/* What is wrong, and what can be done. */
+static hec_status advise(const checkpoints *c, const char *damaged, const run_identity *identity,
+                         hec_status status)
+{
+	char message[512], name[NAME_MOST];
+	snprintf(message, sizeof message, "%s", hec_error_message());
+	switch (find_other(c, damaged, identity, name)) {
+	case TO_GO_ON_FROM:
+		return fail(status, "%s; %s/%s is whole: with its name in %s/latest the run goes on from it",
+		            message, c->dir, name, c->dir);
+	case TO_BEGIN_FROM:
+		return fail(status, "%s; the weights of %s/%s are whole: a new run can begin from them",
+		            message, c->dir, name);
+	case OF_NO_USE:
+		break;
+	}
+	return fail(status, "%s", message);
+}
+
+static hec_status load(const checkpoints *c, const char *name, hec_trainer *t,
+                       const run_identity *identity, run_state *state)
+{
+	char *folder;
+	hec_status status = read_whole(c, name, NULL, identity, state);
+	if (status != HEC_OK)
+		return advise(c, name, identity, status);
+	HEC_TRY(path_make(&folder, "%s/%s", c->dir, name));
+	status = hec_trainer_load(t, folder);
 	if (status == HEC_OK && hec_trainer_steps(t) != state->step)
-		status = fail(HEC_ERR_FORMAT, "%s: is of step %lld, the weights beside it of %lld",
-		              path, (long long)state->step, (long long)hec_trainer_steps(t));
-	free(path);
+		status = fail(HEC_ERR_FORMAT,
+		              "%s: its state is of step %lld, the weights beside it of %lld",
+		              folder, (long long)state->step, (long long)hec_trainer_steps(t));
+	free(folder);
 	return status;
 }
 
 hec_status checkpoint_load(const checkpoints *c, hec_trainer *t, const run_identity *identity,
                            run_state *state, bool *found)
 {
-	char latest[NAME_MOST], *folder;
+	char latest[NAME_MOST];
 	*found = false;
 	HEC_TRY(read_latest(c->dir, latest));
 	if (!latest[0])
 		return HEC_OK;
-	HEC_TRY(path_make(&folder, "%s/%s", c->dir, latest));
-	hec_status status = load(folder, t, identity, state);
-	free(folder);
-	*found = status == HEC_OK;
-	return status;
+	HEC_TRY(load(c, latest, t, identity, state));
+	tidy(c, latest);
+	*found = true;
+	return HEC_OK;
 }
 
 /* ---- the mean of several ---- */
@@ -266,8 +418,24 @@ static hec_status read_mean(hec_ctx *ctx, char **folders, int64_t count, hec_mod
 	                  : model_read_mean(ctx, (const char *const *)folders, (size_t)count, out);
 }
 
+/* Adds its folder to those of the mean. One that is damaged ends it: a mean of fewer would be another model. */
+static hec_status add_to_mean(const checkpoints *c, const char *name, const run_identity *identity,
+                              char **folder)
+{
+	char latest[NAME_MOST], message[512];
+	run_state s;
+	hec_status status = read_whole(c, name, OPTIMIZER, identity, &s);
+	if (status == HEC_OK)
+		return path_make(folder, "%s/%s", c->dir, name);
+	snprintf(message, sizeof message, "%s", hec_error_message());
+	if (read_latest(c->dir, latest) != HEC_OK || strcmp(latest, name) == 0)
+		return fail(status, "%s", message);
+	return fail(status, "%s; once %s/%s is removed, the mean is that of the others", message,
+	            c->dir, name);
+}
+
 hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t step,
-                              hec_model *out, int64_t *count)
+                              const run_identity *identity, hec_model *out, int64_t *count)
 {
 	char **names, **folders;
 	size_t listed;
@@ -279,7 +447,7 @@ hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int
 		int64_t at;
 		if (!step_of(names[i], &at) || at > step || !is_regular(c, at))
 			continue;
-		status = path_make(&folders[*count], "%s/%s", c->dir, names[i]);
+		status = add_to_mean(c, names[i], identity, &folders[*count]);
 		*count += status == HEC_OK;
 	}
 	if (status == HEC_OK)

@@ -422,6 +422,8 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 	r->checkpoints.tokenizer = r->o.tokenizer;
 	r->checkpoints.keep = r->o.keep;
 	r->checkpoints.every = r->o.save_every;
+	r->checkpoints.lock = r->o.lock ? r->o.lock : r->lock;
+	r->checkpoints.run = r->o.dir;
 	HEC_TRY(open_data(r, train, valid));
 	HEC_TRY(hec_trainer_create(r->ctx, r->model, &r->o.trainer, &r->trainer));
 	if (hec_train_can_resume(r->o.dir) && !r->o.resume)

@@ -1,4 +1,7 @@
-/* state.c — state.json. Seeds and sums are texts: a JSON number holds 53 bits for others. */
+/* state.c — state.json. Seeds and sums are texts: a JSON number holds 53 bits for others.
+ *
+ * It has the sums of the files beside it, and ends with its own: the CRC-32 of all bytes before that member. So
+ * one rename changes the state and its sum, and a byte that changed anywhere is found. */
 #include "train/state.h"
 
 #include <errno.h>
@@ -8,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/quote.h"
 #include "format/json.h"
+#include "train/sums.h"
 
 #define FORMAT "hecate checkpoint"
-#define VERSION 1
+#define VERSION 2 /* 1 had no sums: what is damaged in it cannot be told */
+#define TAIL_MOST 32
 #define MOST ((int64_t)1 << 62)
 
 /* ---- writing ---- */
@@ -61,7 +67,7 @@ static hec_status put_due(json_t *root, const run_state *s)
 	return HEC_OK;
 }
 
-static hec_status put_state(json_t *root, const run_state *s)
+static hec_status put_state(json_t *root, const run_state *s, json_t *files)
 {
 	HEC_TRY(json_put(root, "format", json_string(FORMAT)));
 	HEC_TRY(json_put(root, "version", json_integer(VERSION)));
@@ -82,15 +88,45 @@ static hec_status put_state(json_t *root, const run_state *s)
 	HEC_TRY(put_due(root, s));
 	json_t *id = json_object();
 	HEC_TRY(json_put(root, "identity", id));
-	return put_identity(id, &s->identity);
+	HEC_TRY(put_identity(id, &s->identity));
+	return json_put(root, "files", json_incref(files));
 }
 
-hec_status state_write(const char *path, const run_state *s)
+/* What stands behind `size` bytes of an object whose last member is still to come. */
+static size_t tail_of(const char *text, size_t size, char tail[TAIL_MOST])
 {
-	json_t *root = json_object();
-	hec_status status = root ? put_state(root, s) : fail(HEC_ERR_MEMORY, "%s: no memory", path);
+	return (size_t)snprintf(tail, TAIL_MOST, ",\n  \"sum\": \"%08" PRIx32 "\"\n}\n",
+	                        sum_of_bytes(text, size));
+}
+
+static hec_status write_text(const char *path, const char *text, size_t size)
+{
+	char tail[TAIL_MOST];
+	file_out *out;
+	size -= strlen("\n}\n");
+	const size_t length = tail_of(text, size, tail);
+	HEC_TRY(file_out_open(path, &out));
+	hec_status status = file_out_write(out, text, size);
 	if (status == HEC_OK)
-		status = json_file_write(path, root);
+		status = file_out_write(out, tail, length);
+	if (status == HEC_OK)
+		return file_out_commit(out);
+	file_out_abort(out);
+	return status;
+}
+
+hec_status state_write(const char *path, const run_state *s, json_t *files)
+{
+	char *text = NULL;
+	size_t size = 0;
+	json_t *root = json_object();
+	hec_status status =
+		root ? put_state(root, s, files) : fail(HEC_ERR_MEMORY, "%s: no memory", path);
+	if (status == HEC_OK)
+		status = json_text_make(root, true, &text, &size);
+	if (status == HEC_OK)
+		status = write_text(path, text, size);
+	free(text);
 	json_decref(root);
 	return status;
 }
@@ -176,7 +212,7 @@ static hec_status get_due(const json_scope *root, run_state *s)
 	return HEC_OK;
 }
 
-static hec_status get_state(const json_scope *r, run_state *s)
+static hec_status check_version(const json_scope *r)
 {
 	const char *format;
 	char quoted[QUOTE_TEXT];
@@ -189,6 +225,25 @@ static hec_status get_state(const json_scope *r, run_state *s)
 	if (version != VERSION)
 		return fail(HEC_ERR_UNSUPPORTED, "%s: is of version %lld, this program reads %d",
 		            r->file, (long long)version, VERSION);
+	return HEC_OK;
+}
+
+static hec_status check_sum(const char *path, const char *text, size_t size)
+{
+	char tail[TAIL_MOST];
+	const size_t length = tail_of("", 0, tail);
+	const size_t before = size > length ? size - length : 0;
+	(void)tail_of(text, before, tail);
+	if (before > 0 && memcmp(text + before, tail, length) == 0)
+		return HEC_OK;
+	return fail(HEC_ERR_FORMAT,
+	            "%s: does not end with the sum of its bytes, %.8s: it was damaged or changed "
+	            "after it was written",
+	            path, strchr(tail, ':') + 3);
+}
+
+static hec_status get_state(const json_scope *r, run_state *s)
+{
 	HEC_TRY(json_need_int(r, "step", 0, MOST, &s->step));
 	HEC_TRY(json_need_int(r, "epoch", 0, UINT32_MAX, &s->place.epoch));
 	HEC_TRY(json_need_int(r, "index", 0, MOST, &s->place.index));
@@ -205,16 +260,35 @@ static hec_status get_state(const json_scope *r, run_state *s)
 	return get_identity(r, &s->identity);
 }
 
-hec_status state_read(const char *path, run_state *state)
+static hec_status read_text(const char *path, const char *text, size_t size, run_state *s,
+                            json_t **files)
 {
 	json_t *root = NULL;
-	json_scope scope;
-	run_state s = {0};
-	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, &root));
+	json_scope scope, all;
+	HEC_TRY(json_object_read(path, text, size, JSON_CONFIG_MOST, &root));
 	hec_status status = json_scope_root(path, root, &scope);
 	if (status == HEC_OK)
-		status = get_state(&scope, &s);
+		status = check_version(&scope);
+	if (status == HEC_OK)
+		status = check_sum(path, text, size);
+	if (status == HEC_OK)
+		status = get_state(&scope, s);
+	if (status == HEC_OK)
+		status = json_need_object(&scope, "files", &all);
+	if (status == HEC_OK && files)
+		*files = json_incref((json_t *)all.object);
 	json_decref(root);
+	return status;
+}
+
+hec_status state_read(const char *path, run_state *state, json_t **files)
+{
+	run_state s = {0};
+	char *text;
+	size_t size;
+	HEC_TRY(file_read(path, JSON_CONFIG_MOST, &text, &size));
+	hec_status status = read_text(path, text, size, &s, files);
+	free(text);
 	if (status == HEC_OK)
 		*state = s;
 	return status;

@@ -4,6 +4,8 @@
 
 #include <hecate/train.h>
 
+#include <jansson.h>
+
 #include "train/batch.h"
 
 /* What must be as it was, or the same batches would not come. */
@@ -33,8 +35,10 @@ typedef struct run_state {
 	int chosen; /* metric whose best model lies in DIR itself; −1: an older program did not say */
 } run_state;
 
-hec_status state_write(const char *path, const run_state *state);
-hec_status state_read(const char *path, run_state *state);
+/* files: the sums of the files beside it (sums.h). A file that is not as it was written, be it in one byte, is
+ * refused. *files (or NULL) is for json_decref. */
+hec_status state_write(const char *path, const run_state *state, json_t *files);
+hec_status state_read(const char *path, run_state *state, json_t **files);
 /* HEC_ERR_FORMAT with what differs. */
 hec_status identity_check(const char *path, const run_identity *was, const run_identity *is);
 

@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <zlib.h>
-
 #include "base/quote.h"
 #include "format/safetensors.h"
 #include "model/model.h"
 #include "tensor/check.h"
 #include "train/corpus.h"
+#include "train/sums.h"
 #include "train/trainer.h"
 
 #define FORMAT "hecate optimizer 1"
@@ -23,16 +22,7 @@
 static uint32_t sum_of(const hec_model *m)
 {
 	hec_tensor block = hec_model_block(m);
-	const unsigned char *at = block.data;
-	uint64_t left = (uint64_t)block.shape[0] * sizeof(float);
-	uint32_t crc = 0;
-	while (left > 0) {
-		uInt n = left > (1u << 30) ? 1u << 30 : (uInt)left;
-		crc = (uint32_t)crc32(crc, at, n);
-		at += n;
-		left -= n;
-	}
-	return crc;
+	return sum_of_bytes(block.data, (uint64_t)block.shape[0] * sizeof(float));
 }
 
 /* ---- writing ---- */

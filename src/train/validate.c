@@ -155,8 +155,8 @@ static hec_status try_average(run *r, bool *better)
 	int64_t count;
 	bool given_up;
 	hec_train_scores scores;
-	HEC_TRY(checkpoint_average(&r->checkpoints, r->ctx, r->o.average, r->state.step, r->model,
-	                           &count));
+	HEC_TRY(checkpoint_average(&r->checkpoints, r->ctx, r->o.average, r->state.step,
+	                           &r->state.identity, r->model, &count));
 	if (count < 2)
 		return HEC_OK;
 	HEC_TRY(hec_model_pack(r->ctx, r->model, true));
