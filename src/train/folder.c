@@ -33,11 +33,35 @@ hec_status path_make(char **out, const char *format, ...)
 	return HEC_OK;
 }
 
+hec_status folder_flush(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Some file systems cannot flush a folder (EINVAL), and some folders may be written and not read: then it
+	 * is as safe as it gets. */
+	int error = fd < 0 || fsync(fd) != 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return error && error != EINVAL && error != EACCES
+	               ? fail(HEC_ERR_IO, "%s: could not be flushed to disk: %s", path,
+	                      strerror(error))
+	               : HEC_OK;
+}
+
+/* Where it was made, a power cut shall not take it away with all in it. */
+static hec_status flush_parent(const char *path)
+{
+	char *parent;
+	HEC_TRY(path_make(&parent, "%s/..", path));
+	hec_status status = folder_flush(parent);
+	free(parent);
+	return status;
+}
+
 hec_status folder_make(const char *path)
 {
 	struct stat info;
 	if (mkdir(path, 0777) == 0)
-		return HEC_OK;
+		return flush_parent(path);
 	int error = errno;
 	if (error == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
 		return HEC_OK;
@@ -66,18 +90,6 @@ hec_status file_copy(const char *from, const char *to)
 	free(piece);
 	file_in_close(in);
 	return status;
-}
-
-hec_status folder_flush(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Some file systems cannot flush a folder (EINVAL): then it is as safe as it gets. */
-	int error = fd < 0 || (fsync(fd) != 0 && errno != EINVAL) ? errno : 0;
-	if (fd >= 0)
-		close(fd);
-	return error ? fail(HEC_ERR_IO, "%s: could not be flushed to disk: %s", path,
-	                    strerror(error))
-	             : HEC_OK;
 }
 
 void names_free(char **names, size_t count)

@@ -78,6 +78,19 @@ hec_status log_add(const char *path, const log_line *line)
 	return status;
 }
 
+hec_status log_flush(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return HEC_OK;
+	int error = fd < 0 || fsync(fd) != 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return error ? fail(HEC_ERR_IO, "%s: could not be flushed to disk: %s", path,
+	                    strerror(error))
+	             : HEC_OK;
+}
+
 /* The step that a line is about; −1: it is no line of a log. */
 static int64_t step_of_line(const char *path, const char *line, size_t size)
 {

@@ -13,6 +13,7 @@ typedef struct log_line {
 /* Cuts what came after the step off, as if it had not happened; step 0: all. */
 hec_status log_cut(const char *path, int64_t step);
 hec_status log_add(const char *path, const log_line *line);
+hec_status log_flush(const char *path); /* to the disk, where there is a log */
 
 /* Each whole line of a log, with its end; NULL for one too long to be ours. However long the log, it is
  * read in pieces. */

@@ -185,8 +185,17 @@ static hec_status save_all(run *r)
 	                        : fail_in(status, "the checkpoint is saved, but not the model");
 }
 
+/* A run that goes on from a checkpoint does not write again the lines before it. */
+static hec_status flush_log(const run *r)
+{
+	HEC_TRY(log_flush(r->log));
+	return folder_flush(r->o.dir);
+}
+
 hec_status run_save(run *r)
 {
+	if (flush_log(r) != HEC_OK)
+		run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, hec_error_message());
 	r->state.seconds = run_seconds(r);
 	hec_status status = save_all(r);
 	if (status == HEC_OK) {
