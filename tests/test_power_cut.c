@@ -5,11 +5,64 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "power/power.h"
+
+/* ---- a file ---- */
+
+/* In a process: the file is replaced, and then something else is changed. `done` is there once it was replaced. */
+static int replace_cut(const char *dir, const char *stash, long n, int lost)
+{
+	char path[256], more[256], done[256];
+	snprintf(path, sizeof path, "%s/file", dir);
+	snprintf(more, sizeof more, "%s/more", dir);
+	snprintf(done, sizeof done, "%s/done", stash);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		power_cut(dir, stash, n, lost);
+		if (file_replace(path, "new and longer", 14) != HEC_OK || mkdir(done, 0777) != 0)
+			_exit(3);
+		_exit(mkdir(more, 0777) == 0 ? 0 : 3);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_file_is_the_old_one_or_the_new_one_and_once_replaced_the_new_one(void **state)
+{
+	(void)state;
+	for (int lost = 0; lost <= (POWER_BYTES | POWER_NAMES); lost++) {
+		int code = POWER_EXIT;
+		for (long n = 1; code == POWER_EXIT; n++) {
+			lab l = lab_open(7190);
+			char dir[128], stash[128], *text;
+			size_t size;
+			snprintf(dir, sizeof dir, "%s", lab_path(&l, "dir"));
+			snprintf(stash, sizeof stash, "%s", lab_path(&l, "stash"));
+			assert_true(mkdir(dir, 0777) == 0 && mkdir(stash, 0777) == 0);
+			lab_write(&l, "dir/file", "old", 3);
+			code = replace_cut(dir, stash, n, lost);
+			CHECK(&l.k, code == POWER_EXIT || (code == 0 && n > 5),
+			      "change %ld, %d lost: it ended with %d", n, lost, code);
+			bool done = access(lab_path(&l, "stash/done"), F_OK) == 0;
+			OK(&l.k, file_read(lab_path(&l, "dir/file"), 100, &text, &size));
+			CHECK(&l.k, (!done && strcmp(text, "old") == 0) ||
+			                    strcmp(text, "new and longer") == 0,
+			      "cut before change %ld, %d lost, %s: '%s'", n, lost,
+			      done ? "replaced" : "not replaced yet", text);
+			free(text);
+			lab_close(&l);
+		}
+	}
+}
+
+/* ---- a run ---- */
 
 /* Every how many changes one is tried, from where on. */
 typedef struct series {
@@ -122,6 +175,8 @@ static void so_it_is_from_the_first_step_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_file_is_the_old_one_or_the_new_one_and_once_replaced_the_new_one),
 		cmocka_unit_test(a_run_killed_before_any_change_ends_with_the_same_files),
 		cmocka_unit_test(what_was_not_flushed_may_be_lost),
 		cmocka_unit_test(bytes_may_be_lost_and_names_kept_and_the_other_way_round),

@@ -241,6 +241,33 @@ static void a_step_that_is_not_finite_changes_nothing(void **state)
 	world_close(&w);
 }
 
+/* A word that cannot be: the loss of its targets is infinite, and every gradient is finite. */
+static void a_loss_that_is_not_finite_is_not_applied_be_the_gradient_as_it_may(void **state)
+{
+	(void)state;
+	hec_trainer_options o = toy_options();
+	world w = world_open(7025, 0, &o);
+	kit *k = &w.k;
+	toy t;
+	hec_step_report r = {.size = sizeof r};
+	make_toy(k, ROWS, &t);
+	size_t i = 0;
+	while (strcmp(hec_model_param_at(w.model, i)->name, "head.output.b") != 0)
+		i++;
+	const hec_tensor bias = hec_model_tensor(w.model, i);
+	put(&bias, t.target[0], -INFINITY);
+	OK(k, hec_model_pack(k->ctx, w.model, true));
+	hec_tensor block = hec_model_block(w.model), before = make_copy(k, &block);
+	OK(k, hec_trainer_add(w.trainer, &t.batch));
+	const hec_tensor gradient = hec_model_block(w.trainer->grad);
+	check_all_finite(k, "the gradient", &gradient);
+	OK(k, hec_trainer_apply(w.trainer, &r));
+	CHECK(k, r.skipped && r.skips == 1 && !isfinite(r.loss), "a loss of %g was applied",
+	      r.loss);
+	check_same_bits(k, "weights after a skipped step", &before, &block);
+	world_close(&w);
+}
+
 static void gradients_are_cut_to_their_length(void **state)
 {
 	(void)state;
@@ -583,6 +610,8 @@ int main(void)
 		cmocka_unit_test(batches_of_a_step_count_as_one),
 		cmocka_unit_test(a_step_that_fails_leaves_nothing),
 		cmocka_unit_test(a_step_that_is_not_finite_changes_nothing),
+		cmocka_unit_test(
+			a_loss_that_is_not_finite_is_not_applied_be_the_gradient_as_it_may),
 		cmocka_unit_test(gradients_are_cut_to_their_length),
 		cmocka_unit_test(the_same_steps_give_the_same_bits_at_any_number_of_threads),
 		cmocka_unit_test(a_gradient_whose_square_does_not_fit_is_not_applied),
