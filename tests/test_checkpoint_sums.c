@@ -113,17 +113,17 @@ static void every_byte_of_a_state_counts(void **state)
 	static const char *const names[] = {NEWEST "/state.json", OLDER "/state.json"};
 	reader r;
 	reader_open(&r, 7300);
-	const hec_tensor block = hec_model_block(r.model),
-			 before = make_copy(&r.b.l.k, &block);
+	const hec_tensor block = hec_model_block(r.model), before = make_copy(&r.b.l.k, &block);
 	for (size_t f = 0; f < 2; f++) {
 		bytes b = take(&r, names[f]);
 		for (size_t i = 0; i < b.size; i++) {
 			const char was = b.data[i],
-				   other[2] = {next_digit(was), (char)(was ^ (1 << draw(&r.b.l.k) % 8))};
+				   other[2] = {next_digit(was),
+			                       (char)(was ^ (1 << draw(&r.b.l.k) % 8))};
 			for (int j = 0; j < 2; j++) {
 				char how[80];
-				snprintf(how, sizeof how, "byte %zu of %zu is %d, not %d", i, b.size,
-				         other[j], was);
+				snprintf(how, sizeof how, "byte %zu of %zu is %d, not %d", i,
+				         b.size, other[j], was);
 				b.data[i] = other[j];
 				put_bytes(&r, names[f], b.data, b.size);
 				check_refused(&r, names[f], how);
@@ -174,9 +174,9 @@ static void damage_each_way(reader *r, const char *name)
 static void every_file_of_a_checkpoint_is_looked_at(void **state)
 {
 	(void)state;
-	static const char *const files[] = {"model.safetensors",     "optimizer.safetensors",
-	                                    "config.json",           "generation_config.json",
-	                                    "tokenizer.json",        "tokenizer_config.json",
+	static const char *const files[] = {"model.safetensors", "optimizer.safetensors",
+	                                    "config.json",       "generation_config.json",
+	                                    "tokenizer.json",    "tokenizer_config.json",
 	                                    "state.json"};
 	const int count = sizeof files / sizeof *files;
 	reader r;
@@ -267,8 +267,8 @@ static void what_is_advised_helps(void **state)
 	/* The newest is damaged: the others have weights alone. */
 	bytes b = take(&r, NEWEST "/config.json");
 	put_bytes(&r, NEWEST "/config.json", b.data, b.size - 1);
-	FAILS(k, HEC_ERR_FORMAT, go_on(&r), NEWEST "/config.json", "bytes",
-	      "the weights of ", OLDER " are whole");
+	FAILS(k, HEC_ERR_FORMAT, go_on(&r), NEWEST "/config.json", "bytes", "the weights of ",
+	      OLDER " are whole");
 	hec_model *weights = NULL;
 	OK(k, hec_model_load(k->ctx, lab_path(&r.b.l, OLDER), &weights));
 	hec_model_destroy(weights);

@@ -52,8 +52,9 @@ static void a_file_is_the_old_one_or_the_new_one_and_once_replaced_the_new_one(v
 			      "change %ld, %d lost: it ended with %d", n, lost, code);
 			bool done = access(lab_path(&l, "stash/done"), F_OK) == 0;
 			OK(&l.k, file_read(lab_path(&l, "dir/file"), 100, &text, &size));
-			CHECK(&l.k, (!done && strcmp(text, "old") == 0) ||
-			                    strcmp(text, "new and longer") == 0,
+			CHECK(&l.k,
+			      (!done && strcmp(text, "old") == 0) ||
+			              strcmp(text, "new and longer") == 0,
 			      "cut before change %ld, %d lost, %s: '%s'", n, lost,
 			      done ? "replaced" : "not replaced yet", text);
 			free(text);
@@ -121,12 +122,12 @@ static void cut_everywhere(bench *b, const series *s, int lost)
 	int code = POWER_EXIT;
 	for (long n = s->first; code == POWER_EXIT; n += s->every) {
 		assert_int_equal(shell("cd '%s' && rm -rf run stash && mkdir stash", b->l.dir), 0);
-		assert_int_equal(shell(s->from ? "cd '%s' && cp -a half run" : "mkdir '%s/run'",
-		                       b->l.dir),
-		                 0);
+		assert_int_equal(
+			shell(s->from ? "cd '%s' && cp -a half run" : "mkdir '%s/run'", b->l.dir),
+			0);
 		code = run_cut(b, n, lost);
-		CHECK(&b->l.k, code == POWER_EXIT || code == 0, "change %ld, %d lost: it ended with %d",
-		      n, lost, code);
+		CHECK(&b->l.k, code == POWER_EXIT || code == 0,
+		      "change %ld, %d lost: it ended with %d", n, lost, code);
 		go_on(b, n, lost);
 		CHECK(&b->l.k, code == POWER_EXIT || n > 60, "there were only %ld changes", n);
 	}
@@ -144,7 +145,8 @@ static void check_run(const series *s, int lost)
 }
 
 /* From step 38 on: a save that is due, a validation with a better model, the end and what it removes. */
-static const series every_one = {"half", 1, 1}, some = {"half", 2, 3}, from_the_first = {NULL, 5, 31};
+static const series every_one = {"half", 1, 1}, some = {"half", 2, 3},
+		    from_the_first = {NULL, 5, 31};
 
 static void a_run_killed_before_any_change_ends_with_the_same_files(void **state)
 {

@@ -237,7 +237,8 @@ static int open_model(job *j)
 	}
 	if (train_settle_batch(&j->s, j->ctx, j->model, &j->data) != HEC_OK)
 		return failed(j);
-	return j->folder.old || train_folder_write(&j->folder, j->self, &j->s) ? PARSED : EXIT_FAILED;
+	return j->folder.old || train_folder_write(&j->folder, j->self, &j->s) ? PARSED
+	                                                                       : EXIT_FAILED;
 }
 
 static hec_train_go on_event(void *user, const hec_train_event *event)

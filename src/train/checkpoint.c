@@ -368,10 +368,13 @@ static hec_status advise(const checkpoints *c, const char *damaged, const run_id
 	snprintf(message, sizeof message, "%s", hec_error_message());
 	switch (find_other(c, damaged, identity, name)) {
 	case TO_GO_ON_FROM:
-		return fail(status, "%s; %s/%s is whole: with its name in %s/latest the run goes on from it",
-		            message, c->dir, name, c->dir);
+		return fail(
+			status,
+			"%s; %s/%s is whole: with its name in %s/latest the run goes on from it",
+			message, c->dir, name, c->dir);
 	case TO_BEGIN_FROM:
-		return fail(status, "%s; the weights of %s/%s are whole: a new run can begin from them",
+		return fail(status,
+		            "%s; the weights of %s/%s are whole: a new run can begin from them",
 		            message, c->dir, name);
 	case OF_NO_USE:
 		break;

@@ -15,7 +15,8 @@ typedef struct checkpoints {
 	const hec_tokenizer *tokenizer;
 	int64_t keep; /* of those whose step is a multiple of `every`; and the newest, whatever it is */
 	int64_t every; /* 0: all */
-	const hec_train_lock *lock; /* of `run`, DIR itself: nothing is written once it is not there any more; or NULL */
+	const hec_train_lock *
+		lock; /* of `run`, DIR itself: nothing is written once it is not there any more; or NULL */
 	const char *run;
 } checkpoints;
 

@@ -7,7 +7,8 @@
 
 #define HALF_FOLDER ".new" /* a folder that is renamed once it is whole */
 
-hec_status folder_make(const char *path); /* on the disk when it returns; HEC_OK where it is already there */
+hec_status
+folder_make(const char *path); /* on the disk when it returns; HEC_OK where it is already there */
 /* The folder and the plain files in it; a folder that is not there is fine. Folders inside are left
  * alone, and then this fails. */
 hec_status folder_remove(const char *path);

@@ -101,8 +101,7 @@ static hec_status check_open_file(const file_in *in, int64_t size, const char *s
 {
 	char have[SUM_TEXT], quoted[QUOTE_TEXT];
 	if (file_in_size(in) != (uint64_t)size)
-		return fail(HEC_ERR_FORMAT,
-		            "%s: has %" PRIu64 " bytes, %" PRId64 " were written",
+		return fail(HEC_ERR_FORMAT, "%s: has %" PRIu64 " bytes, %" PRId64 " were written",
 		            file_in_path(in), file_in_size(in), size);
 	HEC_TRY(sum_open_file(in, have));
 	return strcmp(have, sum) == 0

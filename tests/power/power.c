@@ -89,7 +89,8 @@ static char *inside(const char *path)
 	const char *slash = strrchr(path, '/');
 	if (!power.watching)
 		return NULL;
-	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1,
+	         slash ? path : ".");
 	if (!realpath(folder, whole))
 		return NULL;
 	size_t n = strlen(power.dir);
