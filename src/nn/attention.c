@@ -97,6 +97,12 @@ hec_status attention_check_mask(const hec_mask *mask, const hec_tensor *dbias, h
 	return dbias ? complete_dbias(dbias, mask, dtype, &n, &view) : HEC_OK;
 }
 
+bool attention_has_scale(hec_dtype dtype, double scale)
+{
+	const double held = dtype == HEC_F32 ? (double)(float)scale : scale;
+	return isfinite(held) && held != 0;
+}
+
 /* Fills in the options and the mask. */
 static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask, hec_dtype dtype,
                            const sizes *n, attention_args *args)
@@ -104,10 +110,7 @@ static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask,
 	hec_attention_desc d = HEC_ATTENTION_DESC_INIT;
 	HEC_TRY(options_take("hec_attention_desc", &d, sizeof d, desc));
 	args->scale = d.scale != 0 ? d.scale : 1 / sqrt((double)(n->K > 0 ? n->K : 1));
-	bool usable = isfinite(args->scale);
-	if (dtype == HEC_F32)
-		usable = usable && isfinite((float)args->scale) && (float)args->scale != 0;
-	if (!usable)
+	if (!attention_has_scale(dtype, args->scale))
 		return fail(HEC_ERR_ARGUMENT, "attention: scale is %g", d.scale);
 	const hec_tensor rows = {.rank = 3, .shape = {n->B, n->H, n->T}};
 	HEC_TRY(dropout_check("attention", &d.dropout, hec_tensor_count(&rows)));

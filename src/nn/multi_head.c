@@ -10,8 +10,6 @@
  * heads and the logsumexp. */
 #include "nn/multi_head.h"
 
-#include <math.h>
-
 #include "base/status.h"
 #include "nn/attention.h"
 #include "nn/dropout.h"
@@ -43,8 +41,10 @@ hec_status hec_multi_head_resolve(hec_multi_head_config *c)
 		            "%lld, output width %lld",
 		            (long long)c->kv_heads, (long long)c->d_k, (long long)c->d_v,
 		            (long long)c->memory_width, (long long)c->out_width);
-	if (!isfinite(c->scale))
-		return fail(HEC_ERR_ARGUMENT, "multi-head: scale is %g", c->scale);
+	if (c->scale != 0 && !attention_has_scale(HEC_F32, c->scale))
+		return fail(HEC_ERR_ARGUMENT,
+		            "multi-head: scale is %g: a number that single precision has is needed",
+		            c->scale);
 	HEC_TRY(dropout_check_p("multi-head: dropout of q, k, v", c->dropout_qkv));
 	HEC_TRY(dropout_check_p("multi-head: dropout of weights", c->dropout_weights));
 	HEC_TRY(dropout_check_p("multi-head: dropout of the output", c->dropout_out));
