@@ -430,11 +430,15 @@ static void a_wrong_batch_is_named(void **state)
 
 static hec_tensor labels_of(kit *k, const hec_model *m, int32_t *ids, int64_t n, int64_t length)
 {
+	const hec_model_config *c = hec_model_config_of(m);
 	const int32_t one = (int32_t)length;
 	hec_tensor t = hec_tensor_2d(ids, HEC_I32, 1, n);
 	hec_model_input in = {.size = sizeof in, .decoder_ids = t, .decoder_length = &one};
 	hec_model_output out = {.size = sizeof out, .logits = make(k, HEC_F32, SHAPE(1, 3))};
-	if (hec_model_config_of(m)->encoder.layers > 0) {
+	if (c->front.features > 0) {
+		in.features = make_zero(k, HEC_F32,
+		                        SHAPE(1, c->front.features, 2 * c->encoder.position.max));
+	} else if (c->encoder.layers > 0) {
 		in.ids = t;
 		in.length = &one;
 	}
@@ -493,6 +497,30 @@ static void an_encoder_with_a_decoder_is_classified_by_the_end(void **state)
 	kit_close(&k);
 }
 
+/* There are no other ids than the decoder's. */
+static void an_encoder_of_frames_is_classified_by_the_end_that_the_decoder_reads(void **state)
+{
+	(void)state;
+	kit k = kit_open(5250);
+	hec_model_config c = frames_variant(0, HEC_HEAD_CLASSIFY, 0);
+	hec_model *m = model_open(&k, &c, HEC_F32);
+	int32_t bare[] = {3, 1, 5, 1}, longer[] = {3, 1, 5, 1, 6, 1}, none[] = {3, 5, 2};
+	hec_tensor a = labels_of(&k, m, bare, 4, 4), b = labels_of(&k, m, longer, 6, 4),
+		   d = labels_of(&k, m, longer, 6, 6);
+	check_same_bits(&k, "what is behind its length", &a, &b);
+	CHECK(&k, get(&a, 0) != get(&d, 0), "it is not the last end");
+	hec_model_input in = {
+		.size = sizeof in,
+		.features = make_zero(&k, HEC_F32,
+	                              SHAPE(1, c.front.features, 2 * c.encoder.position.max)),
+		.decoder_ids = hec_tensor_2d(none, HEC_I32, 1, 3)};
+	hec_model_output out = {.size = sizeof out, .logits = a};
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_fwd(k.ctx, k.arena, m, &in, NULL, &out, NULL),
+	      "sequence 0 has no id 1");
+	hec_model_destroy(m);
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +536,8 @@ int main(void)
 		cmocka_unit_test(a_wrong_batch_is_named),
 		cmocka_unit_test(a_decoder_is_classified_by_its_last_word),
 		cmocka_unit_test(an_encoder_with_a_decoder_is_classified_by_the_end),
+		cmocka_unit_test(
+			an_encoder_of_frames_is_classified_by_the_end_that_the_decoder_reads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

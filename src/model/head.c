@@ -48,8 +48,9 @@ static int64_t row_of(const hec_model *m, const int32_t *ids, int64_t length)
 static hec_status find_rows(hec_arena *arena, const hec_model *m, const hec_model_input *input,
                             int64_t T, hec_tensor *index)
 {
-	const bool eos = m->config.head_row == HEC_ROW_EOS && model_has_encoder(m);
-	const bool encoder = eos || !model_has_decoder(m);
+	const bool reads_ids = model_has_encoder(m) && !model_has_front(m);
+	const bool eos = m->config.head_row == HEC_ROW_EOS;
+	const bool encoder = reads_ids && (eos || !model_has_decoder(m));
 	const hec_tensor *ids = encoder ? &input->ids : &input->decoder_ids;
 	const int32_t *length = encoder ? input->length : input->decoder_length;
 	const int64_t B = ids->shape[0], S = ids->shape[1];
