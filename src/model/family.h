@@ -180,6 +180,10 @@ typedef struct weight {
 hec_status weights_list(const family *f, const hec_model *model, weight **out, size_t *count);
 /* The shape that the file has; returns its rank. */
 int weights_file_shape(const weight *w, int64_t shape[SAFETENSORS_RANK]);
+/* Numbers in one row. */
+int64_t weights_row(const weight *w);
+/* Bytes that are read or written at a time: 1 MiB, or more where a row is longer than that. */
+size_t weights_piece(const weight *list, size_t count);
 /* pattern with its '*' replaced. */
 hec_status weights_name(const char *pattern, int64_t layer, char name[WEIGHT_NAME]);
 

@@ -1,8 +1,8 @@
 /* load.c — a Hugging Face directory becomes a model.
  *
  * Nothing is sized by config.json before the files are seen to hold about as much: a few bytes cannot
- * ask for terabytes. Reading goes through a piece of memory of fixed size, and from there into
- * the packs of the kernels: no matrix exists whole in any other form. */
+ * ask for terabytes. Reading goes through a piece of memory, of 1 MiB or of a row that is longer, and from
+ * there into the packs of the kernels: no matrix exists whole in any other form. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,6 @@
 #include "model/override.h"
 #include "tensor/check.h"
 
-#define PIECE ((size_t)1 << 20)           /* bytes read at a time */
 #define WHOLE_ROWS 64                     /* at a time where there are so many: a panel of a pack */
 #define TABLE_MOST ((int64_t)1 << 27)     /* numbers in a table of positions that no file holds */
 #define LAYERS_NAMED 256                  /* at most, and */
@@ -175,7 +174,8 @@ static hec_status spread(hec_ctx *ctx, const weight *w, const hec_tensor *piece,
 
 /* Memory for a piece as the file has it, and in f32. */
 typedef struct pieces {
-	void *raw;     /* PIECE */
+	size_t bytes;
+	void *raw;     /* bytes */
 	float *floats; /* twice that: from 16 bits to 32 */
 } pieces;
 
@@ -193,23 +193,12 @@ static hec_status widen(hec_ctx *ctx, const weight *w, const pieces *memory, hec
 	return HEC_OK;
 }
 
-/* Rows of a tensor that are read at once. */
-static hec_status rows_at_once(const weight *w, hec_dtype dtype, int64_t rows, int64_t *step,
-                               int64_t *row)
+/* Rows of a tensor that are read at once, where there is room for so many bytes. */
+static int64_t rows_at_once(const weight *w, hec_dtype dtype, size_t bytes)
 {
-	int64_t room = (int64_t)(PIECE / hec_dtype_size(dtype));
-	*row = 1;
-	for (int i = 1; i < w->rank; i++)
-		*row *= w->shape[i];
-	if (*row > room)
-		return fail(HEC_ERR_UNSUPPORTED,
-		            "tensor '%s': rows of %" PRId64
-		            " numbers are longer than is read at once",
-		            w->name, *row);
-	*step = *row > 0 ? room / *row : rows;
-	if (*step > WHOLE_ROWS)
-		*step -= *step % WHOLE_ROWS;
-	return HEC_OK;
+	const int64_t room = (int64_t)(bytes / hec_dtype_size(dtype)),
+		      step = room / max_i64(weights_row(w), 1);
+	return step > WHOLE_ROWS ? step - step % WHOLE_ROWS : step;
 }
 
 static hec_tensor piece_of(const weight *w, void *data, hec_dtype dtype, int64_t n)
@@ -225,8 +214,8 @@ static hec_status read_weight(hec_ctx *ctx, const safetensors *files, const weig
 	const safetensors_entry *e = found->entry;
 	hec_dtype dtype = HEC_F32;
 	(void)safetensors_dtype_known(e->dtype, &dtype);
-	int64_t rows = found->rows, row, step;
-	HEC_TRY(rows_at_once(w, dtype, rows, &step, &row));
+	const int64_t rows = found->rows, row = weights_row(w),
+		      step = rows_at_once(w, dtype, memory->bytes);
 	for (int64_t at = 0; at < rows && row > 0; at += step) {
 		int64_t n = min_i64(step, rows - at);
 		hec_tensor piece = piece_of(w, memory->raw, dtype, n);
@@ -374,7 +363,8 @@ static int by_place(const void *a, const void *b)
 static hec_status read_all(hec_ctx *ctx, const plan *p)
 {
 	const matching *m = &p->matching;
-	pieces memory = {malloc(PIECE), malloc(2 * PIECE)};
+	const size_t bytes = weights_piece(p->list, m->count);
+	pieces memory = {bytes, malloc(bytes), malloc(2 * bytes)};
 	const match **order = calloc(m->count + 1, sizeof *order);
 	size_t n = 0;
 	hec_status status = memory.raw && memory.floats && order ? HEC_OK : no_memory();
@@ -543,11 +533,11 @@ static hec_status mean_piece(const source *sources, size_t count, size_t i, int6
 }
 
 static hec_status mean_weight(hec_ctx *ctx, const source *sources, size_t count, size_t i,
-                              float *piece, double *sum)
+                              size_t bytes, float *piece, double *sum)
 {
 	const weight *w = &sources->plan.list[i];
-	int64_t rows = sources->plan.matching.found[i].rows, row, step;
-	HEC_TRY(rows_at_once(w, HEC_F32, rows, &step, &row));
+	const int64_t rows = sources->plan.matching.found[i].rows, row = weights_row(w),
+		      step = rows_at_once(w, HEC_F32, bytes);
 	for (int64_t at = 0; at < rows && row > 0; at += step) {
 		int64_t n = min_i64(step, rows - at);
 		const hec_tensor from = piece_of(w, piece, HEC_F32, n);
@@ -559,13 +549,14 @@ static hec_status mean_weight(hec_ctx *ctx, const source *sources, size_t count,
 
 static hec_status mean_all(hec_ctx *ctx, const source *sources, size_t count, hec_model *model)
 {
-	float *piece = malloc(PIECE);
-	double *sum = malloc(PIECE / sizeof *piece * sizeof *sum);
-	hec_status status = piece && sum ? clear(ctx, model) : no_memory();
 	const matching *m = &sources->plan.matching;
+	const size_t bytes = weights_piece(sources->plan.list, m->count);
+	float *piece = malloc(bytes);
+	double *sum = malloc(bytes / sizeof *piece * sizeof *sum);
+	hec_status status = piece && sum ? clear(ctx, model) : no_memory();
 	for (size_t i = 0; status == HEC_OK && i < m->count; i++)
 		if (m->found[i].entry)
-			status = mean_weight(ctx, sources, count, i, piece, sum);
+			status = mean_weight(ctx, sources, count, i, bytes, piece, sum);
 	free(piece);
 	free(sum);
 	return status;

@@ -18,13 +18,12 @@
 #include "model/model.h"
 #include "tensor/check.h"
 
-#define PIECE ((size_t)1 << 20) /* bytes written at a time */
-
 typedef struct saving {
 	hec_ctx *ctx;
 	const weight *list;
 	hec_dtype dtype;
-	void *memory; /* PIECE */
+	size_t bytes; /* written at a time */
+	void *memory; /* bytes */
 } saving;
 
 /* Rows first … first + n − 1 of the file's tensor, from the parts that have them. */
@@ -70,13 +69,8 @@ static hec_status write_weight(void *arg, size_t item, safetensors_sink *sink)
 {
 	const saving *s = arg;
 	const weight *w = &s->list[item];
-	size_t size = hec_dtype_size(s->dtype), row = 1;
-	for (int i = 1; i < w->rank; i++)
-		row *= (size_t)w->shape[i];
-	int64_t step = row > 0 ? (int64_t)(PIECE / size / row) : 0;
-	if (step == 0)
-		return fail(HEC_ERR_UNSUPPORTED, "tensor '%s': rows of %zu numbers are too long",
-		            w->name, row);
+	const size_t size = hec_dtype_size(s->dtype), row = (size_t)weights_row(w);
+	const int64_t step = (int64_t)(s->bytes / (size * (row > 0 ? row : 1)));
 	for (int64_t at = 0; at < w->shape[0]; at += step) {
 		int64_t n = min_i64(step, w->shape[0] - at);
 		int64_t shape[HEC_MAX_RANK];
@@ -94,7 +88,8 @@ static hec_status write_weight(void *arg, size_t item, safetensors_sink *sink)
 static hec_status write_weights(saving *s, size_t count, const char *path)
 {
 	safetensors_item *items = calloc(count + 1, sizeof *items);
-	s->memory = malloc(PIECE);
+	s->bytes = weights_piece(s->list, count);
+	s->memory = malloc(s->bytes);
 	hec_status status = items && s->memory
 	                            ? HEC_OK
 	                            : fail(HEC_ERR_MEMORY, "%s: no memory to write it", path);

@@ -10,6 +10,8 @@
 #include "model/family.h"
 #include "model/model.h"
 
+#define PIECE_LEAST ((size_t)1 << 20)
+
 /* Parameters by name. */
 typedef struct entry {
 	const char *name;
@@ -122,6 +124,24 @@ int weights_file_shape(const weight *w, int64_t shape[SAFETENSORS_RANK])
 	if (w->as_row)
 		shape[0] = 1;
 	return w->rank + w->as_row;
+}
+
+int64_t weights_row(const weight *w)
+{
+	int64_t n = 1;
+	for (int i = 1; i < w->rank; i++)
+		n *= w->shape[i];
+	return n;
+}
+
+size_t weights_piece(const weight *list, size_t count)
+{
+	size_t bytes = PIECE_LEAST;
+	for (size_t i = 0; i < count; i++) {
+		const size_t row = (size_t)weights_row(&list[i]) * sizeof(double);
+		bytes = row > bytes ? row : bytes;
+	}
+	return bytes;
 }
 
 static void set_shape(weight *w, const hec_tensor *part)
