@@ -1,115 +1,45 @@
 /* test_hostile_values.c — each key of config.json, of every family, set to each value that a hostile hand
  * would write there. What is refused has a reason; what loads does all that models do. */
 #include "support/exercise.h"
+#include "support/hostile.h"
 #include "support/models.h"
 #include "support/scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "format/json.h"
 
 typedef struct sweep {
 	kit *k;
-	json_t *root;
 	char dir[SCRATCH_PATH], saved[SCRATCH_PATH];
-	char place[200]; /* the key and the value, for messages */
-	int refused, loaded, run;
+	int refused, run;
 } sweep;
 
-/* As JSON text: what each key is set to. */
-/* clang-format off */
-static const char *const values[] = {
-	"0", "1", "-1", "2", "0.5", "-0.5", "1e308", "-1e308", "1e-320", "2147483647", "2147483648",
-	"9223372036854775807", "-9223372036854775808", "true", "false", "null", "\"\"", "[]", "{}"};
-/* clang-format on */
-
-/* Not flushed to disk, which would take most of the time. */
-static void write_config(const sweep *s)
+static void try_it(void *user, const char *what)
 {
-	char path[SCRATCH_PATH + 16];
-	snprintf(path, sizeof path, "%s/config.json", s->dir);
-	assert_int_equal(json_dump_file(s->root, path, 0), 0);
-}
-
-static void try_it(sweep *s)
-{
+	sweep *s = user;
 	hec_model *m = NULL;
-	write_config(s);
 	const hec_status status = hec_model_load(s->k->ctx, s->dir, &m);
-	CHECK(s->k, (status == HEC_OK) == (m != NULL), "%s: half a model", s->place);
-	CHECK(s->k, status == HEC_OK || *hec_error_message(), "%s: no reason", s->place);
+	CHECK(s->k, (status == HEC_OK) == (m != NULL), "%s: half a model", what);
+	CHECK(s->k, status == HEC_OK || *hec_error_message(), "%s: no reason", what);
 	s->refused += status != HEC_OK;
-	s->loaded += status == HEC_OK;
 	if (m && exercise_fits(hec_model_config_of(m))) {
 		const char *broken = exercise_model(s->k->ctx, m, s->saved);
-		CHECK(s->k, !broken, "%s: %s: %s", s->place, broken, hec_error_message());
+		CHECK(s->k, !broken, "%s: %s: %s", what, broken, hec_error_message());
 		s->run++;
 	}
 	hec_model_destroy(m);
 }
 
-/* Puts a value where `key` of an object, or element `at` of an array, is. */
-static void set(json_t *in, const char *key, size_t at, json_t *value)
-{
-	assert_int_equal(
-		key ? json_object_set_new(in, key, value) : json_array_set_new(in, at, value), 0);
-}
-
-static void try_values(sweep *s, json_t *in, const char *key, size_t at)
-{
-	json_t *old = json_incref(key ? json_object_get(in, key) : json_array_get(in, at));
-	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-		json_t *value = json_loads(values[i], JSON_DECODE_ANY, NULL);
-		assert_non_null(value);
-		snprintf(s->place, sizeof s->place, "%.100s = %s", key ? key : "an element",
-		         values[i]);
-		set(in, key, at, value);
-		try_it(s);
-	}
-	if (key) {
-		snprintf(s->place, sizeof s->place, "no %.100s", key);
-		assert_int_equal(json_object_del(in, key), 0);
-		try_it(s);
-	}
-	set(in, key, at, old);
-}
-
-/* Those of an object, the first of an array, and what is in them. */
-static void try_members(sweep *s, json_t *in)
-{
-	char keys[64][64];
-	const char *key;
-	json_t *value;
-	int n = 0;
-	json_object_foreach(in, key, value)
-	{
-		assert_true(n < 64 && strlen(key) < 64);
-		strcpy(keys[n++], key);
-	}
-	for (int i = 0; i < n; i++) {
-		try_values(s, in, keys[i], 0);
-		try_members(s, json_object_get(in, keys[i]));
-	}
-	if (json_array_size(in) > 0)
-		try_values(s, in, NULL, 0);
-}
-
-/* dir: a copy of a model, to be spoiled. */
 static void sweep_config(sweep *s)
 {
 	char path[SCRATCH_PATH + 16];
 	snprintf(path, sizeof path, "%s/config.json", s->dir);
-	OK(s->k, json_file_read(path, 1 << 20, &s->root));
 	scratch_fresh(s->saved);
-	strcpy(s->place, "as it is");
-	try_it(s);
+	try_it(s, "as it is");
 	CHECK(s->k, s->run == 1, "%s: %s", path, hec_error_message());
-	try_members(s, s->root);
+	hostile_each(path, try_it, s);
 	CHECK(s->k, s->refused > 50 && s->run > 50, "%d refused, %d run", s->refused, s->run);
-	json_decref(s->root);
 }
 
 static void what_loads_of_any_family_runs(void **state)

@@ -1,6 +1,8 @@
 /* fuzz_generation.c — any bytes as generation_config.json and config.json: either a reason, or options
- * whose ids are of the vocabulary. */
+ * whose ids are of the vocabulary and by which a model writes a few of them. */
 #include <math.h>
+
+#include <hecate/decode.h>
 
 #include "task/generation_config.h"
 
@@ -31,6 +33,59 @@ static void check(const generation_config *g)
 		stop("a number that is not finite");
 }
 
+#define BEAMS 4
+#define TOKENS 3
+
+/* Of a small model, for so many beams. */
+static hec_session *session(int64_t beams)
+{
+	static hec_session *made[BEAMS + 1];
+	static hec_model *m;
+	static hec_ctx *ctx;
+	hec_ctx_options one = HEC_CTX_OPTIONS_INIT;
+	hec_session_options o = HEC_SESSION_OPTIONS_INIT;
+	hec_model_config c = {.size = sizeof c,
+	                      .vocab = VOCAB,
+	                      .width = 4,
+	                      .head = HEC_HEAD_LM,
+	                      .decoder = {.layers = 1,
+	                                  .attention = {.heads = 1},
+	                                  .feed_forward = {.hidden = 4},
+	                                  .position = {.max = 2 + TOKENS}}};
+	one.threads = 1;
+	o.beams = beams;
+	if (!m && (hec_ctx_create(&one, &ctx) != HEC_OK ||
+	           hec_model_create(ctx, &c, HEC_F32, 1, &m) != HEC_OK ||
+	           hec_model_pack(ctx, m, false) != HEC_OK))
+		stop("no model");
+	if (!made[beams] && hec_session_create(ctx, m, &o, &made[beams]) != HEC_OK)
+		stop("no session");
+	return made[beams];
+}
+
+/* Rules that forbid every word are the only reason not to. */
+static void write_some(const generation_config *g)
+{
+	static const int32_t prompt[] = {1, 2};
+	const int32_t *const prompts[] = {prompt};
+	const int64_t length = 2;
+	hec_decode_options o = g->options;
+	hec_decoded out;
+	if (o.beams > BEAMS)
+		return;
+	o.sample = g->sample && o.beams <= 1;
+	o.max_tokens = TOKENS;
+	if (hec_decode(session(o.beams > 0 ? o.beams : 1), 1, prompts, &length, &o, &out) !=
+	    HEC_OK) {
+		expect_reason();
+		return;
+	}
+	check_ids(out.hypotheses[0].ids, (size_t)out.hypotheses[0].n);
+	if (out.hypotheses[0].n > TOKENS || isnan(out.hypotheses[0].score))
+		stop("more than was asked for, or by no score");
+	hec_decoded_free(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = {"generation_config.json", "config.json", NULL};
@@ -44,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		}
 		check(&g);
+		write_some(&g);
 		generation_config_free(&g);
 	}
 	return 0;

@@ -1,6 +1,8 @@
 /* fuzz_whisper.c — any bytes as generation_config.json and preprocessor_config.json of a Whisper model:
- * either a reason, or tokens and times with which a window can be written and cut. */
+ * either a reason, or tokens and times with which a window can be written and cut, and a sound be heard. */
 #include <math.h>
+
+#include <hecate/transcribe.h>
 
 #include "task/whisper.h"
 
@@ -62,22 +64,78 @@ static void use(const whisper_config *c)
 	}
 }
 
+static hec_ctx *context(void)
+{
+	static hec_ctx *ctx;
+	hec_ctx_options one = HEC_CTX_OPTIONS_INIT;
+	one.threads = 1;
+	if (!ctx && hec_ctx_create(&one, &ctx) != HEC_OK)
+		stop("no context");
+	return ctx;
+}
+
+static const hec_model *model(void)
+{
+	static hec_model *m;
+	const hec_stack_config stack = {.layers = 1,
+	                                .attention = {.heads = 1},
+	                                .feed_forward = {.hidden = 4},
+	                                .position = {.max = 50}};
+	const hec_model_config c = {.size = sizeof c,
+	                            .vocab = VOCAB,
+	                            .width = 4,
+	                            .head = HEC_HEAD_LM,
+	                            .start_id = 40,
+	                            .eos_id = 39,
+	                            .front = {.features = 14},
+	                            .encoder = stack,
+	                            .decoder = stack};
+	if (!m && (hec_model_create(context(), &c, HEC_F32, 1, &m) != HEC_OK ||
+	           hec_model_pack(context(), m, false) != HEC_OK))
+		stop("no model");
+	return m;
+}
+
+/* A tenth of a second. */
+static void hear(void)
+{
+	static float samples[192000 / 10];
+	const float *sound = samples;
+	hec_transcriber *t = NULL;
+	hec_transcripts out;
+	if (hec_transcriber_create_like(context(), parts_folder, model(), tokenizer(), &t) !=
+	    HEC_OK)
+		stop("rules that can be read, but not used");
+	const int64_t count = hec_transcriber_rate(t) / 10;
+	for (int64_t i = 0; i < count; i++)
+		samples[i] = (float)(i % 17) / 17;
+	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
+	o.max_tokens = 3;
+	if (hec_transcribe(t, 1, &sound, &count, &o, &out) != HEC_OK) {
+		expect_reason();
+	} else {
+		for (int64_t i = 0; i < out.items[0].count; i++)
+			if (!(out.items[0].segments[i].begin <= out.items[0].segments[i].end))
+				stop("a segment that ends before it begins");
+		hec_transcripts_free(&out);
+	}
+	hec_transcriber_destroy(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = {"generation_config.json", "preprocessor_config.json",
 	                                    NULL};
-	hec_model_config model = {
-		.size = sizeof model, .vocab = VOCAB, .start_id = 40, .eos_id = 39};
-	model.front.features = 14;
-	model.encoder.position.max = 50;
 	whisper_config c;
 	parts_make(names);
 	parts_fill(data, size);
-	if (whisper_config_read(parts_folder, &model, tokenizer(), &c) != HEC_OK) {
+	if (whisper_config_read(parts_folder, hec_model_config_of(model()), tokenizer(), &c) !=
+	    HEC_OK) {
 		expect_reason();
 		return 0;
 	}
 	use(&c);
 	whisper_config_free(&c);
+	hear();
 	return 0;
 }
