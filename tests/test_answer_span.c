@@ -92,6 +92,27 @@ static void the_best_pairs_come_first_with_their_probability(void **state)
 	}
 }
 
+/* The first words, and of those the fewest. */
+static void of_equals_the_earlier_comes_first(void **state)
+{
+	(void)state;
+	made m;
+	set_window(&m, 1, 3);
+	memset(m.logits, 0, sizeof m.logits);
+	answer_search s = {.text = plain,
+	                   .bytes = sizeof plain - 1,
+	                   .top = 7,
+	                   .longest = 3,
+	                   .part_words = true};
+	assert_int_equal(answer_search_add(&s, &m.window), HEC_OK);
+	assert_int_equal(s.count, 7);
+	for (int64_t i = 0; i < 7; i++) {
+		assert_int_equal(s.best[i].begin, 3 + i / 3);
+		assert_int_equal(s.best[i].end, 4 + i / 3 + i % 3);
+	}
+	answer_search_free(&s);
+}
+
 static void the_order_of_windows_does_not_matter(void **state)
 {
 	(void)state;
@@ -251,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_best_pairs_come_first_with_their_probability),
+		cmocka_unit_test(of_equals_the_earlier_comes_first),
 		cmocka_unit_test(the_order_of_windows_does_not_matter),
 		cmocka_unit_test(answers_are_whole_words),
 		cmocka_unit_test(the_same_words_are_one_answer_with_the_best_score),

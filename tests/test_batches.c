@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc/refuse.h"
+#include "support/models.h"
 #include "support/test.h"
 #include "task/batches.h"
 
@@ -121,6 +122,40 @@ static void each_input_has_the_same_bits_alone_or_among_others(void **state)
 		task_model_free(&m);
 	}
 	kit_close(&k);
+}
+
+/* One type more than none is enough to tell two texts apart. */
+static void token_types_are_read(void **state)
+{
+	(void)state;
+	for (int64_t types = 2; types <= 3; types++) {
+		kit k = kit_open(6);
+		texts t;
+		draw_texts(&k, &t);
+		hec_model_config c = model_variant(FORM_ENCODER, 1, HEC_HEAD_NONE, 0);
+		c.vocab = 101;
+		c.types = types;
+		c.pooler = false;
+		task_model m = {.task = "test", .ctx = k.ctx, .longest = MOST};
+		m.model = m.own_model = model_open(&k, &c, HEC_F32);
+		t.in[0] = (batch_input){t.ids[0], t.types[0], 5};
+		batches b = {0};
+		results got = results_of(&k);
+		batch_work w = work_of(&m, BATCH_HIDDEN, &t, 1, 70, take, &got);
+		OK(&k, batches_run(&b, &w));
+		hec_tensor want = make(&k, HEC_F32, SHAPE(1, 5, c.width)),
+			   have = hec_tensor_3d(got.numbers, HEC_F32, 1, 5, c.width);
+		hec_model_input in = {.size = sizeof in,
+		                      .ids = hec_tensor_2d(t.ids[0], HEC_I32, 1, 5),
+		                      .types = hec_tensor_2d(t.types[0], HEC_I32, 1, 5)};
+		hec_model_output out = {.size = sizeof out, .hidden = want};
+		OK(&k, hec_model_fwd(k.ctx, k.arena, m.model, &in, NULL, &out, NULL));
+		check_same_bits(&k, "with its types", &have, &want);
+		free(got.numbers);
+		batches_free(&b);
+		task_model_free(&m);
+		kit_close(&k);
+	}
 }
 
 static hec_status ignore_rows(void *user, int64_t input, const hec_tensor *rows)
@@ -320,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_input_has_the_same_bits_alone_or_among_others),
+		cmocka_unit_test(token_types_are_read),
 		cmocka_unit_test(a_bad_input_is_named_and_work_can_be_stopped),
 		cmocka_unit_test(refused_memory_is_an_error_and_a_second_call_needs_no_more),
 		cmocka_unit_test(

@@ -1,5 +1,6 @@
 /* test_decode_rules.c — what must, may and may not be written, over logits that are a formula. */
 #include "decode/scheduler.h"
+#include "decode/warp.h"
 #include "support/formula.h"
 
 /* Models have words that may only stand where they must: the language that a translation begins with. */
@@ -132,6 +133,22 @@ static void of_equal_scores_the_lower_beam_and_the_lower_token_go_first(void **s
 	kit_close(&k);
 }
 
+/* Also where rounding says that none is more than the rest may weigh. */
+static void the_likeliest_is_left_to_draw_whatever_goes(void **state)
+{
+	(void)state;
+	float x[100] = {0};
+	scored best[1];
+	chance left[100];
+	for (int64_t vocab = 1; vocab <= 100; vocab++) {
+		plan p = {.o = HEC_DECODE_OPTIONS_INIT, .vocab = vocab};
+		p.o.temperature = 1;
+		p.o.top_p = 1e-300;
+		assert_int_equal(warp(&p, x, best, left), 1);
+		assert_int_equal(left[0].id, vocab - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +156,7 @@ int main(void)
 		cmocka_unit_test(what_may_not_come_first_does_not),
 		cmocka_unit_test(what_may_not_come_first_may_come_later),
 		cmocka_unit_test(of_equal_scores_the_lower_beam_and_the_lower_token_go_first),
+		cmocka_unit_test(the_likeliest_is_left_to_draw_whatever_goes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,10 +220,10 @@ static const char rules[] =
 	"\"eos_token_id\": [2, 5], \"begin_suppress_tokens\": [3], \"suppress_tokens\": [6], "
 	"\"bad_words_ids\": [[7], [8]], \"guidance_scale\": 1, \"sequence_bias\": null}";
 
-static const char draws[] = "{\"do_sample\": true, \"temperature\": 0.5, \"top_k\": 5, \"top_p\": "
-                            "0.9, \"min_p\": 0.01, "
-			    "\"num_beams\": 1, \"eos_token_id\": 2, \"repetition_penalty\": 1.5, "
-			    "\"suppress_tokens\": [6], \"typical_p\": 1, \"epsilon_cutoff\": 0}";
+static const char draws[] =
+	"{\"do_sample\": true, \"temperature\": 0.5, \"top_k\": 5, \"top_p\": 0.9, "
+	"\"min_p\": 0.01, \"num_beams\": 1, \"eos_token_id\": 2, \"repetition_penalty\": 1.5, "
+	"\"suppress_tokens\": [6], \"typical_p\": 1, \"epsilon_cutoff\": 0}";
 
 static void what_loads_of_generation_config_json_writes(void **state)
 {
