@@ -139,6 +139,8 @@ static void token_types_are_read(void **state)
 		task_model m = {.task = "test", .ctx = k.ctx, .longest = MOST};
 		m.model = m.own_model = model_open(&k, &c, HEC_F32);
 		t.in[0] = (batch_input){t.ids[0], t.types[0], 5};
+		for (int j = 0; j < 5; j++)
+			t.types[0][j] = j % 2;
 		batches b = {0};
 		results got = results_of(&k);
 		batch_work w = work_of(&m, BATCH_HIDDEN, &t, 1, 70, take, &got);

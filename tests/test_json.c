@@ -351,6 +351,27 @@ static hec_status collect(const char *text, size_t size, size_t most, json_t **o
 	return HEC_OK;
 }
 
+static void what_is_nested_too_deep_is_not_written(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < 2; kind++) {
+		char *text = NULL;
+		size_t size;
+		json_t *root = json_integer(1);
+		for (int depth = 1; depth <= 65; depth++) {
+			root = kind ? json_pack("{s:o}", "k", root) : json_pack("[o]", root);
+			assert_non_null(root);
+			if (depth == 64) {
+				assert_int_equal(json_text_make(root, false, &text, &size), HEC_OK);
+				free(text);
+			}
+		}
+		FAILS(&bare, HEC_ERR_ARGUMENT, json_text_make(root, false, &text, &size),
+		      "more than 64 deep");
+		json_decref(root);
+	}
+}
+
 static void members_one_by_one_are_those_of_the_whole(void **state)
 {
 	(void)state;
@@ -443,6 +464,7 @@ int main(void)
 		cmocka_unit_test(typed_members_say_what_is_needed),
 		cmocka_unit_test(doubles_come_back_with_the_same_bits_in_few_digits),
 		cmocka_unit_test(what_is_written_is_laid_out_for_people),
+		cmocka_unit_test(what_is_nested_too_deep_is_not_written),
 		cmocka_unit_test(members_one_by_one_are_those_of_the_whole),
 		cmocka_unit_test(every_refused_allocation_is_an_error),
 	};

@@ -160,6 +160,67 @@ static void every_head_carries_its_number(void **state)
 	free_room(&r);
 }
 
+/* Of each head the first key has another weight: 0.1, 0.2, … 0.6. */
+static hec_view numbered_view(void)
+{
+	static const char *const query[] = {"q"}, *const key[] = {"k", "l"};
+	static float weights[2 * 3 * 2];
+	for (int i = 0; i < 6; i++) {
+		weights[2 * i] = (float)(i + 1) / 10;
+		weights[2 * i + 1] = 1 - weights[2 * i];
+	}
+	return (hec_view){.size = sizeof(hec_view),
+	                  .query = query,
+	                  .queries = 1,
+	                  .key = key,
+	                  .keys = 2,
+	                  .layers = 2,
+	                  .heads = 3,
+	                  .weights = weights};
+}
+
+static void what_is_chosen_is_what_is_shown(void **state)
+{
+	(void)state;
+	const hec_view v = numbered_view();
+	hec_view_options o = HEC_VIEW_OPTIONS_INIT;
+	for (int i = 0; i < 6; i++) {
+		char want[40];
+		o.layer = i / 3;
+		o.head = i % 3;
+		snprintf(want, sizeof want, "q → k: 0.%d</title>", i + 1);
+		drawn d = draw_view(&v, HEC_VIEW_SVG, &o);
+		assert_non_null(strstr(d.text, want));
+		free(d.text);
+	}
+	o.layer = -1;
+	o.head = 1;
+	o.top = 1;
+	drawn d = draw_view(&v, HEC_VIEW_SVG, &o);
+	assert_non_null(strstr(d.text, ">layer 0, head 1<"));
+	assert_non_null(strstr(d.text, ">layer 1, head 1<"));
+	assert_null(strstr(d.text, "head 0<"));
+	assert_null(strstr(d.text, "head 2<"));
+	free(d.text);
+	d = draw_view(&v, HEC_VIEW_TEXT, &o); /* the mean of 0.8 and 0.5 */
+	assert_non_null(strstr(d.text, ".65 l"));
+	free(d.text);
+}
+
+static void each_cell_of_a_picture_is_drawn_once(void **state)
+{
+	(void)state;
+	static const char cell[] = "h1v1h-1z";
+	drawn d = draw_view(&small_view, HEC_VIEW_SVG, NULL);
+	int cells = 0, weights = 0;
+	for (const char *at = d.text; (at = strstr(at, cell)); at += sizeof cell - 1)
+		cells++;
+	for (int i = 0; i < 2 * 3 * 4; i++)
+		weights += small_view.weights[i] > 0;
+	assert_int_equal(cells, weights);
+	free(d.text);
+}
+
 static void every_picture_says_which_sinks_are_left_out(void **state)
 {
 	(void)state;
@@ -297,6 +358,8 @@ int main(void)
 		cmocka_unit_test(cells_stand_below_each_other),
 		cmocka_unit_test(long_lists_are_cut_into_panels_that_show_every_cell),
 		cmocka_unit_test(every_head_carries_its_number),
+		cmocka_unit_test(what_is_chosen_is_what_is_shown),
+		cmocka_unit_test(each_cell_of_a_picture_is_drawn_once),
 		cmocka_unit_test(every_picture_says_which_sinks_are_left_out),
 		cmocka_unit_test(sinks_do_not_dim_the_rest),
 		cmocka_unit_test(wrong_views_are_refused_with_their_numbers),
