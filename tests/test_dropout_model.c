@@ -6,6 +6,7 @@
 #include "support/models.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/model.h"

@@ -299,8 +299,12 @@ static void a_state_is_read_as_it_was_written(void **state)
 	                     .valid_step = 26,
 	                     .chosen = HEC_METRIC_F1};
 	run_state got;
-	OK(&l.k, state_write(lab_path(&l, "state.json"), &s));
-	OK(&l.k, state_read(lab_path(&l, "state.json"), &got));
+	json_t *files = json_pack("{s:{s:i}}", "model.safetensors", "size", 12), *back;
+	OK(&l.k, state_write(lab_path(&l, "state.json"), &s, files));
+	OK(&l.k, state_read(lab_path(&l, "state.json"), &got, &back));
+	assert_true(json_equal(back, files));
+	json_decref(files);
+	json_decref(back);
 	for (int i = 0; i < HEC_METRICS; i++) {
 		assert_true(isnan(s.due[i]) ? isnan(got.due[i]) : got.due[i] == s.due[i]);
 		got.due[i] = s.due[i];
