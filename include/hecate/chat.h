@@ -3,8 +3,9 @@
  * Templates are written in Jinja, of which the part is known here that chat templates use: for, if, set,
  * the usual operators, filters and tests. Anything else is HEC_ERR_UNSUPPORTED with its name and line: a tag,
  * filter, test or sign when the template is read, a method, an argument or what Python does with a kind of
- * value where it is met. A template is foreign: it runs under limits of work, depth and output. It is
- * immutable once made and may be shared by threads. */
+ * value where it is met. A template is foreign: it runs under limits of work, depth and output. A unit of work
+ * is a byte that is made, or about ten nanoseconds: bytes that are looked at and items that are touched count,
+ * too. A template is immutable once made and may be shared by threads. */
 #ifndef HECATE_CHAT_H
 #define HECATE_CHAT_H
 
@@ -33,7 +34,7 @@ typedef struct hec_chat_options {
 	bool generation_prompt; /* end with what comes before an answer */
 	const char *variables;  /* an object of JSON whose members are variables of the template, */
 	size_t variables_bytes; /* before all others: tools, documents, other messages; NULL: none */
-	int64_t work;           /* steps and bytes it may take; 0: 64 Mi */
+	int64_t work;           /* units it may take; 0: 64 Mi, which end within a second */
 } hec_chat_options;
 
 /* clang-format off */

@@ -3,7 +3,7 @@
 #ifndef TEXT_CHAT_CALL_H
 #define TEXT_CHAT_CALL_H
 
-#include "text/chat_value.h"
+#include "text/chat_work.h"
 
 #define CHAT_PARAMETERS 3
 

@@ -1,8 +1,9 @@
 /* chat_dump.c — tojson: as Python's json.dumps writes it. */
 #include <stdio.h>
-#include <string.h>
 
 #include "text/chat_call.h"
+
+#include "text/chat_charged.h"
 
 #define INDENT_MOST 64
 
@@ -17,21 +18,29 @@ static hec_status put(dump *d, const char *bytes, size_t n)
 	return chat_put(d->r, &d->out, bytes, n);
 }
 
-static hec_status dump_text(dump *d, const char *s, size_t n)
+/* How a byte is written that has an escape. */
+static size_t escape(char c, char to[8])
 {
 	static const char named[] = "\"\\\n\r\t\b\f", letters[] = "\"\\nrtbf";
+	for (size_t i = 0; named[i]; i++)
+		if (c == named[i])
+			return (size_t)snprintf(to, 8, "\\%c", letters[i]);
+	return (size_t)snprintf(to, 8, "\\u%04x", (unsigned)(unsigned char)c);
+}
+
+static hec_status dump_text(dump *d, const char *s, size_t n)
+{
+	char escaped[8];
 	HEC_TRY(put(d, "\"", 1));
-	for (size_t i = 0; i < n; i++) {
-		const char *found = s[i] ? strchr(named, s[i]) : NULL;
-		char escape[8] = {'\\', found ? letters[found - named] : 0};
-		if (found)
-			HEC_TRY(put(d, escape, 2));
-		else if ((unsigned char)s[i] < 0x20)
-			HEC_TRY(put(d, escape,
-			            (size_t)snprintf(escape, sizeof escape, "\\u%04x",
-			                             (unsigned)(unsigned char)s[i])));
-		else
-			HEC_TRY(put(d, s + i, 1));
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i;
+		     end < n && (unsigned char)s[end] >= 0x20 && s[end] != '"' && s[end] != '\\';)
+			end++;
+		HEC_TRY(put(d, s + i, end - i));
+		if (end < n) {
+			HEC_TRY(chat_charge(d->r, CHAT_FORMAT));
+			HEC_TRY(put(d, escaped, escape(s[end++], escaped)));
+		}
 	}
 	return put(d, "\"", 1);
 }
@@ -58,34 +67,37 @@ static hec_status before(dump *d, bool first, int depth)
 
 static hec_status dump_list(dump *d, const json_t *v, int depth)
 {
-	size_t n = json_array_size(v);
-	HEC_TRY(put(d, "[", 1));
-	for (size_t i = 0; i < n; i++) {
-		HEC_TRY(before(d, i == 0, depth + 1));
-		HEC_TRY(dump_value(d, json_array_get(v, i), depth + 1));
+	json_t *item;
+	hec_status status = put(d, "[", 1);
+	for (size_t i = 0; chat_each(d->r, v, i, &item, &status); i++) {
+		status = before(d, i == 0, depth + 1);
+		if (status == HEC_OK)
+			status = dump_value(d, item, depth + 1);
 	}
-	if (n > 0)
-		HEC_TRY(new_line(d, depth));
-	return put(d, "]", 1);
+	if (status == HEC_OK && json_array_size(v) > 0)
+		status = new_line(d, depth);
+	return status == HEC_OK ? put(d, "]", 1) : status;
+}
+
+static hec_status dump_member(dump *d, const chat_members_of *m, int depth)
+{
+	HEC_TRY(dump_text(d, m->key, m->bytes));
+	HEC_TRY(put(d, ": ", 2));
+	return dump_value(d, m->value, depth);
 }
 
 static hec_status dump_dict(dump *d, const json_t *v, int depth)
 {
-	const char *key;
-	json_t *value;
-	bool first = true;
-	HEC_TRY(put(d, "{", 1));
-	json_object_foreach((json_t *)v, key, value)
-	{
-		HEC_TRY(before(d, first, depth + 1));
-		HEC_TRY(dump_text(d, key, strlen(key)));
-		HEC_TRY(put(d, ": ", 2));
-		HEC_TRY(dump_value(d, value, depth + 1));
-		first = false;
+	chat_members_of m = {.dict = (json_t *)v};
+	hec_status status = put(d, "{", 1);
+	for (bool first = true; chat_each_member(d->r, &m, &status); first = false) {
+		status = before(d, first, depth + 1);
+		if (status == HEC_OK)
+			status = dump_member(d, &m, depth + 1);
 	}
-	if (!first)
-		HEC_TRY(new_line(d, depth));
-	return put(d, "}", 1);
+	if (status == HEC_OK && json_object_size(v) > 0)
+		status = new_line(d, depth);
+	return status == HEC_OK ? put(d, "}", 1) : status;
 }
 
 static hec_status dump_value(dump *d, const json_t *v, int depth)
@@ -98,11 +110,12 @@ static hec_status dump_value(dump *d, const json_t *v, int depth)
 	if (json_is_object(v))
 		return dump_dict(d, v, depth);
 	if (json_is_number(v)) {
-		chat_value number = {VALUE_JSON, (json_t *)v, NULL};
+		chat_value number = {.kind = VALUE_JSON, .json = (json_t *)v};
 		return chat_print(d->r, &d->out, &number);
 	}
-	const char *word = json_is_true(v) ? "true" : json_is_false(v) ? "false" : "null";
-	return put(d, word, strlen(word));
+	return json_is_true(v)    ? put(d, "true", 4)
+	       : json_is_false(v) ? put(d, "false", 5)
+	                          : put(d, "null", 4);
 }
 
 hec_status chat_tojson(chat_run *r, const chat_call_of *c, chat_value *out)

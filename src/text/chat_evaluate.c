@@ -1,23 +1,33 @@
 /* chat_evaluate.c — the values of a template's expressions. */
-#include <string.h>
+#include "text/chat_work.h"
 
-#include "text/chat_value.h"
+#include "text/chat_charged.h"
 
 #define DEPTH_MOST 400
 
-hec_status chat_get(chat_run *r, const char *name, chat_value *out)
+hec_status chat_get(chat_run *r, const json_t *name_of, chat_value *out)
 {
-	HEC_TRY(chat_charge(r, 1 + r->n / 8));
-	for (size_t i = r->n; i-- > 0;)
-		if (strcmp(r->variables[i].name, name) == 0) {
-			*out = r->variables[i].value;
-			json_incref(out->json);
-			return HEC_OK;
-		}
-	json_t *given = json_object_get(r->given, name);
-	*out = chat_shared(given ? given : json_object_get(r->t->tokens, name));
+	const char *name = json_string_value(name_of);
+	size_t bytes = json_string_length(name_of);
+	bool same;
+	json_t *given;
+	for (size_t i = r->n; i-- > 0;) {
+		chat_variable *v = &r->variables[i];
+		HEC_TRY(chat_same_text(r, v->name, v->bytes, name, bytes, &same));
+		if (!same)
+			continue;
+		if (v->value.kind == VALUE_TURN)
+			HEC_TRY(chat_describe_turn(r, &v->value));
+		*out = v->value;
+		json_incref(out->json);
+		return HEC_OK;
+	}
+	HEC_TRY(chat_member(r, r->given, name, bytes, &given));
+	if (!given)
+		HEC_TRY(chat_member(r, r->t->tokens, name, bytes, &given));
+	*out = chat_shared(given);
 	if (out->kind == VALUE_UNDEFINED && chat_knows_function(name))
-		*out = (chat_value){VALUE_FUNCTION, NULL, name};
+		*out = (chat_value){.kind = VALUE_FUNCTION, .json = NULL, .name = name};
 	return HEC_OK;
 }
 
@@ -44,7 +54,7 @@ static hec_status evaluate_arguments(chat_run *r, int32_t i, chat_arguments *a)
 			free_arguments(a);
 			return status;
 		}
-		a->name[a->n++] = named ? json_string_value(n->value) : NULL;
+		a->name[a->n++] = named ? n->value : NULL;
 	}
 	return HEC_OK;
 }
@@ -110,11 +120,9 @@ static hec_status make_dict(chat_run *r, const chat_node *n, chat_value *out)
 			                      chat_kind_name(&key));
 		if (status == HEC_OK)
 			status = need_json(r, &v, "a dict");
-		if (status == HEC_OK &&
-		    json_object_set(dict, json_string_value(key.json), v.json) != 0)
-			status = fail(HEC_ERR_MEMORY, "no memory for a dict");
-		if (status == HEC_OK) /* about its bytes */
-			status = chat_charge(r, 64 + json_string_length(key.json));
+		if (status == HEC_OK)
+			status = chat_put_member(r, dict, json_string_value(key.json),
+			                         json_string_length(key.json), json_incref(v.json));
 		chat_value_free(&key);
 		chat_value_free(&v);
 	}
@@ -128,7 +136,7 @@ static hec_status slice(chat_run *r, const chat_node *n, chat_value *out)
 	HEC_TRY(chat_evaluate(r, n->a, &on));
 	hec_status status = HEC_OK;
 	for (int i = 0; i < 3; i++) {
-		bounds[i] = (chat_value){VALUE_JSON, json_null(), NULL};
+		bounds[i] = (chat_value){.kind = VALUE_JSON, .json = json_null()};
 		if (nodes[i] >= 0 && status == HEC_OK)
 			status = chat_evaluate(r, nodes[i], &bounds[i]);
 	}
@@ -160,7 +168,8 @@ static hec_status one_operand(chat_run *r, const chat_node *n, chat_value *out)
 	if (n->kind == CHAT_NOT)
 		status = chat_json(r, json_boolean(!chat_truth(&v)), out);
 	else if (n->kind == CHAT_ATTR)
-		status = chat_attribute(r, &v, json_string_value(n->value), out);
+		status = chat_attribute(r, &v, json_string_value(n->value),
+		                        json_string_length(n->value), out);
 	else if (!chat_is_whole(&v))
 		status = chat_is_number(&v)
 		                 ? chat_unknown(r, "minus %s that is not whole", chat_kind_name(&v))
@@ -205,7 +214,7 @@ static hec_status evaluate(chat_run *r, const chat_node *n, chat_value *out)
 		*out = chat_shared(n->value);
 		return HEC_OK;
 	case CHAT_NAME:
-		return chat_get(r, json_string_value(n->value), out);
+		return chat_get(r, n->value, out);
 	case CHAT_ITEM:
 	case CHAT_BINARY:
 		return two_operands(r, n, out);
@@ -240,14 +249,9 @@ hec_status chat_evaluate(chat_run *r, int32_t i, chat_value *out)
 	r->line = r->t->nodes[i].line;
 	if (++r->depth > DEPTH_MOST)
 		return chat_wrong(r, "more than %d levels in one another", DEPTH_MOST);
-	HEC_TRY(chat_charge(r, 1));
+	HEC_TRY(chat_charge(r, CHAT_STEP));
 	HEC_TRY(evaluate(r, &r->t->nodes[i], out));
-	/* Whatever is done with a text next goes over it. */
-	hec_status status =
-		chat_charge(r, chat_is_text(out) ? json_string_length(out->json) / 16 : 0);
-	if (status != HEC_OK)
-		chat_value_free(out);
 	r->depth--;
 	r->line = line;
-	return status;
+	return HEC_OK;
 }

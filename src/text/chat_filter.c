@@ -1,13 +1,11 @@
 /* chat_filter.c — the filters, tests, methods and functions that chat templates use: tables of what has
  * which name and takes which arguments. An argument that is not in them is refused, never ignored. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/quote.h"
 #include "text/chat_call.h"
-#include "text/utf8.h"
+
+#include "text/chat_charged.h"
 
 /* ---- those that are small ---- */
 
@@ -26,7 +24,7 @@ static hec_status length(chat_run *r, const chat_call_of *c, chat_value *out)
 	const json_t *v = c->on->json;
 	size_t n = 0;
 	if (chat_is_text(c->on))
-		n = utf8_count(json_string_value(v), json_string_length(v));
+		HEC_TRY(chat_count(r, v, &n));
 	else if (chat_is_list(c->on) || chat_is_dict(c->on))
 		n = json_is_array(v) ? json_array_size(v) : json_object_size(v);
 	else if (c->on->kind != VALUE_UNDEFINED)
@@ -40,9 +38,10 @@ static hec_status read_int(chat_run *r, const char *text, size_t bytes, int64_t 
 {
 	static const char blank[] = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
 	const char *at = text, *end = text + bytes;
-	while (at < end && memchr(blank, *at, sizeof blank - 1))
+	HEC_TRY(chat_read(r, bytes));
+	while (at < end && chat_is_byte_of(*at, blank))
 		at++;
-	while (at < end && memchr(blank, end[-1], sizeof blank - 1))
+	while (at < end && chat_is_byte_of(end[-1], blank))
 		end--;
 	const bool minus = at < end && *at == '-';
 	bool behind = false, digits = false;
@@ -90,10 +89,11 @@ static hec_status itself(chat_run *r, const chat_call_of *c, chat_value *out)
 
 static hec_status get(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	(void)r;
 	json_t *found = NULL;
+	const json_t *key = c->at[0].json;
 	if (chat_is_text(&c->at[0]))
-		found = json_object_get(c->on->json, json_string_value(c->at[0].json));
+		HEC_TRY(chat_member(r, c->on->json, json_string_value(key), json_string_length(key),
+		                    &found));
 	*out = chat_shared(found ? found : c->all->n > 1 ? c->at[1].json : json_null());
 	return HEC_OK;
 }
@@ -112,6 +112,7 @@ static hec_status now(chat_run *r, const chat_call_of *c, chat_value *out)
 	time_t t = time(NULL);
 	struct tm parts;
 	size_t n = 0;
+	HEC_TRY(chat_charge(r, sizeof text + json_string_length(c->at[0].json)));
 	if (chat_is_text(&c->at[0]) && localtime_r(&t, &parts))
 		n = strftime(text, sizeof text, json_string_value(c->at[0].json), &parts);
 	return n ? chat_string(r, text, n, out)
@@ -123,10 +124,12 @@ static hec_status space(chat_run *r, const chat_call_of *c, chat_value *out)
 	json_t *object = json_object();
 	hec_status status = HEC_OK;
 	for (int i = 0; i < c->all->n && status == HEC_OK; i++) {
-		if (!c->all->name[i] || c->all->at[i].kind != VALUE_JSON)
-			status = chat_unknown(r, "a namespace of values without names");
-		else if (json_object_set(object, c->all->name[i], c->all->at[i].json) != 0)
-			status = fail(HEC_ERR_MEMORY, "no memory for a namespace");
+		const chat_value *v = &c->all->at[i];
+		const json_t *name = c->all->name[i];
+		status = name && v->kind == VALUE_JSON
+		                 ? chat_put_member(r, object, json_string_value(name),
+		                                   json_string_length(name), json_incref(v->json))
+		                 : chat_unknown(r, "a namespace of values without names");
 	}
 	HEC_TRY(chat_list_end(r, status, object, out));
 	out->kind = VALUE_SPACE;
@@ -237,7 +240,7 @@ static const struct {
 static const known *find(const known *table, const char *name)
 {
 	for (; table->name; table++)
-		if (strcmp(table->name, name) == 0)
+		if (chat_is_word(name, table->name))
 			return table;
 	return NULL;
 }
@@ -255,7 +258,7 @@ bool chat_knows_function(const char *name)
 static int find_test(const char *name)
 {
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-		if (strcmp(tests[i].name, name) == 0)
+		if (chat_is_word(name, tests[i].name))
 			return (int)i;
 	return -1;
 }
@@ -267,17 +270,24 @@ bool chat_knows_test(const char *name)
 
 /* ---- calls ---- */
 
+/* Whether a name is the first of some words with spaces between them. */
+static bool is_first(const char *name, const char *words)
+{
+	while (*name && *name == *words && *name != ' ')
+		name++, words++;
+	return !*name && (!*words || *words == ' ');
+}
+
 /* The place of a parameter, by its name or as the place-th; −1: there is none. */
 static int place_of(const char *parameters, const char *name, int place)
 {
 	for (int i = 0; *parameters; i++) {
 		bool by_name = *parameters == '=';
 		parameters += by_name;
-		size_t n = strcspn(parameters, " ");
-		if (name ? strlen(name) == n && memcmp(parameters, name, n) == 0
-		         : i == place && !by_name)
+		if (name ? is_first(name, parameters) : i == place && !by_name)
 			return i;
-		parameters += n + (parameters[n] == ' ');
+		while (*parameters && *parameters++ != ' ')
+			;
 	}
 	return -1;
 }
@@ -287,11 +297,13 @@ static hec_status call(chat_run *r, const known *k, const chat_value *on, const 
 {
 	char text[QUOTE_TEXT];
 	chat_call_of c = {.name = k->name, .how = k->how, .on = on, .all = a};
+	HEC_TRY(chat_charge(r, CHAT_LOOK_UP));
 	for (int i = 0; i < a->n && *k->parameters != '*'; i++) {
-		int place = place_of(k->parameters, a->name[i], i);
-		if (place < 0 && a->name[i])
+		const char *name = json_string_value(a->name[i]);
+		int place = place_of(k->parameters, name, i);
+		if (place < 0 && name)
 			return chat_unknown(r, "'%s' with '%s' is not known here", k->name,
-			                    quote(a->name[i], text));
+			                    quote(name, text));
 		if (place < 0)
 			return chat_unknown(r, "'%s' with %d arguments is not known here", k->name,
 			                    a->n);
@@ -325,6 +337,7 @@ hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const 
 {
 	char text[QUOTE_TEXT];
 	int i = find_test(name);
+	HEC_TRY(chat_charge(r, CHAT_LOOK_UP));
 	if (i < 0)
 		return chat_unknown(r, "the test '%s' is not known here", quote(name, text));
 	unsigned kind = on->kind == VALUE_UNDEFINED ? OF_UNDEFINED
@@ -337,7 +350,7 @@ hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const 
 	if (tests[i].kinds)
 		return HEC_OK;
 	chat_value holds;
-	HEC_TRY(chat_binary(r, strcmp(name, "in") == 0 ? OP_IN : OP_EQ, on, &a->at[0], &holds));
+	HEC_TRY(chat_binary(r, chat_is_word(name, "in") ? OP_IN : OP_EQ, on, &a->at[0], &holds));
 	*out = chat_truth(&holds);
 	chat_value_free(&holds);
 	return HEC_OK;
@@ -353,7 +366,7 @@ hec_status chat_call(chat_run *r, const chat_value *callee, const char *name,
 		return chat_unknown(r, "the function '%s' is not known here", quote(name, text));
 	if (callee->kind != VALUE_METHOD)
 		return chat_wrong(r, "a call of %s", chat_kind_name(callee));
-	chat_value on = {VALUE_JSON, callee->json, NULL};
+	chat_value on = {.kind = VALUE_JSON, .json = callee->json};
 	return call(r, find(chat_is_text(&on) ? text_methods : dict_methods, callee->name), &on, a,
 	            out);
 }
@@ -378,29 +391,32 @@ static const char *pythons(const json_t *v)
 
 static bool is_method(const char *names, const char *name)
 {
-	size_t n = strlen(name);
-	if (n == 0 || strchr(name, ' '))
-		return false;
-	for (const char *at = names; (at = strstr(at, name)); at += n)
-		if (at[-1] == ' ' && at[n] == ' ')
+	for (; *name && *names; names++)
+		if (*names == ' ' && is_first(name, names + 1))
 			return true;
 	return false;
 }
 
-hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, chat_value *out)
+hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, size_t bytes,
+                          chat_value *out)
 {
 	char text[QUOTE_TEXT];
+	json_t *found;
 	*out = CHAT_UNDEFINED;
+	HEC_TRY(chat_charge(r, CHAT_LOOK_UP));
 	if (on->kind == VALUE_UNDEFINED)
 		return chat_wrong(r, "'%s' of what is undefined", quote(name, text));
 	const known *k = chat_is_text(on)   ? find(text_methods, name)
 	                 : chat_is_dict(on) ? find(dict_methods, name)
 	                                    : NULL;
 	if (k)
-		*out = (chat_value){VALUE_METHOD, json_incref(on->json), k->name};
+		*out = (chat_value){
+			.kind = VALUE_METHOD, .json = json_incref(on->json), .name = k->name};
 	else if (on->kind == VALUE_JSON && is_method(pythons(on->json), name))
 		return chat_unknown(r, "'%s' of %s is not known here", name, chat_kind_name(on));
-	else if (chat_is_dict(on) || on->kind == VALUE_SPACE)
-		*out = chat_shared(json_object_get(on->json, name));
+	else if (chat_is_dict(on) || on->kind == VALUE_SPACE) {
+		HEC_TRY(chat_member(r, on->json, name, bytes, &found));
+		*out = chat_shared(found);
+	}
 	return HEC_OK;
 }

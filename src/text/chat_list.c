@@ -1,9 +1,10 @@
 /* chat_list.c — what chat templates do with lists and dicts. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "text/chat_call.h"
 #include "text/utf8.h"
+
+#include "text/chat_charged.h"
 
 #define RANGE_MOST 100000
 
@@ -11,22 +12,27 @@ static hec_status characters(chat_run *r, const json_t *text, json_t *list)
 {
 	const char *s = json_string_value(text);
 	for (; *s; s += utf8_length(*s))
-		HEC_TRY(chat_append(r, list, json_stringn(s, utf8_length(*s))));
+		HEC_TRY(chat_append_text(r, list, s, utf8_length(*s)));
 	return HEC_OK;
 }
 
 static hec_status members(chat_run *r, const json_t *dict, int what, json_t *list)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)dict, key, value)
-	{
-		HEC_TRY(chat_append(r, list,
-		                    what == MEMBER_KEY     ? json_string(key)
-		                    : what == MEMBER_VALUE ? json_incref(value)
-		                                           : json_pack("[s, O]", key, value)));
+	chat_members_of m = {.dict = (json_t *)dict};
+	hec_status status = HEC_OK;
+	while (chat_each_member(r, &m, &status)) {
+		const bool pairs = what == MEMBER_BOTH || what == MEMBER_BOTH_ONCE;
+		json_t *into = pairs ? json_array() : list;
+		if (what != MEMBER_VALUE)
+			status = chat_append_text(r, into, m.key, m.bytes);
+		if (status == HEC_OK && what != MEMBER_KEY)
+			status = chat_append(r, into, json_incref(m.value));
+		if (pairs && status == HEC_OK)
+			status = chat_append(r, list, into);
+		else if (pairs)
+			json_decref(into);
 	}
-	return HEC_OK;
+	return status;
 }
 
 hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
@@ -36,9 +42,12 @@ hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
 		return HEC_OK;
 	}
 	if (on->kind == VALUE_ONCE) {
-		HEC_TRY(chat_json(r, json_copy(on->json), out));
+		json_t *list = json_array(), *item;
+		hec_status status = HEC_OK;
+		for (size_t i = 0; chat_each(r, on->json, i, &item, &status); i++)
+			status = chat_append(r, list, json_incref(item));
 		(void)json_array_clear(on->json);
-		return HEC_OK;
+		return chat_list_end(r, status, list, out);
 	}
 	if (on->kind != VALUE_UNDEFINED && !chat_is_text(on) && !chat_is_dict(on))
 		return chat_wrong(r, "%s is no list", chat_kind_name(on));
@@ -67,22 +76,23 @@ hec_status chat_members(chat_run *r, const chat_call_of *c, chat_value *out)
 
 hec_status chat_end(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	(void)r;
+	json_t *item = NULL;
+	hec_status status = HEC_OK;
 	size_t n = json_array_size(c->on->json);
-	*out = chat_shared(json_array_get(c->on->json, c->how == AT_START ? 0 : n - 1));
-	return HEC_OK;
+	(void)chat_each(r, c->on->json, c->how == AT_START ? 0 : n - 1, &item, &status);
+	*out = chat_shared(item);
+	return status;
 }
 
 static hec_status join(chat_run *r, const json_t *list, const chat_value *by, chat_value *out)
 {
 	chat_buffer b = {0};
+	json_t *item;
 	hec_status status = HEC_OK;
-	for (size_t i = 0; i < json_array_size(list) && status == HEC_OK; i++) {
-		chat_value one = {VALUE_JSON, json_array_get(list, i), NULL};
+	for (size_t i = 0; chat_each(r, list, i, &item, &status); i++) {
+		chat_value one = {.kind = VALUE_JSON, .json = item};
 		if (i > 0)
 			status = chat_print(r, &b, by);
-		if (status == HEC_OK)
-			status = chat_charge(r, 1);
 		if (status == HEC_OK)
 			status = chat_print(r, &b, &one);
 	}
@@ -123,101 +133,119 @@ hec_status chat_reverse(chat_run *r, const chat_call_of *c, chat_value *out)
 		                    json_string_length(c->on->json), out);
 	chat_value all;
 	HEC_TRY(chat_list_of(r, c->on, &all));
-	json_t *list = json_array();
+	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
-	for (size_t i = json_array_size(all.json); i-- > 0 && status == HEC_OK;)
-		status = chat_append(r, list, json_incref(json_array_get(all.json, i)));
+	for (size_t i = json_array_size(all.json);
+	     i > 0 && chat_each(r, all.json, i - 1, &item, &status); i--)
+		status = chat_append(r, list, json_incref(item));
 	chat_value_free(&all);
 	/* What Python cannot go over backwards becomes a list for it. */
 	return (c->on->kind == VALUE_JSON ? once_end : chat_list_end)(r, status, list, out);
 }
 
+/* ---- attributes ---- */
+
 /* A dict's key comes before its method of that name here: item[name], not item.name. */
 static hec_status part_of(chat_run *r, const chat_call_of *c, const chat_value *on,
-                          const char *name, chat_value *out)
+                          const char *name, size_t bytes, chat_value *out)
 {
-	HEC_TRY(chat_charge(r, 1));
-	*out = chat_shared(chat_is_dict(on) ? json_object_get(on->json, name) : NULL);
-	if (out->kind != VALUE_UNDEFINED)
+	json_t *found = NULL;
+	size_t digits = 0;
+	*out = CHAT_UNDEFINED;
+	HEC_TRY(chat_read(r, bytes));
+	if (chat_is_dict(on))
+		HEC_TRY(chat_member(r, on->json, name, bytes, &found));
+	*out = chat_shared(found);
+	if (found)
 		return HEC_OK;
-	if (*name && name[strspn(name, "0123456789")] == '\0')
+	while (name[digits] >= '0' && name[digits] <= '9')
+		digits++;
+	if (bytes > 0 && digits == bytes)
 		return chat_unknown(r, "'%s' by a number", c->name);
-	HEC_TRY(chat_attribute(r, on, name, out));
+	HEC_TRY(chat_attribute(r, on, name, bytes, out));
 	if (out->kind != VALUE_METHOD)
 		return HEC_OK;
 	chat_value_free(out);
 	return chat_unknown(r, "'%s' of a method", c->name);
 }
 
-/* The attribute that a call names, of an item; "a.b" is the b of its a. */
-static hec_status attribute_of(chat_run *r, const chat_call_of *c, json_t *item, chat_value *out)
+/* The names of an attribute that a call names: "a.b" is the b of its a. Cut once for all items. */
+typedef struct attribute {
+	char *names; /* each ends with a zero byte */
+	size_t bytes;
+} attribute;
+
+static hec_status cut_attribute(chat_run *r, const chat_call_of *c, attribute *out)
 {
-	*out = CHAT_UNDEFINED;
+	*out = (attribute){0};
+	if (json_array_size(c->on->json) == 0) /* then Jinja does not look at it either */
+		return HEC_OK;
 	if (!chat_is_text(&c->at[0]))
 		return chat_wrong(r, "'%s' without the name of an attribute", c->name);
-	const char *all = json_string_value(c->at[0].json);
-	char *names = malloc(strlen(all) + 1);
-	if (!names)
-		return fail(HEC_ERR_MEMORY, "chat template: no memory for a name");
-	memcpy(names, all, strlen(all) + 1);
-	chat_value on = chat_shared(item);
+	const json_t *text = c->at[0].json;
+	out->bytes = json_string_length(text);
+	HEC_TRY(chat_copy(r, json_string_value(text), out->bytes, &out->names));
+	for (size_t i = 0; i < out->bytes; i++)
+		if (out->names[i] == '.')
+			out->names[i] = '\0';
+	return HEC_OK;
+}
+
+static hec_status attribute_of(chat_run *r, const chat_call_of *c, const attribute *a,
+                               const json_t *item, chat_value *out)
+{
 	hec_status status = HEC_OK;
-	for (char *name = names, *next; status == HEC_OK && name; name = next) {
-		next = strchr(name, '.');
-		if (next)
-			*next++ = '\0';
-		status = part_of(r, c, &on, name, out);
+	*out = chat_shared(item);
+	for (size_t at = 0, n; status == HEC_OK && at <= a->bytes; at += n + 1) {
+		chat_value on = *out;
+		for (n = 0; a->names[at + n];)
+			n++;
+		status = part_of(r, c, &on, a->names + at, n, out);
 		chat_value_free(&on);
-		if (next)
-			on = *out, *out = CHAT_UNDEFINED;
 	}
-	chat_value_free(&on);
-	free(names);
 	return status;
 }
 
 hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)
 {
+	attribute a;
+	HEC_TRY(cut_attribute(r, c, &a));
 	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
-	size_t i;
-	json_array_foreach(c->on->json, i, item)
-	{
-		chat_value v = CHAT_UNDEFINED;
-		status = attribute_of(r, c, item, &v);
+	for (size_t i = 0; chat_each(r, c->on->json, i, &item, &status); i++) {
+		chat_value v;
+		status = attribute_of(r, c, &a, item, &v);
 		if (status == HEC_OK)
 			status = v.json ? chat_append(r, list, v.json)
 			                : chat_unknown(r, "a list of what is undefined");
-		if (status != HEC_OK)
-			break;
 	}
+	free(a.names);
 	return once_end(r, status, list, out);
 }
 
 /* selectattr("role", "equalto", "user"), select("equalto", "user") */
 hec_status chat_choose(chat_run *r, const chat_call_of *c, chat_value *out)
 {
+	attribute a = {0};
+	const bool by_attribute = c->how & BY_ATTRIBUTE;
+	const chat_value *test = &c->at[by_attribute ? 1 : 0], *value = test + 1;
+	chat_arguments rest = {.at = {*value}, .n = value->kind != VALUE_UNDEFINED};
+	if (by_attribute)
+		HEC_TRY(cut_attribute(r, c, &a));
 	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
-	size_t i;
-	const chat_value *test = &c->at[c->how & BY_ATTRIBUTE ? 1 : 0], *value = test + 1;
-	chat_arguments rest = {.at = {*value}, .n = value->kind != VALUE_UNDEFINED};
-	json_array_foreach(c->on->json, i, item)
-	{
-		chat_value v = CHAT_UNDEFINED;
-		if (c->how & BY_ATTRIBUTE)
-			status = attribute_of(r, c, item, &v);
-		else
-			v = chat_shared(item);
+	for (size_t i = 0; chat_each(r, c->on->json, i, &item, &status); i++) {
+		chat_value v = by_attribute ? CHAT_UNDEFINED : chat_shared(item);
+		if (by_attribute)
+			status = attribute_of(r, c, &a, item, &v);
 		bool holds = chat_truth(&v);
 		if (status == HEC_OK && chat_is_text(test))
 			status = chat_test(r, json_string_value(test->json), &v, &rest, &holds);
 		if (status == HEC_OK && holds == (c->how & KEEP_THOSE))
 			status = chat_append(r, list, json_incref(item));
 		chat_value_free(&v);
-		if (status != HEC_OK)
-			break;
 	}
+	free(a.names);
 	return once_end(r, status, list, out);
 }
 

@@ -1,18 +1,18 @@
 /* chat_operator.c — what stands between values of a chat template: sums, comparisons, 'in', and parts of
  * texts and lists by their place, all as in Python. */
-#include <string.h>
-
 #include "text/chat_call.h"
 #include "text/utf8.h"
 
+#include "text/chat_charged.h"
+
 static hec_status join_lists(chat_run *r, const json_t *a, const json_t *b, chat_value *out)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
-	size_t n = json_array_size(a), both = n + json_array_size(b);
-	for (size_t i = 0; i < both && status == HEC_OK; i++)
-		status = chat_append(r, list,
-		                     json_incref(json_array_get(i < n ? a : b, i < n ? i : i - n)));
+	for (size_t i = 0; chat_each(r, a, i, &item, &status); i++)
+		status = chat_append(r, list, json_incref(item));
+	for (size_t i = 0; chat_each(r, b, i, &item, &status); i++)
+		status = chat_append(r, list, json_incref(item));
 	return chat_list_end(r, status, list, out);
 }
 
@@ -38,28 +38,38 @@ static hec_status whole_numbers(chat_run *r, int op, int64_t x, int64_t y, chat_
 	            : chat_json(r, json_integer(z), out);
 }
 
+static hec_status is_item(chat_run *r, const chat_value *a, const chat_value *b, bool *out)
+{
+	chat_value all;
+	json_t *item;
+	hec_status status = chat_list_of(r, b, &all);
+	for (size_t i = 0;
+	     a->kind == VALUE_JSON && !*out && chat_each(r, all.json, i, &item, &status); i++)
+		status = chat_equal(r, a->json, item, out);
+	chat_value_free(&all);
+	return status;
+}
+
 static hec_status is_in(chat_run *r, const chat_value *a, const chat_value *b, bool *out)
 {
 	*out = false;
 	if (b->kind == VALUE_UNDEFINED)
 		return HEC_OK;
-	if (chat_has_items(b)) {
-		chat_value all;
-		hec_status status = chat_list_of(r, b, &all);
-		for (size_t i = 0; status == HEC_OK && i < json_array_size(all.json) && !*out; i++)
-			if (a->kind == VALUE_JSON)
-				status = chat_equal(r, a->json, json_array_get(all.json, i), out);
-		chat_value_free(&all);
-		return status;
-	}
+	if (chat_has_items(b))
+		return is_item(r, a, b, out);
 	if (chat_is_dict(b) && (chat_is_number(a) || a->kind == VALUE_UNDEFINED ||
 	                        (a->kind == VALUE_JSON && json_is_null(a->json))))
 		return HEC_OK; /* keys are texts */
 	if (!chat_is_text(a) || (!chat_is_text(b) && !chat_is_dict(b)))
 		return chat_wrong(r, "%s in %s", chat_kind_name(a), chat_kind_name(b));
-	const char *what = json_string_value(a->json);
-	*out = chat_is_dict(b) ? json_object_get(b->json, what) != NULL
-	                       : strstr(json_string_value(b->json), what) != NULL;
+	const char *text = json_string_value(b->json), *found = NULL;
+	json_t *member = NULL;
+	if (chat_is_dict(b))
+		HEC_TRY(chat_member(r, b->json, json_string_value(a->json),
+		                    json_string_length(a->json), &member));
+	else
+		HEC_TRY(chat_find(r, text, json_string_length(b->json), a->json, &found));
+	*out = member || found;
 	return HEC_OK;
 }
 
@@ -75,7 +85,7 @@ static hec_status is_equal(chat_run *r, const chat_value *a, const chat_value *b
 static hec_status order(chat_run *r, const chat_value *a, const chat_value *b, int *out)
 {
 	if (chat_is_text(a) && chat_is_text(b)) {
-		*out = strcmp(json_string_value(a->json), json_string_value(b->json));
+		return chat_order_texts(r, a->json, b->json, out);
 	} else if (chat_is_whole(a) && chat_is_whole(b)) {
 		int64_t x = json_integer_value(a->json), y = json_integer_value(b->json);
 		*out = (x > y) - (x < y);
@@ -158,11 +168,13 @@ static size_t character(const char *text, size_t n, int64_t i)
 	return at;
 }
 
-static int64_t count(const json_t *v)
+static hec_status count(chat_run *r, const json_t *v, int64_t *out)
 {
-	return (int64_t)(json_is_array(v)
-	                         ? json_array_size(v)
-	                         : utf8_count(json_string_value(v), json_string_length(v)));
+	size_t n = json_array_size(v);
+	if (json_is_string(v))
+		HEC_TRY(chat_count(r, v, &n));
+	*out = (int64_t)n;
+	return HEC_OK;
 }
 
 /* Characters from and up to of a text. */
@@ -170,7 +182,7 @@ static hec_status part(chat_run *r, const json_t *v, int64_t from, int64_t to, c
 {
 	const char *text = json_string_value(v);
 	size_t n = json_string_length(v), begin, end;
-	HEC_TRY(chat_charge(r, n));
+	HEC_TRY(chat_read(r, n));
 	begin = character(text, n, from);
 	end = to > from ? begin + character(text + begin, n - begin, to - from) : begin;
 	return chat_string(r, text + begin, end - begin, out);
@@ -178,23 +190,30 @@ static hec_status part(chat_run *r, const json_t *v, int64_t from, int64_t to, c
 
 hec_status chat_item(chat_run *r, const chat_value *on, const chat_value *key, chat_value *out)
 {
+	json_t *found = NULL;
+	int64_t i, n;
+	hec_status status = HEC_OK;
 	*out = CHAT_UNDEFINED;
 	if (chat_is_text(key) && (on->kind == VALUE_SPACE || chat_is_dict(on))) {
-		*out = chat_shared(json_object_get(on->json, json_string_value(key->json)));
-		return HEC_OK;
+		status = chat_member(r, on->json, json_string_value(key->json),
+		                     json_string_length(key->json), &found);
+		*out = chat_shared(found);
+		return status;
 	}
 	if (on->kind != VALUE_JSON)
 		return chat_wrong(r, "an item of what is %s", chat_kind_name(on));
 	if (!chat_is_whole(key) || !(chat_is_list(on) || chat_is_text(on)))
 		return HEC_OK;
-	int64_t i = json_integer_value(key->json), n = count(on->json);
+	HEC_TRY(count(r, on->json, &n));
+	i = json_integer_value(key->json);
 	i = i < 0 ? i + n : i;
 	if (i < 0 || i >= n)
 		return HEC_OK;
 	if (chat_is_text(on))
 		return part(r, on->json, i, i + 1, out);
-	*out = chat_shared(json_array_get(on->json, (size_t)i));
-	return HEC_OK;
+	(void)chat_each(r, on->json, (size_t)i, &found, &status);
+	*out = chat_shared(found);
+	return status;
 }
 
 /* A bound as a place in low … high; below 0 it is counted from the end. */
@@ -221,15 +240,18 @@ hec_status chat_slice(chat_run *r, const chat_value *on, const chat_value bounds
 	if (step < -INT32_MAX || step > INT32_MAX)
 		return chat_unknown(r, "a slice with a step of %lld", (long long)step);
 	bool up = step > 0;
-	int64_t n = count(on->json), low = up ? 0 : -1, high = up ? n : n - 1;
+	int64_t n;
+	HEC_TRY(count(r, on->json, &n));
+	int64_t low = up ? 0 : -1, high = up ? n : n - 1;
 	int64_t from = place(&bounds[0], up ? low : high, n, low, high);
 	int64_t to = place(&bounds[1], up ? high : low, n, low, high);
 	if (chat_is_text(on))
 		return step == 1 ? part(r, on->json, from, to, out)
 		                 : chat_unknown(r, "a slice of a text with a step");
-	json_t *list = json_array();
+	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
-	for (int64_t i = from; (up ? i < to : i > to) && status == HEC_OK; i += step)
-		status = chat_append(r, list, json_incref(json_array_get(on->json, (size_t)i)));
+	for (int64_t i = from;
+	     (up ? i < to : i > to) && chat_each(r, on->json, (size_t)i, &item, &status); i += step)
+		status = chat_append(r, list, json_incref(item));
 	return chat_list_end(r, status, list, out);
 }

@@ -1,11 +1,12 @@
 /* chat_text.c — what chat templates do with texts, as Python does it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "text/characters.h"
 #include "text/chat_call.h"
 #include "text/classes.h"
 #include "text/utf8.h"
+
+#include "text/chat_charged.h"
 
 /* Whether the character at s is in the set; set NULL: white space. */
 static bool is_one_of(const char *s, const char *set)
@@ -30,6 +31,7 @@ hec_status chat_strip(chat_run *r, const chat_call_of *c, chat_value *out)
 	} else if (chat_truth(&c->at[0])) {
 		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(&c->at[0]));
 	}
+	HEC_TRY(chat_charge(r, 2 * cost)); /* for where each end stays */
 	for (; c->how & STRIP_LEFT && begin < end && is_one_of(s + begin, set);
 	     begin += utf8_length(s[begin]))
 		HEC_TRY(chat_charge(r, cost));
@@ -45,9 +47,8 @@ hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 	const char *s = json_string_value(c->on->json);
 	size_t n = json_string_length(c->on->json), length;
 	bool start = true;
-	char *made = malloc(n + 1);
-	if (!made)
-		return fail(HEC_ERR_MEMORY, "no memory for a text");
+	char *made;
+	HEC_TRY(chat_copy(r, s, n, &made));
 	classes_prepare();
 	for (size_t i = 0; i < n; i += length) {
 		uint32_t u = utf8_get(s + i, &length);
@@ -57,11 +58,10 @@ hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 		}
 		bool letter = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z');
 		bool up = c->how == CASE_UPPER || (c->how != CASE_LOWER && start);
-		memcpy(made + i, s + i, length);
 		if (letter)
 			made[i] = (char)(up ? s[i] & ~0x20 : s[i] | 0x20);
 		start = c->how == CASE_WORDS
-		                ? character_is_space(u) || (u < 0x80 && strchr("-({[<", s[i]))
+		                ? character_is_space(u) || chat_is_byte_of(s[i], "-({[<")
 		        : c->how == CASE_LETTERS ? !letter
 		                                 : false;
 	}
@@ -79,27 +79,40 @@ hec_status chat_replace(chat_run *r, const chat_call_of *c, chat_value *out)
 		return chat_unknown(r, "'replace' of an empty text is not known here");
 	chat_buffer b = {0};
 	const char *s = json_string_value(c->on->json), *found;
-	hec_status status = HEC_OK;
-	for (; status == HEC_OK && (found = strstr(s, json_string_value(old->json)));
-	     s = found + json_string_length(old->json)) {
+	const char *end = s + json_string_length(c->on->json);
+	hec_status status = chat_find(r, s, (size_t)(end - s), old->json, &found);
+	while (status == HEC_OK && found) {
 		status = chat_put(r, &b, s, (size_t)(found - s));
+		s = found + json_string_length(old->json);
 		if (status == HEC_OK)
 			status = chat_print(r, &b, new);
+		if (status == HEC_OK)
+			status = chat_find(r, s, (size_t)(end - s), old->json, &found);
 	}
 	if (status == HEC_OK)
-		status = chat_put(r, &b, s, strlen(s));
+		status = chat_put(r, &b, s, (size_t)(end - s));
 	return chat_buffer_end(r, status, &b, out);
 }
 
-static hec_status split_by(chat_run *r, const char *s, const char *by, int64_t most, json_t *list)
+/* most < 0: at each place. */
+static hec_status split_by(chat_run *r, const json_t *text, const json_t *by, int64_t most,
+                           json_t *list)
 {
-	for (const char *found; most-- != 0 && (found = strstr(s, by)); s = found + strlen(by))
-		HEC_TRY(chat_append(r, list, json_stringn(s, (size_t)(found - s))));
-	return chat_append(r, list, json_string(s));
+	const char *s = json_string_value(text), *end = s + json_string_length(text), *found;
+	for (; most != 0; most--) {
+		HEC_TRY(chat_find(r, s, (size_t)(end - s), by, &found));
+		if (!found)
+			break;
+		HEC_TRY(chat_append_text(r, list, s, (size_t)(found - s)));
+		s = found + json_string_length(by);
+	}
+	return chat_append_text(r, list, s, (size_t)(end - s));
 }
 
-static hec_status split_by_space(chat_run *r, const char *s, json_t *list)
+static hec_status split_by_space(chat_run *r, const json_t *text, json_t *list)
 {
+	const char *s = json_string_value(text);
+	HEC_TRY(chat_charge(r, json_string_length(text)));
 	for (;;) {
 		while (*s && is_one_of(s, NULL))
 			s += utf8_length(*s);
@@ -108,25 +121,24 @@ static hec_status split_by_space(chat_run *r, const char *s, json_t *list)
 			n += utf8_length(s[n]);
 		if (n == 0)
 			return HEC_OK;
-		HEC_TRY(chat_append(r, list, json_stringn(s, n)));
+		HEC_TRY(chat_append_text(r, list, s, n));
 		s += n;
 	}
 }
 
 hec_status chat_split(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	const char *s = json_string_value(c->on->json);
-	const char *by = chat_is_text(&c->at[0]) ? json_string_value(c->at[0].json) : NULL;
-	if (by ? !*by : chat_truth(&c->at[0]))
+	const json_t *text = c->on->json, *by = chat_is_text(&c->at[0]) ? c->at[0].json : NULL;
+	if (by ? json_string_length(by) == 0 : chat_truth(&c->at[0]))
 		return chat_wrong(r, "'split' by %s",
 		                  by ? "an empty text" : chat_kind_name(&c->at[0]));
 	int64_t most = chat_is_whole(&c->at[1]) ? json_integer_value(c->at[1].json) : -1;
 	if (c->all->n > 1 && (!by || most < 0))
 		return chat_unknown(r, "'split' by white space, or %s times, is not known here",
 		                    chat_kind_name(&c->at[1]));
-	HEC_TRY(chat_charge(r, json_string_length(c->on->json)));
 	json_t *list = json_array();
-	return chat_list_end(r, by ? split_by(r, s, by, most, list) : split_by_space(r, s, list),
+	return chat_list_end(r,
+	                     by ? split_by(r, text, by, most, list) : split_by_space(r, text, list),
 	                     list, out);
 }
 
@@ -137,6 +149,7 @@ hec_status chat_has_end(chat_run *r, const chat_call_of *c, chat_value *out)
 			r, "'%s' needs a text, not %s", c->name, chat_kind_name(&c->at[0]));
 	size_t n = json_string_length(c->on->json), k = json_string_length(c->at[0].json);
 	const char *s = json_string_value(c->on->json) + (c->how == AT_START || k > n ? 0 : n - k);
-	bool holds = k <= n && memcmp(s, json_string_value(c->at[0].json), k) == 0;
+	bool holds;
+	HEC_TRY(chat_same_text(r, s, k > n ? n : k, json_string_value(c->at[0].json), k, &holds));
 	return chat_json(r, json_boolean(holds), out);
 }

@@ -14,12 +14,14 @@ typedef enum chat_value_kind {
 	VALUE_SPACE,    /* a namespace */
 	VALUE_FUNCTION, /* by its name */
 	VALUE_METHOD,   /* of json, by its name */
+	VALUE_TURN, /* a variable's: the dict `loop` of a list, of which nothing was asked yet */
 } chat_value_kind;
 
 typedef struct chat_value {
 	chat_value_kind kind;
 	json_t *json;     /* owned */
 	const char *name; /* the template's */
+	size_t turn;
 } chat_value;
 
 typedef struct chat_buffer { /* a text that grows */
@@ -28,7 +30,8 @@ typedef struct chat_buffer { /* a text that grows */
 } chat_buffer;
 
 typedef struct chat_variable {
-	const char *name; /* the template's, or of the given variables */
+	const char *name; /* the template's */
+	size_t bytes;     /* of the name */
 	chat_value value;
 	int frame;
 } chat_variable;
@@ -49,11 +52,11 @@ typedef struct chat_run {
 #define CHAT_ARGUMENTS 8
 typedef struct chat_arguments {
 	chat_value at[CHAT_ARGUMENTS];
-	const char *name[CHAT_ARGUMENTS]; /* NULL: by its place */
+	const json_t *name[CHAT_ARGUMENTS]; /* the template's; NULL: by its place */
 	int n;
 } chat_arguments;
 
-#define CHAT_UNDEFINED ((chat_value){VALUE_UNDEFINED, NULL, NULL})
+#define CHAT_UNDEFINED ((chat_value){.kind = VALUE_UNDEFINED})
 
 static inline bool chat_is_text(const chat_value *v)
 {
@@ -90,7 +93,6 @@ static inline bool chat_is_number(const chat_value *v)
 /* One more that holds it; undefined for NULL. */
 chat_value chat_shared(const json_t *json);
 void chat_value_free(chat_value *v);
-hec_status chat_charge(chat_run *r, size_t units);
 /* What the template says is wrong with these messages, as it is in Jinja: HEC_ERR_ARGUMENT. */
 hec_status chat_wrong(const chat_run *r, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -103,12 +105,8 @@ hec_status chat_equal(chat_run *r, const json_t *a, const json_t *b, bool *equal
 
 /* Takes json over; NULL: no memory. */
 hec_status chat_json(chat_run *r, json_t *json, chat_value *out);
-hec_status chat_string(chat_run *r, const char *text, size_t n, chat_value *out);
-/* Puts a value, which it takes over, behind a list; either may be NULL: no memory. */
-hec_status chat_append(chat_run *r, json_t *list, json_t *value);
 /* The list is the value where all went well, and gone where not. */
 hec_status chat_list_end(chat_run *r, hec_status status, json_t *list, chat_value *out);
-hec_status chat_put(chat_run *r, chat_buffer *b, const char *bytes, size_t n);
 /* A value as it is printed. */
 hec_status chat_print(chat_run *r, chat_buffer *b, const chat_value *v);
 /* The text is the value where all went well; the buffer is gone. */
@@ -122,9 +120,15 @@ hec_status chat_item(chat_run *r, const chat_value *on, const chat_value *key, c
 hec_status chat_slice(chat_run *r, const chat_value *on, const chat_value bounds[3],
                       chat_value *out);
 
+/* Statements, from this one on (chat_run.c). */
+hec_status chat_run_list(chat_run *r, int32_t first);
+
+/* What `loop` holds takes long to make, and most turns do not look at it: made where it is asked for. */
+hec_status chat_describe_turn(chat_run *r, chat_value *turn);
+
 /* The value of an expression (chat_evaluate.c). */
 hec_status chat_evaluate(chat_run *r, int32_t node, chat_value *out);
-hec_status chat_get(chat_run *r, const char *name, chat_value *out);
+hec_status chat_get(chat_run *r, const json_t *name, chat_value *out);
 
 /* What has a name (chat_filter.c). */
 hec_status chat_filter(chat_run *r, const char *name, const chat_value *on, const chat_arguments *a,
@@ -136,6 +140,7 @@ hec_status chat_call(chat_run *r, const chat_value *callee, const char *name,
                      const chat_arguments *a, chat_value *out);
 bool chat_knows_function(const char *name);
 /* x.name; undefined where there is none, as in Jinja. */
-hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, chat_value *out);
+hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, size_t bytes,
+                          chat_value *out);
 
 #endif
