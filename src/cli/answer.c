@@ -6,6 +6,7 @@
 #include <hecate/answer.h>
 #include <jansson.h>
 
+#include "interrupt.h"
 #include "line_work.h"
 #include "model_run.h"
 #include "plural.h"
@@ -98,7 +99,7 @@ static int on_progress(void *user, int64_t done, int64_t total)
 		fflush(stderr);
 		w->lines.bar_shown = true;
 	}
-	return line_work_stopped();
+	return interrupt_asked();
 }
 
 static int answer_some(answering *w, int64_t n, const hec_question *questions, int64_t *failed)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "number_list.h"
 #include "put.h"
 
@@ -129,7 +130,7 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 {
 	(void)user, (void)prompt;
 	put_words(text, bytes, stdout);
-	return put_done() != EXIT_DONE || line_work_stopped();
+	return put_done() != EXIT_DONE || interrupt_asked();
 }
 
 static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
@@ -207,13 +208,13 @@ static int generate_ids(generating *g, const char *list)
 	int code = number_list_take(g->self, "--ids", list, INT32_MAX, &ids);
 	hec_prompt prompt = {.ids = ids.items, .n = ids.count};
 	int64_t failed = -1;
-	line_work_catch_signals();
+	interrupt_catch();
 	if (code == EXIT_DONE)
 		code = generate_some(g, 1, &prompt, &failed);
 	free(ids.items);
 	if (code == LINE_WORK_REFUSED)
 		code = command_failed(g->self, "%s",
-		                      line_work_stopped() ? "interrupted" : hec_error_message());
+		                      interrupt_asked() ? "interrupted" : hec_error_message());
 	return code;
 }
 

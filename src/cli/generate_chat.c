@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "generate.h"
+#include "interrupt.h"
 #include "lines.h"
 #include "put.h"
 
@@ -141,7 +142,7 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 		if (text[i] != '\0')
 			a->text[a->length++] = text[i];
 	put_words(text, bytes, stdout);
-	return put_done() != EXIT_DONE || line_work_stopped();
+	return put_done() != EXIT_DONE || interrupt_asked();
 }
 
 /* One answer, to the conversation and to the terminal. Each has a number, as a line of input has. */
@@ -162,7 +163,7 @@ static int reply(generating *g, conversation *c)
 	int code = EXIT_DONE;
 	if (ferror(stdout))
 		code = EXIT_FAILED;
-	else if (status != HEC_OK && !(status == HEC_ERR_CANCELLED && line_work_stopped()))
+	else if (status != HEC_OK && !(status == HEC_ERR_CANCELLED && interrupt_asked()))
 		code = command_failed(g->self, "%s", hec_error_message());
 	else if (!say(c, "assistant", a.text ? a.text : "", a.length))
 		code = command_failed(g->self, "no memory for the conversation");
@@ -180,11 +181,11 @@ int generate_chat_terminal(generating *g)
 	if (g->system && !say(&c, "system", g->system, strlen(g->system)))
 		code = command_failed(g->self, "no memory for the conversation");
 	fputs("An empty line or Ctrl-D ends, Ctrl-C stops an answer.\n", stderr);
+	interrupt_catch();
 	while (code == EXIT_DONE && !ferror(stdout)) {
 		const char *text;
 		size_t bytes;
 		int64_t n;
-		line_work_catch_signals();
 		fputs("> ", stderr);
 		lines_result r = lines_take(&in, 1, &text, &bytes, &n);
 		if (r == LINES_FAILED)
@@ -195,6 +196,7 @@ int generate_chat_terminal(generating *g)
 			code = command_failed(g->self, "no memory for the conversation");
 		else
 			code = reply(g, &c);
+		interrupt_answered();
 	}
 	lines_close(&in);
 	conversation_free(&c);

@@ -2,41 +2,17 @@
 #include "line_work.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <hecate/status.h>
 
+#include "interrupt.h"
 #include "lines.h"
 #include "plural.h"
 
 #define MOST 256
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal)
-{
-	(void)signal;
-	stopped = 1;
-}
-
-/* A second one ends the program at once. */
-void line_work_catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
-bool line_work_stopped(void)
-{
-	return stopped != 0;
-}
-
-/* ---- work ---- */
 
 void line_work_clear(line_work *w)
 {
@@ -54,7 +30,7 @@ int line_work_progress(void *line_work_of, int64_t done, int64_t total)
 		fflush(stderr);
 		w->bar_shown = true;
 	}
-	return stopped;
+	return interrupt_asked();
 }
 
 static int interrupted(const line_work *w)
@@ -72,7 +48,7 @@ static int take_some(line_work *w, int64_t n, const char *const *texts, const si
 		w->done += n;
 	if (code != LINE_WORK_REFUSED)
 		return code;
-	if (stopped)
+	if (interrupt_asked())
 		return interrupted(w);
 	if (failed < 0)
 		return command_failed(w->self, "%s", hec_error_message());
@@ -95,7 +71,7 @@ static int take_input(line_work *w)
 		lines_result r = lines_take(&in, w->most, texts, bytes, &n);
 		if (r == LINES_END)
 			break;
-		if (r == LINES_STOPPED && !stopped)
+		if (r == LINES_STOPPED && !interrupt_asked())
 			continue;
 		if (r == LINES_STOPPED)
 			code = interrupted(w);
@@ -115,7 +91,7 @@ int line_work_run(line_work *w, int operands, char **argv)
 	if (w->most <= 0)
 		w->most = MOST;
 	w->bar = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
-	line_work_catch_signals();
+	interrupt_catch();
 	return operands > 0 ? take_some(w, operands, (const char *const *)argv, NULL)
 	                    : take_input(w);
 }

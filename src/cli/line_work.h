@@ -32,7 +32,7 @@ typedef struct line_work {
 } line_work;
 
 /* Each of argv[0 … operands − 1] is a text; where there is none, each line of standard input is. From
- * then on SIGINT and SIGTERM end the work after what is under way, a second one at once. */
+ * then on SIGINT and SIGTERM end the work after what is under way, where that is soon (interrupt.h). */
 int line_work_run(line_work *w, int operands, char **argv);
 
 /* How far the texts of this call are, for the library's `progress` (its user is the line_work): shows it
@@ -40,8 +40,5 @@ int line_work_run(line_work *w, int operands, char **argv);
 int line_work_progress(void *line_work, int64_t done, int64_t total);
 /* Takes the bar away: before anything is printed. */
 void line_work_clear(line_work *w);
-bool line_work_stopped(void);
-/* The signals alone, for what has no lines. */
-void line_work_catch_signals(void);
 
 #endif

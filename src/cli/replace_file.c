@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "interrupt.h"
+
 #define PATH_MOST 4096
 
 bool replace_file(const char *folder, const char *name, bool write(const void *user, FILE *out),
@@ -15,19 +17,25 @@ bool replace_file(const char *folder, const char *name, bool write(const void *u
 		errno = ENAMETOOLONG;
 		return false;
 	}
+	interrupt_removes(beside);
 	FILE *f = fopen(beside, "wb");
-	if (!f)
+	if (!f) {
+		interrupt_forgets(beside);
 		return false;
+	}
 	bool good = write(user, f) && !ferror(f) && fflush(f) == 0 && fsync(fileno(f)) == 0;
 	int error = errno;
 	if (fclose(f) != 0 && good) {
 		error = errno;
 		good = false;
 	}
-	if (good && rename(beside, path) == 0)
-		return true;
-	error = good ? errno : error;
-	unlink(beside);
+	if (good && rename(beside, path) != 0) {
+		error = errno;
+		good = false;
+	}
+	if (!good)
+		unlink(beside);
+	interrupt_forgets(beside);
 	errno = error;
-	return false;
+	return good;
 }

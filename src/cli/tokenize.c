@@ -9,6 +9,7 @@
 #include <hecate/width.h>
 #include <jansson.h>
 
+#include "interrupt.h"
 #include "line_work.h"
 #include "model_path.h"
 #include "plural.h"
@@ -215,7 +216,7 @@ static int tokenize_some(void *user, int64_t n, const char *const *texts, const 
 		const size_t length = bytes ? bytes[i] : strlen(texts[i]);
 		s->lines.done = before + i;
 		*failed = 0;
-		if (line_work_stopped())
+		if (interrupt_asked())
 			code = LINE_WORK_REFUSED;
 		else
 			code = s->decode ? decode_one(s, texts[i], length)

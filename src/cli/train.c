@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "command.h"
+#include "interrupt.h"
 #include "plural.h"
 #include "put.h"
 #include "say.h"
@@ -52,12 +53,12 @@ static job *current; /* for train_data_progress, which is also called from deep 
 /* As shells count a program that a signal ended: what was to come after it should not. */
 static int exit_of_signal(void)
 {
-	return 128 + train_signal();
+	return 128 + interrupt_signal();
 }
 
 static int failed(const job *j)
 {
-	if (train_interrupted()) {
+	if (interrupt_asked()) {
 		(void)command_failed(j->self, "stopped before it had learned anything; --resume "
 		                              "begins again");
 		return exit_of_signal();
@@ -71,7 +72,7 @@ hec_status train_data_progress(void *user, const char *phase, int64_t done, int6
 {
 	(void)user;
 	static int64_t shown;
-	if (train_interrupted())
+	if (interrupt_asked())
 		return HEC_ERR_CANCELLED;
 	/* What comes of this goes into the folder, which may be another's by now. */
 	const hec_train_lock *lock = current->folder.lock;
@@ -249,6 +250,7 @@ static hec_train_go on_event(void *user, const hec_train_event *event)
 	if (event->kind == HEC_TRAIN_BEGIN && j->folder.old)
 		(void)train_folder_write(&j->folder, j->self, &j->s);
 	j->begun = true;
+	interrupt_wait(true); /* for the step under way, and the save behind it */
 	return train_progress_event(&j->progress, event);
 }
 
@@ -379,10 +381,11 @@ static int learn(job *j)
 		print_result_json(j, &result);
 	else
 		print_result(j, &result);
+	(void)fflush(stdout);
+	interrupt_wait(false);
 	if (j->batches && !close_batches(j))
 		return EXIT_FAILED;
-	return result.end == HEC_TRAIN_STOPPED && train_interrupted() ? exit_of_signal()
-	                                                              : EXIT_DONE;
+	return result.end == HEC_TRAIN_STOPPED && interrupt_asked() ? exit_of_signal() : EXIT_DONE;
 }
 
 static int run_job(job *j)
@@ -405,7 +408,7 @@ static int run_job(job *j)
 		code = failed(j);
 	if (code == PARSED)
 		code = learn(j);
-	if (code != EXIT_DONE && j->folder.fresh && !j->begun && !train_interrupted())
+	if (code != EXIT_DONE && j->folder.fresh && !j->begun && !interrupt_asked())
 		train_folder_forget(&j->folder, j->s.out);
 	return code;
 }
@@ -459,7 +462,7 @@ static int train_run(const command *self, int argc, char **argv)
 		return code;
 	}
 	train_progress_open(&j.progress, j.s.quiet);
-	train_signals();
+	interrupt_catch_all();
 	code = j.s.dump_config ? dump_settings(&j) : run_job(&j);
 	close_job(&j);
 	return code;

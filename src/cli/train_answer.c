@@ -7,7 +7,7 @@
 #include <hecate/answer.h>
 #include <hecate/squad.h>
 
-#include "train_progress.h"
+#include "interrupt.h"
 #include "try.h"
 
 #define ANSWER_TOKENS 30 /* of the longest answer, as SQuAD's recipes have it */
@@ -117,7 +117,7 @@ static hec_status answer_and_score(const train_answers *a, hec_answerer *answere
 	o.window = a->window;
 	o.stride = a->stride;
 	o.may_be_none = a->some_have_none;
-	o.progress = train_stops;
+	o.progress = interrupt_stops;
 	TRY(hec_answer_all(answerer, (int64_t)a->n, a->questions, &o, &answers));
 	hec_status status = HEC_OK;
 	for (size_t i = 0; status == HEC_OK && i < a->n; i++)

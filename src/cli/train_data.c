@@ -8,6 +8,7 @@
 
 #include <hecate/squad.h>
 
+#include "interrupt.h"
 #include "train_from.h"
 #include "try.h"
 
@@ -243,7 +244,16 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 		.speech = s->sounds ? &d->speech : NULL,
 		.left_out = train_data_left_out,
 	};
-	return hec_corpus_open(&o, out);
+	static const char *const halves[] = {".tokens.new", ".index.new"};
+	char half[2][sizeof cache + 16];
+	for (int i = 0; i < 2; i++) {
+		snprintf(half[i], sizeof half[i], "%s%s", cache, halves[i]);
+		interrupt_removes(half[i]);
+	}
+	hec_status status = hec_corpus_open(&o, out);
+	for (int i = 0; i < 2; i++)
+		interrupt_forgets(half[i]);
+	return status;
 }
 
 hec_status train_data_open(const train_settings *s, train_data *d)

@@ -7,8 +7,8 @@
 
 #include <hecate/decode.h>
 
+#include "interrupt.h"
 #include "reserve.h"
-#include "train_progress.h"
 #include "train_texts.h"
 #include "try.h"
 
@@ -173,7 +173,7 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	hec_decoded decoded = {.size = sizeof decoded};
 	int32_t pad = hec_tokenizer_role(e->tokenizer, "pad");
 	o.beams = e->beams;
-	o.progress = train_stops;
+	o.progress = interrupt_stops;
 	o.forced_bos = e->forced;
 	/* The padding is what a decoder starts with; it is no word. */
 	o.suppress = &pad;

@@ -7,7 +7,7 @@
 
 #include <hecate/transcribe.h>
 
-#include "train_progress.h"
+#include "interrupt.h"
 #include "train_texts.h"
 #include "try.h"
 
@@ -26,7 +26,7 @@ struct train_listener {
 static int stops(void *user, double done, double total)
 {
 	(void)done, (void)total;
-	return train_stops(user, 0, 0);
+	return interrupt_stops(user, 0, 0);
 }
 
 void train_listener_close(train_listener *l)

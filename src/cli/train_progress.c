@@ -2,55 +2,18 @@
 #include "train_progress.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "say.h"
 #include "terminal.h"
 
 #define BAR_EVERY 0.2 /* seconds */
 #define BAR_WIDTH 20
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-	interrupted = number;
-	signal(number, SIG_DFL); /* the second time, at once */
-}
-
-void train_signals(void)
-{
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	/* A terminal that is closed; under nohup it is ignored, and stays so. */
-	struct sigaction was;
-	if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-		sigaction(SIGHUP, &action, NULL);
-}
-
-bool train_interrupted(void)
-{
-	return interrupted != 0;
-}
-
-int train_stops(void *user, int64_t done, int64_t total)
-{
-	(void)user;
-	(void)done;
-	(void)total;
-	return train_interrupted();
-}
-
-int train_signal(void)
-{
-	return interrupted;
-}
 
 static double now(void)
 {
@@ -224,5 +187,5 @@ hec_train_go train_progress_event(train_progress *p, const hec_train_event *e)
 			p->shown = now();
 		}
 	}
-	return interrupted ? HEC_TRAIN_STOP : HEC_TRAIN_GO;
+	return interrupt_asked() ? HEC_TRAIN_STOP : HEC_TRAIN_GO;
 }

@@ -1,4 +1,4 @@
-/* train_progress.h — what a person sees while a model learns, and the signals that end it. */
+/* train_progress.h — what a person sees while a model learns. */
 #ifndef CLI_TRAIN_PROGRESS_H
 #define CLI_TRAIN_PROGRESS_H
 
@@ -21,12 +21,5 @@ hec_train_go train_progress_event(train_progress *p, const hec_train_event *even
 /* A line of its own on standard error, in place of the bar. */
 void train_progress_say(train_progress *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* SIGINT and SIGTERM ask to stop from now on; a second one ends the program at once. */
-void train_signals(void);
-bool train_interrupted(void);
-/* The `progress` of what is asked on the way: other than 0 once a signal asks to stop. */
-int train_stops(void *user, int64_t done, int64_t total);
-int train_signal(void); /* which of them; 0: none */
 
 #endif

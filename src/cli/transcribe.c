@@ -7,6 +7,7 @@
 
 #include <hecate/transcribe.h>
 
+#include "interrupt.h"
 #include "line_work.h"
 #include "model_run.h"
 #include "plural.h"
@@ -56,13 +57,13 @@ static int show_progress(void *user, double done, double total)
 		fputs("\033[K", stderr);
 		w->bar_shown = true;
 	}
-	return line_work_stopped();
+	return interrupt_asked();
 }
 
 static int read_progress(void *user, int64_t frames)
 {
 	(void)user, (void)frames;
-	return line_work_stopped();
+	return interrupt_asked();
 }
 
 /* ---- files ---- */
@@ -78,7 +79,7 @@ static int show_all(const transcribing *w, const hec_transcripts *out)
 static int failed(transcribing *w, const char *file)
 {
 	clear_bar(w);
-	if (line_work_stopped())
+	if (interrupt_asked())
 		return command_failed(w->self, "interrupted after %d file%s", w->first,
 		                      plural(w->first));
 	return file ? command_failed(w->self, "%s: %s", file, hec_error_message())
@@ -136,7 +137,7 @@ static int transcribe_some(transcribing *w, int n, char **files)
 	w->first += read;
 	if (code != EXIT_DONE || read == n)
 		return code;
-	if (line_work_stopped())
+	if (interrupt_asked())
 		return failed(w, NULL);
 	return command_failed(w->self, "%s", reason);
 }
@@ -198,7 +199,7 @@ static int work(void *job, int operands, char **argv)
 	int code = EXIT_DONE;
 	w->files = operands;
 	w->bar = isatty(STDERR_FILENO);
-	line_work_catch_signals();
+	interrupt_catch();
 	while (code == EXIT_DONE && w->first < operands) {
 		int n = operands - w->first < (int)w->s.batch ? operands - w->first
 		                                              : (int)w->s.batch;
