@@ -1,5 +1,6 @@
 /* test_audio.c — every kind of file comes back as the sound that was put in, at 16 kHz and mono; what
  * is cut, wrong or too long is refused with its reason. */
+#include "support/clock.h"
 #include "support/sanitized.h"
 #include "support/scratch.h"
 #include "support/test.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alloc/refuse.h"
@@ -348,13 +348,6 @@ static double nothing(double seconds, int channel, double hz)
 {
 	(void)seconds, (void)channel, (void)hz;
 	return 0;
-}
-
-static double seconds_of_processor(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* The least of three runs over a few seconds of silence, which FLAC packs into next to nothing. */

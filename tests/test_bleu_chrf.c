@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hecate/score.h>
 
 #include "alloc/refuse.h"
+#include "support/clock.h"
 
 /* Sums of at most a few logarithms of numbers near 100: 1e-11 is a hundred times their rounding. */
 #define NEAR 1e-11
@@ -320,13 +320,6 @@ static void a_long_line_takes_no_time(void **state)
 	assert_true(fabs(bleu - 100) <= 1e-9 && fabs(chrf - 100) <= 1e-9);
 	assert_true(fabs(rouge - 100) <= 1e-9);
 	free(line);
-}
-
-static double seconds_of_processor(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* n words, "a" and "b" in turn. */

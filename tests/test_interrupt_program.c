@@ -2,13 +2,13 @@
  * whether it shall: the mechanism alone, and the program at work that takes many times as long. */
 #define _DEFAULT_SOURCE
 
+#include "support/clock.h"
 #include "support/models.h"
 
 #include "look_models.h"
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "cli/interrupt.h"
 #include "cli/replace_file.h"
@@ -17,23 +17,10 @@
 #define BUSY 10.0 /* for work that is to be cut short */
 #define LONG 60.0 /* for what should have ended or begun long ago */
 
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void sleep_for(double seconds)
-{
-	struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
-	nanosleep(&t, NULL);
-}
-
 /* Works on without a look at anything. */
 static void work_for(double seconds)
 {
-	for (double end = now() + seconds; now() < end;)
+	for (double end = seconds_now() + seconds; seconds_now() < end;)
 		;
 }
 
@@ -41,7 +28,7 @@ static void work_for(double seconds)
 static int status_within(pid_t child, double seconds)
 {
 	int status = 0;
-	for (double end = now() + seconds; now() < end; sleep_for(0.01))
+	for (double end = seconds_now() + seconds; seconds_now() < end; sleep_for(0.01))
 		if (waitpid(child, &status, WNOHANG) == child)
 			return status;
 	kill(child, SIGKILL);
@@ -122,11 +109,11 @@ static void goes_on(void)
 static void who_does_not_ask_is_ended_by_the_signal(void **state)
 {
 	(void)state;
-	const double begin = now();
+	const double begin = seconds_now();
 	int status = status_of(does_not_ask);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-	assert_true(now() - begin >= 0.7);
-	assert_true(now() - begin < SOON);
+	assert_true(seconds_now() - begin >= 0.7);
+	assert_true(seconds_now() - begin < SOON);
 	status = status_of(is_patient_no_more);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 	status = status_of(is_asked_twice);
@@ -239,19 +226,19 @@ static int stopped(const char *arguments, const char *input, const char *makes, 
 		_exit(127);
 	}
 	int status;
-	for (double end = now() + LONG; !catches(child) || !has_begun(child, input, makes);
+	for (double end = seconds_now() + LONG; !catches(child) || !has_begun(child, input, makes);
 	     sleep_for(0.005)) {
-		assert_true(now() < end);
+		assert_true(seconds_now() < end);
 		if (waitpid(child, &status, WNOHANG) == child) {
 			char *text = read_all("err");
 			fail_msg("%s: ended before it was asked: %s", arguments, text);
 		}
 	}
 	sleep_for(0.05);
-	const double begin = now();
+	const double begin = seconds_now();
 	kill(child, SIGTERM);
 	status = status_within(child, within);
-	print_message("             %.1f s: %s\n", now() - begin, arguments);
+	print_message("             %.1f s: %s\n", seconds_now() - begin, arguments);
 	return status;
 }
 

@@ -1,12 +1,12 @@
 /* test_train.c — the loop: a run that was stopped goes on as one that was not; one run in a folder; what is
  * told of it. */
+#include "support/clock.h"
 #include "support/train_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "alloc/refuse.h"
 #include "base/file.h"
@@ -86,15 +86,6 @@ static void a_run_whose_time_was_up_goes_on_with_the_same_bits(void **state)
 	bench_close(&b);
 }
 
-static hec_status worse_each_step(void *user, hec_ctx *ctx, const hec_model *model,
-                                  hec_train_scores *scores)
-{
-	(void)ctx;
-	(void)model;
-	scores->value[HEC_METRIC_BLEU] = 100 - (double)((order *)user)->step;
-	return HEC_OK;
-}
-
 static void patience_does_not_count_where_the_time_was_up(void **state)
 {
 	(void)state;
@@ -106,7 +97,7 @@ static void patience_does_not_count_where_the_time_was_up(void **state)
 	t.patience = 2;
 	t.valid_every = 5;
 	t.best = HEC_METRIC_BLEU;
-	t.evaluate = worse_each_step;
+	t.evaluate = bench_worse_each_step;
 	for (int64_t at = 6; at < 10; at++)
 		stop_for_time(&b, &t, at);
 	OK(&b.l.k, bench_run(&b, &t, &r));
@@ -210,13 +201,6 @@ typedef struct pace {
 	double begin, end, rate;
 } pace;
 
-static double moment(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void count_tokens(void *user, int64_t step, const hec_batch *batch)
 {
 	pace *p = user;
@@ -231,10 +215,10 @@ static hec_train_go keep_rate(void *user, const hec_train_event *e)
 {
 	pace *p = user;
 	if (e->kind == HEC_TRAIN_BEGIN)
-		p->begin = moment();
+		p->begin = seconds_now();
 	if (e->kind == HEC_TRAIN_STEP) {
 		p->rate = e->tokens_per_s;
-		p->end = moment();
+		p->end = seconds_now();
 	}
 	return HEC_TRAIN_GO;
 }

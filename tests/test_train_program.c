@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "program_run.h"
+#include "support/clock.h"
 #include "train_texts.h"
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define RUN                                                                                        \
 	PAIRS SMALL "--quiet --steps 120 --valid-every 30 --report-every 7 --save-every 10 "       \
@@ -22,35 +22,9 @@
 
 static pid_t start(const char *dir)
 {
-	char arguments[2048], out[256];
-	snprintf(arguments, sizeof arguments, RUN "--resume --out %1$s/%2$s", folder, dir);
-	snprintf(out, sizeof out, "%s/%s.out", folder, dir);
-	char *words[128] = {(char *)(uintptr_t)program(), "train"};
-	int n = 2;
-	for (char *w = strtok(arguments, " "); w; w = strtok(NULL, " "))
-		words[n++] = w;
-	pid_t child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		if (!freopen(out, "w", stdout) || !freopen(out, "a", stderr))
-			_exit(99);
-		execv(words[0], words);
-		_exit(98);
-	}
-	return child;
-}
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void sleep_for(double seconds)
-{
-	struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
-	nanosleep(&t, NULL);
+	char arguments[2048];
+	snprintf(arguments, sizeof arguments, "%s--resume --out %%1$s/%s", RUN, dir);
+	return train_beside(arguments, dir);
 }
 
 /* Everything of two logs but the times. */
@@ -68,9 +42,9 @@ static void a_run_killed_again_and_again_ends_with_the_same_weights(void **state
 	(void)state;
 	const char *wanted = getenv("HECATE_KILLS");
 	int kills = wanted && *wanted ? atoi(wanted) : 10, done_kills = 0;
-	double begin = now();
+	double begin = seconds_now();
 	assert_int_equal(finish(start("whole")), 0);
-	double whole = now() - begin;
+	double whole = seconds_now() - begin;
 	for (int round = 0; done_kills < kills; round++) {
 		/* Between a few moments after its start and half of a run: it always gets on. */
 		pid_t child = start("killed");

@@ -227,15 +227,6 @@ static void trying_a_mean_leaves_the_weights_of_the_last_step(void **state)
 
 /* ---- going on ---- */
 
-static hec_status worse_each_step(void *user, hec_ctx *ctx, const hec_model *model,
-                                  hec_train_scores *scores)
-{
-	(void)ctx;
-	(void)model;
-	scores->value[HEC_METRIC_BLEU] = 100 - (double)((order *)user)->step;
-	return HEC_OK;
-}
-
 static void patience_that_was_lost_stays_lost(void **state)
 {
 	(void)state;
@@ -248,7 +239,7 @@ static void patience_that_was_lost_stays_lost(void **state)
 		t.patience = 3;
 		t.valid_every = 5;
 		t.best = HEC_METRIC_BLEU;
-		t.evaluate = worse_each_step;
+		t.evaluate = bench_worse_each_step;
 		t.resume = true;
 		OK(&b.l.k, bench_run(&b, &t, &r));
 		assert_int_equal(r.end, stop ? HEC_TRAIN_STOPPED : HEC_TRAIN_EARLY);

@@ -19,25 +19,9 @@
 	PAIRS SMALL "--quiet --time 100 --valid-every 20 --report-every 5 --save-every 10 "        \
 		    "--valid-sentences 2 "
 
-/* `hecate train` beside us; what it says goes to FOLDER/moved.out. */
 static pid_t start(const char *format)
 {
-	char arguments[2048], out[256];
-	snprintf(arguments, sizeof arguments, format, folder);
-	snprintf(out, sizeof out, "%s/moved.out", folder);
-	char *words[128] = {(char *)(uintptr_t)program(), "train"};
-	int n = 2;
-	for (char *w = strtok(arguments, " "); w; w = strtok(NULL, " "))
-		words[n++] = w;
-	pid_t child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		if (!freopen(out, "w", stdout) || !freopen(out, "a", stderr))
-			_exit(99);
-		execv(words[0], words);
-		_exit(98);
-	}
-	return child;
+	return train_beside(format, "moved");
 }
 
 static bool is_there(const char *name)

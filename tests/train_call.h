@@ -29,6 +29,26 @@ static inline result train_well(const char *format)
 	return r;
 }
 
+/* The same beside us; what it says goes to FOLDER/NAME.out. No word of it has a space. */
+static inline pid_t train_beside(const char *format, const char *name)
+{
+	char arguments[2048], out[256], *words[128] = {(char *)(uintptr_t)program(), "train"};
+	snprintf(arguments, sizeof arguments, format, folder);
+	snprintf(out, sizeof out, "%s/%s.out", folder, name);
+	int n = 2;
+	for (char *w = strtok(arguments, " "); w; w = strtok(NULL, " "))
+		words[n++] = w;
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (!freopen(out, "w", stdout) || !freopen(out, "a", stderr))
+			_exit(99);
+		execv(words[0], words);
+		_exit(98);
+	}
+	return child;
+}
+
 static inline void check_same(const char *one, const char *two)
 {
 	if (shell("cmp '%s/%s' '%s/%s'", folder, one, folder, two) != 0) {

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <hecate/audio.h>
 
 #include "stop.h"
+#include "support/clock.h"
 
 #define SECONDS 20.0
 
@@ -16,13 +16,6 @@ const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "detect_leaks=0";
-}
-
-static double seconds_of_processor(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hecate/chat.h>
 
 #include "stop.h"
+#include "support/clock.h"
 
 #define LONG 65536
 #define MANY 1000
@@ -37,13 +37,6 @@ static size_t make_variables(void)
 	return n;
 }
 
-static double processor_time(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const hec_chat_message messages[] = {
@@ -56,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.variables = variables;
 	o.generation_prompt = true;
 	o.work = WORK;
-	const double begun = processor_time();
+	const double begun = seconds_of_processor();
 	if (hec_chat_template_parse((const char *)data, size, &t) != HEC_OK) {
 		if (t || !*hec_error_message())
 			stop("a failure that says nothing");
@@ -68,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (text || !*hec_error_message()) {
 		stop("a failure that says nothing");
 	}
-	if (processor_time() - begun > SECONDS)
+	if (seconds_of_processor() - begun > SECONDS)
 		stop("far more time than its work allows");
 	free(text);
 	hec_chat_template_destroy(t);

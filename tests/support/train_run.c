@@ -201,3 +201,12 @@ void bench_unbroken(bench *b)
 	assert_int_equal(o.scores, STEPS / VALID_EVERY);
 	assert_true(o.better >= 1 && r.best_step > 0);
 }
+
+hec_status bench_worse_each_step(void *user, hec_ctx *ctx, const hec_model *model,
+                                 hec_train_scores *scores)
+{
+	(void)ctx;
+	(void)model;
+	scores->value[HEC_METRIC_BLEU] = 100 - (double)((order *)user)->step;
+	return HEC_OK;
+}

@@ -35,6 +35,9 @@ void bench_close(bench *b);
 hec_train_options bench_options(bench *b, const char *dir, order *o);
 /* A run in a process that remembers nothing of the one before. */
 hec_status bench_run(bench *b, hec_train_options *t, hec_train_result *result);
+/* An evaluate by which each step makes the model worse. */
+hec_status bench_worse_each_step(void *order, hec_ctx *ctx, const hec_model *model,
+                                 hec_train_scores *scores);
 /* A run from first to last, in "whole". */
 void bench_unbroken(bench *b);
 /* What two runs of STEPS steps left behind: everything but times. */
