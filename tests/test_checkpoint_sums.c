@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -316,6 +317,41 @@ static void a_run_with_a_damaged_checkpoint_does_not_go_on(void **state)
 	reader_close(&r);
 }
 
+/* ---- what others put there ---- */
+
+static void a_link_goes_and_what_it_leads_to_stays(void **state)
+{
+	(void)state;
+	static const char *const links[] = {"whole/checkpoint/step-00000098",
+	                                    "whole/checkpoint/.new-98"};
+	reader r;
+	reader_open(&r, 7360);
+	lab *l = &r.b.l;
+	assert_int_equal(mkdir(lab_path(l, "beside"), 0777), 0);
+	lab_write(l, "beside/letter", "dear reader", 11);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(symlink("../../beside", lab_path(l, links[i])), 0);
+	OK(&l->k, go_on(&r));
+	assert_int_equal(access(lab_path(l, "beside/letter"), F_OK), 0);
+	/* latest and the three that are kept */
+	assert_int_equal(scratch_entries(lab_path(l, "whole/checkpoint")), 4);
+	reader_close(&r);
+}
+
+static void what_cannot_be_removed_keeps_its_name(void **state)
+{
+	(void)state;
+	reader r;
+	reader_open(&r, 7370);
+	lab *l = &r.b.l;
+	assert_int_equal(mkdir(lab_path(l, "whole/checkpoint/.new-7"), 0777), 0);
+	assert_int_equal(mkdir(lab_path(l, "whole/checkpoint/.new-7/mine"), 0777), 0);
+	for (int i = 0; i < 3; i++)
+		OK(&l->k, go_on(&r));
+	assert_int_equal(access(lab_path(l, "whole/checkpoint/.new-7/mine"), F_OK), 0);
+	reader_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +361,8 @@ int main(void)
 		cmocka_unit_test(a_checkpoint_without_sums_is_refused),
 		cmocka_unit_test(what_is_advised_helps),
 		cmocka_unit_test(a_run_with_a_damaged_checkpoint_does_not_go_on),
+		cmocka_unit_test(a_link_goes_and_what_it_leads_to_stays),
+		cmocka_unit_test(what_cannot_be_removed_keeps_its_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

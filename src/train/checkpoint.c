@@ -228,6 +228,16 @@ static void drop_optimizer(const checkpoints *c, const char *name)
 	free(path);
 }
 
+/* One that does not go, as somebody's folder is in it, keeps its name. */
+static void remove_half(const checkpoints *c, const char *name)
+{
+	char *path;
+	if (path_make(&path, "%s/%s", c->dir, name) != HEC_OK)
+		return;
+	(void)folder_remove(path);
+	free(path);
+}
+
 /* Nothing depends on this: where it fails, or we are killed, too much is kept until the next time. What a
  * stop left in between does not count, so that a run that was stopped often keeps what one keeps that was
  * not. */
@@ -245,7 +255,9 @@ static void tidy(const checkpoints *c, const char *latest)
 		bool regular = is_step && is_regular(c, step) && step <= newest && kept < c->keep;
 		bool stays = regular || (is_step && step == newest);
 		kept += regular;
-		if (half || (is_step && !stays))
+		if (half)
+			remove_half(c, names[i]);
+		else if (is_step && !stays)
 			(void)discard(c, names[i]);
 		else if (stays && step != newest)
 			drop_optimizer(c, names[i]);

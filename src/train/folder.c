@@ -139,8 +139,14 @@ hec_status folder_names(const char *path, const char *prefix, char ***names, siz
 hec_status folder_remove(const char *path)
 {
 	struct stat info;
-	if (lstat(path, &info) != 0 && errno == ENOENT)
-		return HEC_OK;
+	if (lstat(path, &info) != 0)
+		return errno == ENOENT ? HEC_OK
+		                       : fail(HEC_ERR_IO, "%s: could not be removed: %s", path,
+		                              strerror(errno));
+	if (S_ISLNK(info.st_mode))
+		return unlink(path) == 0 ? HEC_OK
+		                         : fail(HEC_ERR_IO, "%s: could not be removed: %s", path,
+		                                strerror(errno));
 	char **names;
 	size_t count;
 	HEC_TRY(folder_names(path, "", &names, &count));

@@ -10,7 +10,7 @@
 hec_status
 folder_make(const char *path); /* on the disk when it returns; HEC_OK where it is already there */
 /* The folder and the plain files in it; a folder that is not there is fine. Folders inside are left
- * alone, and then this fails. */
+ * alone, and then this fails. A link is removed, and nothing of what it leads to. */
 hec_status folder_remove(const char *path);
 /* Removes what a writer that was killed left half done in it and, `deep` levels down, in its folders.
  * Only for whoever holds the lock. Where it fails, something stays. */
