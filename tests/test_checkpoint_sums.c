@@ -290,6 +290,23 @@ static void what_is_advised_helps(void **state)
 	reader_close(&r);
 }
 
+static void a_run_goes_on_without_latest(void **state)
+{
+	(void)state;
+	reader r;
+	reader_open(&r, 7380);
+	kit *k = &r.b.l.k;
+	run_state s = {0};
+	bool found;
+	assert_int_equal(unlink(lab_path(&r.b.l, "whole/checkpoint/latest")), 0);
+	assert_true(hec_train_can_resume(lab_path(&r.b.l, "whole")));
+	OK(k, checkpoint_load(&r.all, r.trainer, &r.state.identity, &s, &found));
+	assert_true(found);
+	assert_int_equal(s.step, STEPS);
+	assert_int_equal(access(lab_path(&r.b.l, "whole/checkpoint/latest"), F_OK), 0);
+	reader_close(&r);
+}
+
 /* Through hec_train: neither goes on, and nothing of the run has changed. */
 static void a_run_with_a_damaged_checkpoint_does_not_go_on(void **state)
 {
@@ -360,6 +377,7 @@ int main(void)
 		cmocka_unit_test(files_of_two_saves_do_not_pass_for_one),
 		cmocka_unit_test(a_checkpoint_without_sums_is_refused),
 		cmocka_unit_test(what_is_advised_helps),
+		cmocka_unit_test(a_run_goes_on_without_latest),
 		cmocka_unit_test(a_run_with_a_damaged_checkpoint_does_not_go_on),
 		cmocka_unit_test(a_link_goes_and_what_it_leads_to_stays),
 		cmocka_unit_test(what_cannot_be_removed_keeps_its_name),

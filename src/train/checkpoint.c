@@ -69,7 +69,22 @@ static hec_status names_by_step(const char *dir, char ***names, size_t *count)
 	return HEC_OK;
 }
 
-/* name "" where there is no checkpoint. */
+static hec_status find_newest(const char *dir, char name[NAME_MOST])
+{
+	char **names;
+	size_t count;
+	int64_t step;
+	if (access(dir, F_OK) != 0 && errno == ENOENT)
+		return HEC_OK;
+	HEC_TRY(names_by_step(dir, &names, &count));
+	if (count > 0 && step_of(names[count - 1], &step))
+		snprintf(name, NAME_MOST, "%s", names[count - 1]);
+	names_free(names, count);
+	return HEC_OK;
+}
+
+/* name "" where there is no checkpoint. One that has its name is whole: where `latest` is gone, it is the newest,
+ * and a run that began again would remove it. */
 static hec_status read_latest(const char *dir, char name[NAME_MOST])
 {
 	char *path, *text;
@@ -79,7 +94,7 @@ static hec_status read_latest(const char *dir, char name[NAME_MOST])
 	HEC_TRY(path_make(&path, "%s/latest", dir));
 	if (access(path, F_OK) != 0 && errno == ENOENT) {
 		free(path);
-		return HEC_OK;
+		return find_newest(dir, name);
 	}
 	hec_status status = file_read(path, NAME_MOST - 1, &text, &size);
 	if (status == HEC_OK) {
@@ -411,6 +426,17 @@ static hec_status load(const checkpoints *c, const char *name, hec_trainer *t,
 	return status;
 }
 
+/* A full disk is no reason not to go on: without a name, the newest counts. */
+static void name_again(const checkpoints *c, const char *name)
+{
+	char *path;
+	if (path_make(&path, "%s/latest", c->dir) != HEC_OK)
+		return;
+	if (access(path, F_OK) != 0 && check_held(c) == HEC_OK)
+		(void)name_latest(c, name);
+	free(path);
+}
+
 hec_status checkpoint_load(const checkpoints *c, hec_trainer *t, const run_identity *identity,
                            run_state *state, bool *found)
 {
@@ -420,6 +446,7 @@ hec_status checkpoint_load(const checkpoints *c, hec_trainer *t, const run_ident
 	if (!latest[0])
 		return HEC_OK;
 	HEC_TRY(load(c, latest, t, identity, state));
+	name_again(c, latest);
 	tidy(c, latest);
 	*found = true;
 	return HEC_OK;

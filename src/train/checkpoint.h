@@ -1,8 +1,9 @@
 /* checkpoint.h — DIR/checkpoint: a folder for each save, and `latest`, which names the newest.
  *
  * A save is written into a folder of another name, flushed, renamed; only then is `latest` replaced.
- * Killed at any moment, `latest` names a whole checkpoint, the new one or the one before. state.json has the sums
- * of all files beside it and its own; whatever reads a checkpoint looks at them first. */
+ * Killed at any moment, `latest` names a whole checkpoint, the new one or the one before; where it is gone, the newest
+ * counts. state.json has the sums of all files beside it and its own; whatever reads a checkpoint looks at them
+ * first. */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H
 
