@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "support/scratch.h"
 #include "train/checkpoint.h"
+#include "train/sums.h"
 
 #define NEWEST "whole/checkpoint/step-00000045"
 #define OLDER "whole/checkpoint/step-00000040"
@@ -355,6 +356,24 @@ static void a_link_goes_and_what_it_leads_to_stays(void **state)
 	reader_close(&r);
 }
 
+/* A file system, or a desktop, at any moment. */
+static void a_hidden_file_of_others_has_no_sum(void **state)
+{
+	(void)state;
+	reader r;
+	json_t *sums = NULL;
+	reader_open(&r, 7365);
+	kit *k = &r.b.l.k;
+	lab_write(&r.b.l, NEWEST "/.DS_Store", "x", 1);
+	OK(k, sums_make(lab_path(&r.b.l, NEWEST), &sums));
+	assert_null(json_object_get(sums, ".DS_Store"));
+	assert_int_equal(json_object_size(sums), 7);
+	assert_int_equal(unlink(lab_path(&r.b.l, NEWEST "/.DS_Store")), 0);
+	OK(k, sums_check(lab_path(&r.b.l, NEWEST), sums, NULL));
+	json_decref(sums);
+	reader_close(&r);
+}
+
 static void what_cannot_be_removed_keeps_its_name(void **state)
 {
 	(void)state;
@@ -380,6 +399,7 @@ int main(void)
 		cmocka_unit_test(a_run_goes_on_without_latest),
 		cmocka_unit_test(a_run_with_a_damaged_checkpoint_does_not_go_on),
 		cmocka_unit_test(a_link_goes_and_what_it_leads_to_stays),
+		cmocka_unit_test(a_hidden_file_of_others_has_no_sum),
 		cmocka_unit_test(what_cannot_be_removed_keeps_its_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

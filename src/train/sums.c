@@ -86,7 +86,8 @@ hec_status sums_make(const char *folder, json_t **out)
 	hec_status status =
 		sums ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory for its sums", folder);
 	for (size_t i = 0; i < count && status == HEC_OK; i++)
-		status = make_one(folder, names[i], sums);
+		if (names[i][0] != '.')
+			status = make_one(folder, names[i], sums);
 	names_free(names, count);
 	if (status == HEC_OK)
 		*out = sums;

@@ -12,7 +12,8 @@
 
 uint32_t sum_of_bytes(const void *data, uint64_t size);
 
-/* Of every file in it; *out for json_decref. */
+/* Of every file in it but those whose names begin with a dot, which others put there (.DS_Store, .nfs0001);
+ * *out for json_decref. */
 hec_status sums_make(const char *folder, json_t **out);
 /* Each file that sums names is there and has that size and that sum; `but` (or NULL) may be missing, and is not
  * looked at. The error names the file, what was written and what is there. */
