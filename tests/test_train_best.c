@@ -2,6 +2,7 @@
 #include "support/train_run.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static hec_status worse_each_time(void *user, hec_ctx *ctx, const hec_model *model,
@@ -34,6 +35,29 @@ static void it_stops_when_nothing_gets_better(void **state)
 	assert_int_equal(access(lab_path(&b.l, "run/best/loss/model.safetensors"), F_OK), 0);
 	t.evaluate = NULL;
 	FAILS(&b.l.k, HEC_ERR_ARGUMENT, bench_run(&b, &t, NULL), "bleu");
+	bench_close(&b);
+}
+
+/* Where the model goes that was the best by another number. */
+static void a_link_in_best_goes_and_what_it_leads_to_stays(void **state)
+{
+	(void)state;
+	bench b = bench_open(7235);
+	order o = {0};
+	hec_train_options t = bench_options(&b, "run", &o);
+	t.evaluate = worse_each_time;
+	OK(&b.l.k, bench_run(&b, &t, NULL));
+	assert_int_equal(mkdir(lab_path(&b.l, "beside"), 0777), 0);
+	assert_int_equal(mkdir(lab_path(&b.l, "beside/desk"), 0777), 0);
+	lab_write(&b.l, "beside/desk/letter", "dear reader", 11);
+	assert_int_equal(symlink("../../beside", lab_path(&b.l, "run/best/loss")), 0);
+	t = bench_options(&b, "run", &o);
+	t.evaluate = worse_each_time;
+	t.resume = true;
+	t.best = HEC_METRIC_BLEU;
+	OK(&b.l.k, bench_run(&b, &t, NULL));
+	assert_int_equal(access(lab_path(&b.l, "run/best/loss/config.json"), F_OK), 0);
+	assert_int_equal(access(lab_path(&b.l, "beside/desk/letter"), F_OK), 0);
 	bench_close(&b);
 }
 
@@ -91,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_stops_when_nothing_gets_better),
+		cmocka_unit_test(a_link_in_best_goes_and_what_it_leads_to_stays),
 		cmocka_unit_test(the_mean_of_checkpoints_is_tried_at_the_end),
 		cmocka_unit_test(a_mean_that_is_the_best_stays_when_the_run_goes_on),
 	};

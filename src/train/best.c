@@ -73,8 +73,8 @@ static hec_status remove_model(const char *dir)
 	struct stat info;
 	char **names, *inside;
 	size_t count;
-	if (lstat(dir, &info) != 0 && errno == ENOENT)
-		return HEC_OK;
+	if (lstat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
+		return folder_remove(dir);
 	HEC_TRY(folder_names(dir, "", &names, &count));
 	hec_status status = HEC_OK;
 	for (size_t i = 0; i < count && status == HEC_OK; i++) {
