@@ -304,6 +304,7 @@ static void what_looks_at_texts_and_items_ends_within_a_second(void **state)
 		"range(1)",
 		"namespace(a=1, b=2, c=3)",
 		"strftime_now('%c%c%c%c%c')",
+		"strftime_now('%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s')",
 		"strftime_now('a' ~ b)",
 	};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -423,6 +424,7 @@ static void what_is_looked_at_is_charged_wherever_it_is(void **state)
 		{"namespace(a=1, b=2, c=3)", 3 * 64},
 		{"1.5|string", 32},
 		{"strftime_now('%Y')", 256},
+		{"strftime_now('%s%s%s%s%s%s%s%s')", 8 * 2 * 100},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char template[256];

@@ -112,7 +112,7 @@ static hec_status now(chat_run *r, const chat_call_of *c, chat_value *out)
 	time_t t = time(NULL);
 	struct tm parts;
 	size_t n = 0;
-	HEC_TRY(chat_charge(r, sizeof text + json_string_length(c->at[0].json)));
+	HEC_TRY(chat_charge(r, sizeof text + CHAT_TIME * json_string_length(c->at[0].json)));
 	if (chat_is_text(&c->at[0]) && localtime_r(&t, &parts))
 		n = strftime(text, sizeof text, json_string_value(c->at[0].json), &parts);
 	return n ? chat_string(r, text, n, out)
