@@ -98,12 +98,27 @@ static void is_patient_no_more(void)
 
 static void goes_on(void)
 {
+	interrupt_answer_begins();
 	raise(SIGINT);
-	interrupt_answered();
 	work_for(1.5);
-	if (!interrupt_asked())
-		_exit(7);
-	_exit(1);
+	const bool noticed = interrupt_asked();
+	interrupt_answer_ends();
+	work_for(1.5);
+	_exit(noticed && !interrupt_asked() ? 7 : 1);
+}
+
+static void goes_not_on(void)
+{
+	interrupt_answer_begins();
+	raise(SIGTERM);
+	interrupt_answer_ends();
+	_exit(interrupt_signal() == SIGTERM ? 7 : 1);
+}
+
+static void answers_on(void)
+{
+	interrupt_answer_begins();
+	does_not_ask();
 }
 
 static void who_does_not_ask_is_ended_by_the_signal(void **state)
@@ -114,6 +129,8 @@ static void who_does_not_ask_is_ended_by_the_signal(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 	assert_true(seconds_now() - begin >= 0.7);
 	assert_true(seconds_now() - begin < SOON);
+	status = status_of(answers_on);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 	status = status_of(is_patient_no_more);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 	status = status_of(is_asked_twice);
@@ -123,7 +140,8 @@ static void who_does_not_ask_is_ended_by_the_signal(void **state)
 static void who_asks_or_may_take_long_ends_by_itself(void **state)
 {
 	(void)state;
-	void (*const works[])(void) = {asks, takes_its_time, was_asked_before, goes_on};
+	void (*const works[])(void) = {asks, takes_its_time, was_asked_before, goes_on,
+	                               goes_not_on};
 	for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
 		int status = status_of(works[i]);
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)

@@ -182,7 +182,7 @@ int generate_chat_terminal(generating *g)
 		code = command_failed(g->self, "no memory for the conversation");
 	fputs("An empty line or Ctrl-D ends, Ctrl-C stops an answer.\n", stderr);
 	interrupt_catch();
-	while (code == EXIT_DONE && !ferror(stdout)) {
+	while (code == EXIT_DONE && !ferror(stdout) && !interrupt_asked()) {
 		const char *text;
 		size_t bytes;
 		int64_t n;
@@ -192,11 +192,12 @@ int generate_chat_terminal(generating *g)
 			code = command_failed(g->self, "%s", in.error);
 		if (r != LINES_SOME || bytes == 0)
 			break;
+		interrupt_answer_begins();
 		if (!say(&c, "user", text, bytes))
 			code = command_failed(g->self, "no memory for the conversation");
 		else
 			code = reply(g, &c);
-		interrupt_answered();
+		interrupt_answer_ends();
 	}
 	lines_close(&in);
 	conversation_free(&c);

@@ -13,7 +13,7 @@
 #define PATH_MOST 4200
 #define FILES_MOST 4
 
-static volatile sig_atomic_t asked, patient;
+static volatile sig_atomic_t asked, patient, stops_an_answer;
 static timer_t timer;
 static bool has_timer;
 
@@ -45,13 +45,18 @@ static void set_timer(long nanoseconds)
 		timer_settime(timer, 0, &in, NULL);
 }
 
+static bool may_take_long(int number)
+{
+	return patient || (number == SIGINT && stops_an_answer);
+}
+
 static void on_signal(int number)
 {
 	int error = errno;
 	if (asked)
 		end_by(number);
 	asked = number;
-	if (!patient)
+	if (!may_take_long(number))
 		set_timer(GRACE_NS);
 	errno = error;
 }
@@ -59,7 +64,7 @@ static void on_signal(int number)
 static void on_time(int number)
 {
 	(void)number;
-	if (asked && !patient)
+	if (asked && !may_take_long(asked))
 		end_by(asked);
 }
 
@@ -111,10 +116,19 @@ int interrupt_stops(void *user, int64_t done, int64_t total)
 	return interrupt_asked();
 }
 
-void interrupt_answered(void)
+void interrupt_answer_begins(void)
 {
-	set_timer(0);
-	asked = 0;
+	stops_an_answer = true;
+}
+
+void interrupt_answer_ends(void)
+{
+	const bool stopped = asked == SIGINT;
+	stops_an_answer = false;
+	if (stopped) {
+		set_timer(0);
+		asked = 0;
+	}
 }
 
 /* A signal between the two lines sets the timer, or not, by what it finds: each way it is right behind them. */

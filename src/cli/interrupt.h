@@ -7,7 +7,8 @@
  * it would have without any of this, but for files that are half written, which go. Results are flushed after
  * each chunk (put_done), so what is finished is written. A second signal ends the process at once.
  *
- * Only train's steps and saves may take longer (interrupt_wait): losing them would be worse. */
+ * Only train's steps and saves may take longer (interrupt_wait), and an answer that Ctrl-C stops: losing them, or
+ * the conversation, would be worse. */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
 
@@ -25,8 +26,10 @@ int interrupt_signal(void); /* which of them; 0: none */
 /* The `progress` of what is asked on the way: other than 0 once a signal asks to stop. */
 int interrupt_stops(void *user, int64_t done, int64_t total);
 
-/* What was asked was done, and the command goes on: an answer that Ctrl-C stopped, in a conversation. */
-void interrupt_answered(void);
+/* Between them Ctrl-C (SIGINT) stops an answer alone, and the conversation goes on: however long the answer takes
+ * to notice it. SIGTERM ends the command there, too. */
+void interrupt_answer_begins(void);
+void interrupt_answer_ends(void);
 /* Whether the command may take as long as it needs to end, until it is told otherwise. */
 void interrupt_wait(bool patiently);
 
