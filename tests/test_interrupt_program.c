@@ -8,6 +8,7 @@
 #include "look_models.h"
 
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "cli/interrupt.h"
@@ -304,6 +305,78 @@ static void a_long_line_does_not_keep_a_command(void **state)
 	}
 }
 
+/* A file of objects of JSON, one to a line: how many; fails where one is not whole. */
+static int whole_lines(const char *name)
+{
+	char *text = read_all(name);
+	int n = 0;
+	for (char *line = text, *end; *line; line = end + 1, n++)
+		if (!(end = strchr(line, '\n')) || *line != '{' || end[-1] != '}' || end[-2] != ']')
+			fail_msg("line %d of what was written is not whole", n + 1);
+	free(text);
+	return n;
+}
+
+static void what_was_finished_before_a_long_line_is_written(void **state)
+{
+	(void)state;
+	char line[512];
+	write_words("short", 2000, 20);
+	assert_int_equal(shell("cat '%1$s/short' '%1$s/long' >'%1$s/mixed'", folder), 0);
+	snprintf(line, sizeof line, "tokenize --json -m %s/decoder", folder);
+	check_ended(line, "mixed", NULL);
+	assert_int_equal(whole_lines("out"), 101);
+}
+
+/* Its reader is slow: it is writing when it is asked. */
+static void nothing_is_lost_on_its_way_out(void **state)
+{
+	(void)state;
+	char line[512], byte[1 << 12];
+	int fd[2], there = 0, before = -1, status;
+	write_words("lines", 256 * 1024, 1024);
+	snprintf(line, sizeof line,
+	         "exec '%s' tokenize --json -m '%s/decoder' <'%s/lines' 2>'%s/err'", program(),
+	         folder, folder, folder);
+	assert_int_equal(pipe(fd), 0);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		dup2(fd[1], STDOUT_FILENO);
+		close(fd[0]);
+		close(fd[1]);
+		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+		_exit(127);
+	}
+	close(fd[1]);
+	for (double end = now() + LONG; there == 0 || there != before; sleep_for(0.3)) {
+		assert_true(now() < end);
+		before = there;
+		assert_int_equal(ioctl(fd[0], FIONREAD, &there), 0);
+	}
+	kill(child, SIGTERM);
+	sleep_for(0.1);
+	snprintf(line, sizeof line, "%s/out", folder);
+	FILE *out = fopen(line, "wb");
+	assert_non_null(out);
+	for (ssize_t n; (n = read(fd[0], byte, sizeof byte)) > 0;)
+		assert_int_equal(fwrite(byte, 1, (size_t)n, out), n);
+	assert_int_equal(fclose(out), 0);
+	close(fd[0]);
+	status = status_within(child, LONG);
+	if (WIFSIGNALED(status)) { /* the machine is busy: it was not read in time */
+		print_message("             ended by signal %d\n", WTERMSIG(status));
+		return;
+	}
+	assert_int_equal(WEXITSTATUS(status), 1);
+	char *error = read_all("err");
+	int said = 0;
+	assert_int_equal(sscanf(error, "hecate tokenize: interrupted after %d line", &said), 1);
+	assert_null(strstr(error, "could not be written"));
+	assert_int_equal(whole_lines("out"), said);
+	free(error);
+}
+
 /* Each line takes nearly all that a template may take. */
 static void templates_do_not_keep_a_command(void **state)
 {
@@ -364,6 +437,8 @@ int main(void)
 		cmocka_unit_test(who_asks_or_may_take_long_ends_by_itself),
 		cmocka_unit_test(what_is_half_written_goes_and_what_was_there_stays),
 		cmocka_unit_test(a_long_line_does_not_keep_a_command),
+		cmocka_unit_test(what_was_finished_before_a_long_line_is_written),
+		cmocka_unit_test(nothing_is_lost_on_its_way_out),
 		cmocka_unit_test(templates_do_not_keep_a_command),
 		cmocka_unit_test(a_corpus_in_the_making_does_not_keep_train),
 		cmocka_unit_test(train_ends_its_step_and_saves),

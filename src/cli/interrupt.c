@@ -68,34 +68,29 @@ static void on_time(int number)
 		end_by(asked);
 }
 
-static void catch_one(int number, void handler(int), int flags)
+static void catch_one(int number, void handler(int))
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 	sigfillset(&action.sa_mask);
 	sigaction(number, &action, NULL);
 }
 
-static void catch_with(int flags)
+void interrupt_catch(void)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
 	if (!has_timer)
 		has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
-	catch_one(SIGALRM, on_time, SA_RESTART);
-	catch_one(SIGINT, on_signal, flags);
-	catch_one(SIGTERM, on_signal, flags);
-}
-
-void interrupt_catch(void)
-{
-	catch_with(0);
+	catch_one(SIGALRM, on_time);
+	catch_one(SIGINT, on_signal);
+	catch_one(SIGTERM, on_signal);
 }
 
 void interrupt_catch_all(void)
 {
 	struct sigaction was;
-	catch_with(SA_RESTART);
+	interrupt_catch();
 	if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-		catch_one(SIGHUP, on_signal, SA_RESTART);
+		catch_one(SIGHUP, on_signal);
 }
 
 bool interrupt_asked(void)

@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on signals ask. A read that waits for input comes back. */
+/* From now on signals ask. Calls of the system go on, so that no result is lost on its way out; who waits for
+ * input waits by poll (lines.c), which comes back. */
 void interrupt_catch(void);
-/* The same for what reads files only: calls of the system go on. Also a terminal that is closed (SIGHUP); under
- * nohup it is ignored, and stays so. */
+/* Also a terminal that is closed (SIGHUP); under nohup it is ignored, and stays so. */
 void interrupt_catch_all(void);
 
 bool interrupt_asked(void);

@@ -10,11 +10,11 @@
 
 #define PIECE ((size_t)64 << 10)
 
-/* Whether a read would give something at once. */
-static bool is_ready(const lines *l)
+/* Whether a read would give something at once; milliseconds to wait for it, −1: for ever. */
+static bool is_ready(const lines *l, int wait)
 {
 	struct pollfd in = {.fd = l->fd, .events = POLLIN};
-	return poll(&in, 1, 0) == 1;
+	return poll(&in, 1, wait) == 1;
 }
 
 static bool make_room(lines *l)
@@ -41,11 +41,11 @@ static lines_result fill(lines *l)
 {
 	if (!make_room(l))
 		return LINES_FAILED;
+	if (!is_ready(l, -1) && errno == EINTR)
+		return LINES_STOPPED;
 	/* No more than tells a line that is too long from the longest. */
 	size_t room = l->capacity - l->end, most = LINES_LONGEST + 1 - (l->end - l->begin);
 	ssize_t n = read(l->fd, l->data + l->end, room < most ? room : most);
-	if (n < 0 && errno == EINTR)
-		return LINES_STOPPED;
 	if (n < 0) {
 		snprintf(l->error, sizeof l->error, "%.200s could not be read: %s",
 		         l->name ? l->name : "standard input", strerror(errno));
@@ -91,7 +91,7 @@ lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes
 	for (;;) {
 		int64_t n = count_lines(l, most);
 		bool enough = l->ended || n == most || l->end - l->begin > LINES_LONGEST ||
-		              (n > 0 && !is_ready(l));
+		              (n > 0 && !is_ready(l, 0));
 		if (l->ended && n < most && l->end > l->begin && l->data[l->end - 1] != '\n')
 			n++; /* the last line has no end of its own */
 		if (n > 0 && enough) {

@@ -204,6 +204,10 @@ static int decode_one(const settings *s, const char *line, size_t bytes)
 
 /* ---- all of them ---- */
 
+#define LONG                                                                                       \
+	((size_t)64                                                                                \
+	 << 10) /* bytes of a text that may take long: what is finished goes out before it */
+
 /* Each text is printed before the next is looked at: the one to blame is the first that is not. */
 static int tokenize_some(void *user, int64_t n, const char *const *texts, const size_t *bytes,
                          int64_t *failed)
@@ -216,9 +220,11 @@ static int tokenize_some(void *user, int64_t n, const char *const *texts, const 
 		const size_t length = bytes ? bytes[i] : strlen(texts[i]);
 		s->lines.done = before + i;
 		*failed = 0;
-		if (interrupt_asked())
+		if (length >= LONG)
+			code = put_done();
+		if (code == EXIT_DONE && interrupt_asked())
 			code = LINE_WORK_REFUSED;
-		else
+		else if (code == EXIT_DONE)
 			code = s->decode ? decode_one(s, texts[i], length)
 			                 : encode_one(s, texts[i], length);
 	}

@@ -13,8 +13,9 @@
 #define CHAT_FORMAT 32 /* a number as text */
 #define CHAT_LOOK_UP 8 /* a name or a key among others, a place in a text */
 #define CHAT_STEP 2    /* a statement, or a part of an expression */
-#define CHAT_TIME 100   /* a byte of a format of a time: %s alone may ask the system for the time zone */
-#define CHAT_TOUCH 3   /* an item or a member */
+#define CHAT_TIME                                                                                  \
+	100 /* a byte of a format of a time: %s alone may ask the system for the time zone */
+#define CHAT_TOUCH 3 /* an item or a member */
 
 hec_status chat_charge(chat_run *r, size_t units);
 /* Before bytes are gone over as fast as memory gives them: compared, copied. */
