@@ -19,18 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOWER 10
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-	__has_feature(memory_sanitizer)
-#define SLOWER 10
-#endif
-#endif
-#ifndef SLOWER
-#define SLOWER 1 /* a sanitizer makes every step several times as long */
-#endif
-#define SECONDS (1.0 * SLOWER)
+#include "support/sanitized.h"
+
+#define SECONDS 2.0 /* "within a second", on a machine that is half as fast */
+/* A sanitizer makes every step several times as long: there only what happens counts. 0: the library's limit. */
+#define WORK (SANITIZED ? (int64_t)4 << 20 : 0)
 #define TRIES 3 /* of which the best counts: others use the processor as well */
 
 /* ---- what the templates are given ---- */
@@ -141,7 +134,7 @@ static double measured(const char *template)
 	if (child == 0) {
 		hec_status status;
 		(void)setrlimit(RLIMIT_CPU, &most);
-		free(apply(template, &large, 0, &status));
+		free(apply(template, &large, WORK, &status));
 		_exit(status == HEC_OK || status == HEC_ERR_ARGUMENT ||
 		                      status == HEC_ERR_UNSUPPORTED
 		              ? 0
