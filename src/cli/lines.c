@@ -56,18 +56,18 @@ static lines_result fill(lines *l)
 	return LINES_SOME;
 }
 
-/* Whole lines that are in the buffer, up to most. */
-static int64_t count_lines(const lines *l, int64_t most)
+/* Whole lines that are in the buffer, up to most. What was searched before is not searched again: a long line
+ * comes in many pieces. */
+static int64_t count_lines(lines *l, int64_t most)
 {
-	int64_t n = 0;
-	for (size_t at = l->begin; n < most && at < l->end;) {
-		const char *newline = memchr(l->data + at, '\n', l->end - at);
-		if (!newline)
-			break;
-		at = (size_t)(newline - l->data) + 1;
-		n++;
+	while (l->whole < most && l->begin + l->searched < l->end) {
+		const char *from = l->data + l->begin + l->searched;
+		const size_t left = l->end - l->begin - l->searched;
+		const char *newline = memchr(from, '\n', left);
+		l->searched += newline ? (size_t)(newline - from) + 1 : left;
+		l->whole += newline != NULL;
 	}
-	return n;
+	return l->whole < most ? l->whole : most;
 }
 
 static void cut(lines *l, int64_t n, const char **text, size_t *bytes)
@@ -83,6 +83,8 @@ static void cut(lines *l, int64_t n, const char **text, size_t *bytes)
 		bytes[i] = length;
 	}
 	l->given += n;
+	l->whole = 0;
+	l->searched = 0;
 }
 
 lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes, int64_t *count)

@@ -13,6 +13,8 @@ typedef struct lines {
 	const char *name; /* of what is read, for errors; NULL: standard input */
 	char *data;       /* what was read and not yet given */
 	size_t begin, end, capacity;
+	size_t searched; /* bytes of these in which line ends were looked for, */
+	int64_t whole;   /* and how many were found */
 	bool ended;
 	int64_t given; /* lines so far */
 	char error[320];
