@@ -232,20 +232,28 @@ static hec_status write_all(int fd, const char *path, const char *data, size_t s
 	return HEC_OK;
 }
 
+hec_status folder_flush(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Some file systems cannot flush a folder (EINVAL), and some folders may be written and not read: then it
+	 * is as safe as it gets. */
+	int error = fd < 0 || fsync(fd) != 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return error && error != EINVAL && error != EACCES
+	               ? fail_system(path, "could not be flushed to disk", error)
+	               : HEC_OK;
+}
+
 /* A rename is on the disk only when the folder that holds the name is. */
 static hec_status flush_folder(const char *path)
 {
 	char *folder = beside(path, ".");
 	if (!folder)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for the name of its folder", path);
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	hec_status status = folder_flush(folder);
 	free(folder);
-	/* Some file systems cannot flush a folder (EINVAL): then the rename is as safe as it gets. */
-	int error = fd < 0 || (fsync(fd) != 0 && errno != EINVAL) ? errno : 0;
-	if (fd >= 0)
-		close(fd);
-	return error ? fail_system(path, "is replaced, but its folder could not be flushed", error)
-	             : HEC_OK;
+	return status;
 }
 
 struct file_out {

@@ -11,6 +11,9 @@
  * On failure *data and *size are left alone. */
 hec_status file_read(const char *path, size_t limit, char **data, size_t *size);
 
+/* Names made, changed or removed in a folder are on the disk only behind this. */
+hec_status folder_flush(const char *path);
+
 /* Makes path hold exactly these bytes: written beside it, flushed to disk, then renamed over it.
  * Until the rename a failure leaves the old file as it was and nothing beside it. The permissions
  * of the old file are kept; a symbolic link is itself replaced. */

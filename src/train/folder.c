@@ -33,20 +33,6 @@ hec_status path_make(char **out, const char *format, ...)
 	return HEC_OK;
 }
 
-hec_status folder_flush(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Some file systems cannot flush a folder (EINVAL), and some folders may be written and not read: then it
-	 * is as safe as it gets. */
-	int error = fd < 0 || fsync(fd) != 0 ? errno : 0;
-	if (fd >= 0)
-		close(fd);
-	return error && error != EINVAL && error != EACCES
-	               ? fail(HEC_ERR_IO, "%s: could not be flushed to disk: %s", path,
-	                      strerror(error))
-	               : HEC_OK;
-}
-
 /* Where it was made, a power cut shall not take it away with all in it. */
 static hec_status flush_parent(const char *path)
 {

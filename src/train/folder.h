@@ -16,7 +16,6 @@ hec_status folder_remove(const char *path);
  * Only for whoever holds the lock. Where it fails, something stays. */
 void folder_sweep(const char *path, int deep);
 hec_status file_copy(const char *from, const char *to); /* whole, or not at all */
-hec_status folder_flush(const char *path);
 /* Names in it that begin with prefix, sorted; for names_free. */
 hec_status folder_names(const char *path, const char *prefix, char ***names, size_t *count);
 void names_free(char **names, size_t count);
