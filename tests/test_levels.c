@@ -257,6 +257,8 @@ static void a_dry_context_does_not_lose_what_is_only_packed(void **state)
 	OK(&k, hec_model_save(k.ctx, made, HEC_F32, scratch_fresh(path)));
 	OK(&k, hec_model_load(k.ctx, path, &loaded));
 	OK(&k, hec_ctx_create_dry(NULL, &dry));
+	hec_model *empty;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_load(dry, path, &empty), "dry");
 	if (!hec_model_block(loaded).data) { /* a level that packs */
 		FAILS(&k, HEC_ERR_ARGUMENT, hec_model_unpack(dry, loaded), "dry");
 		FAILS(&k, HEC_ERR_ARGUMENT, hec_model_pack(dry, loaded, true), "dry");

@@ -20,7 +20,8 @@ HEC_API HEC_MUST_USE hec_status hec_model_create(hec_ctx *ctx, const hec_model_c
 /* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). Each
  * tensor is read once, piece by piece, into the form that the kernels of ctx want: the model is ready
  * to run in contexts of that instruction level, and its matrices exist in no other form. For a context
- * of another level there is hec_model_pack, for what wants the numbers themselves hec_model_unpack. */
+ * of another level there is hec_model_pack, for what wants the numbers themselves hec_model_unpack. A dry
+ * context reads none, and is refused. */
 HEC_API HEC_MUST_USE hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out);
 
 /* A model that is to be other than its files say: what fits is loaded, the rest starts fresh from the

@@ -11,6 +11,7 @@
 
 #include <hecate/ops.h>
 
+#include "backend/backend.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "model/labels.h"
@@ -430,6 +431,8 @@ hec_status hec_model_load_with(hec_ctx *ctx, const char *dir, const hec_model_lo
 	if (o.dtype != HEC_F32 && o.dtype != HEC_F64)
 		return fail(HEC_ERR_UNSUPPORTED, "model: it computes in f32 or f64, not in %s",
 		            hec_dtype_name(o.dtype));
+	if (ctx_backend(ctx)->dry)
+		return fail(HEC_ERR_ARGUMENT, "model: a dry context reads no weights");
 	description d;
 	safetensors *files;
 	HEC_TRY(open_config(dir, &o, &d));
