@@ -11,8 +11,9 @@ HEC_BEGIN
 HEC_API int hec_display_width(const char *text, size_t length);
 
 /* Copies text so that it cannot steer a terminal: control characters (line ends and tabs, too), line
- * separators, marks and overrides of direction, tags and bytes that are not UTF-8 become U+FFFD. At most `columns` wide, with … at the end where it was cut. Always
- * ends with NUL (size is at least 4); returns its width. */
+ * separators, marks and overrides of direction, tags and bytes that are not UTF-8 become U+FFFD. This costs
+ * right texts their marks of direction, and three flags that are written with tags. At most `columns` wide,
+ * with … at the end where it was cut. Always ends with NUL (size is at least 4); returns its width. */
 HEC_API int hec_text_clean(const char *text, int columns, char *out, size_t size);
 
 HEC_END

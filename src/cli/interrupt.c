@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -140,6 +141,8 @@ void interrupt_removes(const char *path)
 	for (int i = 0; i < FILES_MOST; i++)
 		if (!files[i].open && strlen(path) < PATH_MOST) {
 			strcpy(files[i].path, path);
+			atomic_signal_fence(
+				memory_order_seq_cst); /* a handler reads the path of what is open */
 			files[i].open = 1;
 			return;
 		}
