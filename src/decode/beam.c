@@ -69,7 +69,7 @@ static void keep_result(const plan *p, search *s, const continuation *c)
 
 static void keep_results(const plan *p, search *s)
 {
-	if (!s->can_improve || (p->o.early == HEC_EARLY_TRUE && is_full(p, s)))
+	if (p->o.early == HEC_EARLY_TRUE && is_full(p, s))
 		return;
 	for (int64_t k = 0; k < p->o.beams; k++) {
 		if (s->best[k].ends)
@@ -124,6 +124,6 @@ void beam_advance(const plan *p, search *s, const scored *in)
 		all_end = all_end && s->best[k].ends;
 	keep_results(p, s);
 	run_on(p, s);
-	s->can_improve = s->can_improve && could_improve(p, s);
-	s->done = !s->can_improve || all_end || (p->o.early == HEC_EARLY_TRUE && is_full(p, s));
+	s->done =
+		!could_improve(p, s) || all_end || (p->o.early == HEC_EARLY_TRUE && is_full(p, s));
 }

@@ -43,7 +43,6 @@ typedef struct search {
 	continuation *best; /* [candidates] of this step */
 	int32_t *next;      /* [beams] what each row is fed next */
 	int32_t *from;      /* [beams] which row it was */
-	bool can_improve;   /* a row may still beat the worst result */
 	bool done;
 	bool given; /* done, and its result is in the call's */
 } search;
