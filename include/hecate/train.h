@@ -92,8 +92,9 @@ typedef struct hec_train_options {
 	double seconds;                 /* save and leave after that long; 0: no end */
 	int64_t accumulate;             /* batches a step */
 	int64_t report_every, valid_every, save_every; /* steps; valid, save 0: only at the end */
-	int64_t keep;     /* checkpoints kept, and the newest; optimizer state only there */
-	int64_t average;  /* > 1: at the end, the mean of that many last checkpoints is tried too */
+	int64_t keep; /* checkpoints kept, and the newest; optimizer state only there */
+	int64_t average; /* > 1: at the end, the mean of that many last checkpoints is tried too: of those at
+	                     multiples of save_every, which a run that was stopped has as well */
 	int64_t patience; /* stop after so many validations without a better model; 0: never */
 	hec_metric best;  /* what DIR's model is the best of */
 	hec_dtype dtype;  /* of the model in DIR */
