@@ -16,21 +16,19 @@
 #define PIECE ((size_t)1 << 20)
 #define SUM_TEXT 9
 
-static uint32_t add_bytes(uint32_t sum, const void *data, uint64_t size)
-{
-	const unsigned char *at = data;
-	while (size > 0) {
-		uInt n = size > PIECE ? (uInt)PIECE : (uInt)size;
-		sum = (uint32_t)crc32(sum, at, n);
-		at += n;
-		size -= n;
-	}
-	return sum;
-}
-
 uint32_t sum_of_bytes(const void *data, uint64_t size)
 {
-	return add_bytes(0, data, size);
+	return (uint32_t)crc32_z(0, data, (size_t)size);
+}
+
+/* The file of this name in a folder, for file_in_close. */
+static hec_status open_in(const char *folder, const char *name, file_in **in)
+{
+	char *path;
+	HEC_TRY(path_make(&path, "%s/%s", folder, name));
+	hec_status status = file_in_open(path, in);
+	free(path);
+	return status;
 }
 
 static hec_status sum_open_file(const file_in *in, char text[SUM_TEXT])
@@ -45,7 +43,7 @@ static hec_status sum_open_file(const file_in *in, char text[SUM_TEXT])
 		size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
 		status = file_in_read(in, at, piece, n);
 		if (status == HEC_OK)
-			sum = add_bytes(sum, piece, n);
+			sum = (uint32_t)crc32_z(sum, (const unsigned char *)piece, n);
 	}
 	free(piece);
 	snprintf(text, SUM_TEXT, "%08" PRIx32, sum);
@@ -66,13 +64,9 @@ static hec_status put_file(json_t *to, const char *name, const file_in *in)
 
 static hec_status make_one(const char *folder, const char *name, json_t *to)
 {
-	char *path;
 	file_in *in;
-	HEC_TRY(path_make(&path, "%s/%s", folder, name));
-	hec_status status = file_in_open(path, &in);
-	free(path);
-	HEC_TRY(status);
-	status = put_file(to, name, in);
+	HEC_TRY(open_in(folder, name, &in));
+	hec_status status = put_file(to, name, in);
 	file_in_close(in);
 	return status;
 }
@@ -115,7 +109,7 @@ static hec_status check_open_file(const file_in *in, int64_t size, const char *s
 
 static hec_status check_one(const char *folder, const char *name, const json_scope *said)
 {
-	char *path, quoted[QUOTE_TEXT];
+	char quoted[QUOTE_TEXT];
 	const char *sum;
 	int64_t size;
 	file_in *in;
@@ -124,11 +118,8 @@ static hec_status check_one(const char *folder, const char *name, const json_sco
 	if (!*name || strchr(name, '/') || name[0] == '.')
 		return fail(HEC_ERR_FORMAT, "%s: '%s' is no name of a file of it", folder,
 		            quote(name, quoted));
-	HEC_TRY(path_make(&path, "%s/%s", folder, name));
-	hec_status status = file_in_open(path, &in);
-	free(path);
-	HEC_TRY(status);
-	status = check_open_file(in, size, sum);
+	HEC_TRY(open_in(folder, name, &in));
+	hec_status status = check_open_file(in, size, sum);
 	file_in_close(in);
 	return status;
 }
