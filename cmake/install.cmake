@@ -11,7 +11,7 @@ if(TARGET hecate)
 endif()
 if(TARGET hecate_program)
   install(TARGETS hecate_program)
-  # The default model of `hecate translate`: src/cli/model_path.c looks for it there.
+  # The default model of `hecate translate`: src/cli/model/path.c looks for it there.
   install(DIRECTORY models/en-de DESTINATION ${CMAKE_INSTALL_DATADIR}/hecate/models OPTIONAL)
 endif()
 install(EXPORT hecate_targets NAMESPACE hecate:: FILE hecate-targets.cmake

@@ -1,7 +1,7 @@
 # The program: it sees the public headers and its own folder, nothing else, and is linked to the
 # static library in which internal names cannot be reached.
 
-file(GLOB cli_sources CONFIGURE_DEPENDS src/cli/*.c)
+file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS src/cli/*.c)
 hec_level_flags(cli_sources)
 set(with_main ${cli_sources})
 list(FILTER with_main INCLUDE REGEX "/main\\.c$")
@@ -9,7 +9,7 @@ list(FILTER with_main INCLUDE REGEX "/main\\.c$")
 if(with_main)
   add_executable(hecate_program ${cli_sources})
   set_target_properties(hecate_program PROPERTIES OUTPUT_NAME hecate)
-  target_include_directories(hecate_program PRIVATE src/cli)
+  target_include_directories(hecate_program PRIVATE src)
   # From the installed program to its data: a prefix that is moved as a whole still works.
   file(RELATIVE_PATH to_data ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_DATADIR}/hecate)
   target_compile_definitions(hecate_program PRIVATE HECATE_TO_DATA="${to_data}")

@@ -1,6 +1,6 @@
 /* test_bleu_chrf.c — BLEU and chrF are sacrebleu's numbers, ROUGE-L those of rouge-score, also of odd text;
  * nothing is lost or leaked when memory is refused. */
-#include "text/ngram.h" /* before cmocka.h, which has a macro `fail` */
+#include "score/ngram.h" /* before cmocka.h, which has a macro `fail` */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_explain_file.c — a file of `hecate explain --file` is a problem that fits, or one clear line
  * of message: a table of what people and attackers send. */
-#include "cli/explain_file.h"
+#include "cli/explain/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,8 +12,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#include "cli/interrupt.h"
-#include "cli/replace_file.h"
+#include "cli/command/interrupt.h"
+#include "cli/io/replace_file.h"
 
 #define SOON 4.0  /* seconds, for 0.8 s and what a busy machine needs besides */
 #define BUSY 10.0 /* for work that is to be cut short */

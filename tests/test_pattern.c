@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "format/json.h"
-#include "text/dialect.h"
-#include "text/pattern.h"
-#include "text/utf8.h"
+#include "text/pattern/dialect.h"
+#include "text/pattern/pattern.h"
+#include "text/unicode/utf8.h"
 
 /* What a window's end could spoil: looking ahead and behind, ends of lines and texts, borders of words,
  * line ends of two characters, characters of several, groups that repeat, empty matches. */

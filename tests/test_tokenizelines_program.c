@@ -5,7 +5,7 @@
 
 #include "program_run.h"
 
-#define LONGEST ((size_t)64 << 20) /* bytes of a line, as src/cli/lines.h has it */
+#define LONGEST ((size_t)64 << 20) /* bytes of a line, as src/cli/io/lines.h has it */
 
 static int start(void **state)
 {

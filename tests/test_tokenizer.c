@@ -3,10 +3,10 @@
 #include <hecate/tokenizer.h>
 
 #include "base/file.h"
-#include "text/classes.h"
-#include "text/pattern.h"
-#include "text/utf8.h"
-#include "text/words.h"
+#include "text/unicode/classes.h"
+#include "text/pattern/pattern.h"
+#include "text/unicode/utf8.h"
+#include "text/split/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

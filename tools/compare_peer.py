@@ -10,7 +10,7 @@ import statistics
 import sys
 import time
 
-CACHES = 160e6  # bytes; as in src/cli/bench_case.c
+CACHES = 160e6  # bytes; as in src/cli/bench/case.c
 
 
 def parse(shape):

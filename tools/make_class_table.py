@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes src/text/class_table.h: what each character is, as the pinned `tokenizers` sees it.
+"""Writes src/text/unicode/class_table.h: what each character is, as the pinned `tokenizers` sees it.
 
 The library behind tokenizer.json has three opinions of Unicode (a regular-expression engine, the
 Rust standard library, a table of categories), of different ages. So the classes are not taken from
 any standard: each character is shown to each part of `tokenizers`, and what it does is written down.
 
-    build/peers/bin/python tools/make_class_table.py > src/text/class_table.h
+    build/peers/bin/python tools/make_class_table.py > src/text/unicode/class_table.h
 """
 import sys
 

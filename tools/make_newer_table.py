@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/text/newer_table.h: the characters that the pinned `tokenizers` sees otherwise in patterns
+"""Writes src/text/unicode/newer_table.h: the characters that the pinned `tokenizers` sees otherwise in patterns
 than the oldest PCRE2 that is taken does (10.40 to 10.42, which know Unicode 14). That one must be here.
 
-    build/peers/bin/python tools/make_newer_table.py > src/text/newer_table.h
+    build/peers/bin/python tools/make_newer_table.py > src/text/unicode/newer_table.h
 """
 import ctypes
 import ctypes.util

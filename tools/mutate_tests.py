@@ -11,6 +11,7 @@ import threading
 import time
 
 PATIENCE = 60  # seconds that a test has at least
+UNKNOWN = 600  # seconds that it has while nobody knows how long it takes
 
 
 def die_first():
@@ -81,7 +82,7 @@ class Tests:
                         return
                     test = queue.pop(0)
                 since = time.monotonic()
-                failure = test.run(max(PATIENCE, 20 * test.seconds), stop)
+                failure = test.run(max(PATIENCE, 20 * test.seconds) if path else UNKNOWN, stop)
                 if path is None:
                     test.seconds = time.monotonic() - since
                 if failure:

@@ -1,5 +1,5 @@
 /* main.c — the table of commands, help and version. Everything else is one file per command. */
-#include "command.h"
+#include "cli/command/command.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,8 +12,8 @@
 #include <hecate/context.h>
 #include <hecate/version.h>
 
-#include "plural.h"
-#include "say.h"
+#include "cli/io/plural.h"
+#include "cli/io/say.h"
 
 /* clang-format off */
 static const command *const commands[] = {

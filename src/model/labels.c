@@ -8,7 +8,7 @@
 #include "model/labels.h"
 #include "model/model.h"
 #include "tensor/check.h"
-#include "text/utf8.h"
+#include "text/unicode/utf8.h"
 
 static hec_status no_memory(int64_t n)
 {

@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "task/answer_span.h"
 #include "task/batches.h"
-#include "text/grow.h"
-#include "text/utf8.h"
+#include "base/grow.h"
+#include "text/unicode/utf8.h"
 
 #define WINDOW 384 /* tokens; as Transformers has them */
 #define STRIDE 128

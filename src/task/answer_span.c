@@ -7,8 +7,8 @@
 
 #include "base/size.h"
 #include "base/status.h"
-#include "text/characters.h"
-#include "text/classes.h"
+#include "text/unicode/characters.h"
+#include "text/unicode/classes.h"
 
 /* ---- words ---- */
 

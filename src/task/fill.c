@@ -15,7 +15,7 @@
 #include "model/head.h"
 #include "task/batches.h"
 #include "tensor/arena.h"
-#include "text/grow.h"
+#include "base/grow.h"
 
 #define TOP 5
 #define TOP_MOST 1000

@@ -8,7 +8,7 @@
 #include "base/quote.h"
 #include "base/size.h"
 #include "base/status.h"
-#include "text/language.h"
+#include "text/vocab/language.h"
 
 #define OVERLAP_PART 8  /* of a window is in the one before, too */
 #define WINDOW_SPARE 8  /* tokens: a piece may be cut otherwise than it was within its text */

@@ -11,7 +11,7 @@
 #include "task/sources.h"
 #include "task/writer.h"
 #include "task/written_text.h"
-#include "text/language.h"
+#include "text/vocab/language.h"
 
 #define TIMES_SOURCE 3 /* a translation has at most so many tokens for each of its source's, */
 #define TOKENS_MORE 50 /* and these: where neither the caller nor the model says how many */

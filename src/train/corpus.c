@@ -16,8 +16,8 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
-#include "text/tokenizer.h"
-#include "text/vocab_family.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/vocab/family.h"
 #include "train/lines.h"
 #include "train/sound.h"
 

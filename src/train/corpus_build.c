@@ -13,7 +13,7 @@
 #include <zlib.h>
 
 #include "base/size.h"
-#include "text/language.h"
+#include "text/vocab/language.h"
 
 #define RUNNING_PART (1 << 16) /* bytes of running text that are encoded at once */
 

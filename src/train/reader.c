@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/utf8.h"
+#include "text/unicode/utf8.h"
 #include "train/gzip.h"
 
 #define BUFFER (READER_LONGEST + ((size_t)64 << 10))

@@ -8,9 +8,9 @@
 #include <hecate/context.h>
 #include <jansson.h>
 
-#include "explain_file.h"
-#include "explain_show.h"
-#include "explain_steps.h"
+#include "cli/explain/file.h"
+#include "cli/explain/show.h"
+#include "cli/explain/steps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

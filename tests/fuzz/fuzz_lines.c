@@ -2,7 +2,7 @@
  * without its end; what is called good is UTF-8 and not empty. */
 #include <hecate/corpus.h>
 
-#include "text/utf8.h"
+#include "text/unicode/utf8.h"
 #include "train/reader.h"
 #include "parts.h"
 

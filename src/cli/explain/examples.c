@@ -1,0 +1,195 @@
+/* examples.c — the table of built-in examples. Small ones have fixed matrices or weights in
+ * [0, 1) as the tutorials do; wide ones have weights of variance 1/d_model, without which a softmax
+ * over hundreds of products picks one key and nothing is left to see. */
+#include "cli/explain/examples.h"
+#include "cli/command/try.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/multi_head.h>
+#include <hecate/random.h>
+
+static hec_status make(explain_problem *p, given which, int64_t rows, int64_t columns)
+{
+	return explain_problem_make(p, which, 2, rows, columns) ? HEC_OK : HEC_ERR_MEMORY;
+}
+
+static hec_status fixed(explain_problem *p, given which, int64_t rows, int64_t columns,
+                        const float *values)
+{
+	TRY(make(p, which, rows, columns));
+	memcpy(p->given[which].data, values, (size_t)(rows * columns) * sizeof *values);
+	return HEC_OK;
+}
+
+static hec_status identity(explain_problem *p, given which, int64_t n)
+{
+	TRY(make(p, which, n, n));
+	for (int64_t i = 0; i < n; i++)
+		((float *)p->given[which].data)[i * n + i] = 1;
+	return HEC_OK;
+}
+
+/* 1, 2, 3, … row by row. */
+static hec_status counting(explain_problem *p, given which, int64_t rows, int64_t columns)
+{
+	TRY(make(p, which, rows, columns));
+	for (int64_t i = 0; i < rows * columns; i++)
+		((float *)p->given[which].data)[i] = (float)(i + 1);
+	return HEC_OK;
+}
+
+/* W_Q, W_K, W_V and W_O for a width, uniform in [low, high). d_k = d_v = 0: width / heads, and the
+ * library says so where that does not divide. */
+static hec_status random_weights(hec_ctx *ctx, explain_problem *p, int64_t width, int64_t heads,
+                                 int64_t d_k, int64_t d_v, double low, double high)
+{
+	hec_multi_head_config config = {
+		.size = sizeof config, .width = width, .heads = heads, .d_k = d_k, .d_v = d_v};
+	TRY(hec_multi_head_resolve(&config));
+	p->heads = heads;
+	p->d_k = config.d_k;
+	p->d_v = config.d_v;
+	TRY(make(p, GIVEN_W_Q, width, heads * p->d_k));
+	TRY(make(p, GIVEN_W_K, width, heads * p->d_k));
+	TRY(make(p, GIVEN_W_V, width, heads * p->d_v));
+	TRY(make(p, GIVEN_W_O, heads * p->d_v, width));
+	for (int i = GIVEN_W_Q; i <= GIVEN_W_O; i++)
+		TRY(hec_random_uniform(ctx, p->seed, (uint64_t)i, low, high, &p->given[i]));
+	return HEC_OK;
+}
+
+static hec_status build_two_heads(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	TRY(counting(p, GIVEN_X, 2, 4));
+	return random_weights(ctx, p, 4, heads ? heads : 2, 0, 0, 0, 1);
+}
+
+static hec_status build_four_words(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	static const char *const words[] = {"思考", "编程", "很", "有趣"};
+	(void)ctx;
+	p->heads = heads ? heads : 1;
+	TRY(counting(p, GIVEN_X, 4, 4));
+	TRY(identity(p, GIVEN_W_Q, 4));
+	TRY(identity(p, GIVEN_W_K, 4));
+	TRY(identity(p, GIVEN_W_V, 4));
+	p->tokens = calloc(4, sizeof *p->tokens);
+	for (; p->tokens && p->token_count < 4; p->token_count++) {
+		p->tokens[p->token_count] = strdup(words[p->token_count]);
+		if (!p->tokens[p->token_count])
+			return HEC_ERR_MEMORY;
+	}
+	return p->tokens ? HEC_OK : HEC_ERR_MEMORY;
+}
+
+static hec_status two_by_two_weights(int64_t heads, explain_problem *p)
+{
+	p->heads = heads ? heads : 1;
+	TRY(identity(p, GIVEN_W_Q, 2));
+	TRY(fixed(p, GIVEN_W_K, 2, 2, (const float[]){1, 1, 0, 1}));
+	return fixed(p, GIVEN_W_V, 2, 2, (const float[]){1, 2, 3, 4});
+}
+
+static hec_status build_two_by_two(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	(void)ctx;
+	TRY(counting(p, GIVEN_X, 2, 2));
+	return two_by_two_weights(heads, p);
+}
+
+static hec_status build_as_printed(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	(void)ctx;
+	TRY(counting(p, GIVEN_X, 1, 3));
+	return two_by_two_weights(heads, p);
+}
+
+static hec_status random_input(hec_ctx *ctx, explain_problem *p, int64_t rows, int64_t width)
+{
+	TRY(make(p, GIVEN_X, rows, width));
+	return hec_random_normal(ctx, p->seed, GIVEN_X, 0, 1, &p->given[GIVEN_X]);
+}
+
+static hec_status build_five_by_two(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	TRY(counting(p, GIVEN_X, 3, 5));
+	return random_weights(ctx, p, 5, heads ? heads : 2, 0, 0, 0, 1);
+}
+
+static hec_status build_five_by_two_free(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	TRY(random_input(ctx, p, 3, 5));
+	return random_weights(ctx, p, 5, heads ? heads : 2, 2, 3, 0, 1);
+}
+
+static hec_status random_wide(hec_ctx *ctx, explain_problem *p, int64_t rows, int64_t width,
+                              int64_t heads)
+{
+	double high = sqrt(3.0 / (double)width);
+	TRY(random_input(ctx, p, rows, width));
+	return random_weights(ctx, p, width, heads, 0, 0, -high, high);
+}
+
+static hec_status build_ten_by_128(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	p->causal = true;
+	p->block = true;
+	return random_wide(ctx, p, 10, 128, heads ? heads : 4);
+}
+
+static hec_status build_base(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	return random_wide(ctx, p, 6, 512, heads ? heads : 8);
+}
+
+static const example examples[] = {
+	{"two-heads", "X of 2×4, two heads of d_k = d_v = 2, random weights",
+         "Tutorials print shapes only: each head 2×2, the heads side by side 2×4, the output 2×4. "
+         "The "
+         "shapes are right; the values depend on the weights (another --seed, other values).",
+         true, build_two_heads},
+	{"four-words", "思考 编程 很 有趣: one head of width 4, and why the maximum is subtracted",
+         "A tutorial prints a score of 28.28, weights that are all 0.25 and the output [6.75, "
+         "8.75, "
+         "10.75, 12.75]. These cannot all hold: equal weights with V = X give the mean of the "
+         "rows, "
+         "[7, 8, 9, 10]. With W_Q = W_K = W_V = I nearly all the weight lies on the longest row.",
+         false, build_four_words},
+	{"two-by-two", "X of 2×2 by hand: Q, K, V, scores, softmax, output",
+         "A tutorial prints weights that are all 0.5 and the output [[8, 11], [8, 11]]. The scores "
+         "of "
+         "a row differ by 10 or more before scaling, so the weights are far from equal.",
+         false, build_two_by_two},
+	{"two-by-two-as-printed",
+         "the same with the tutorial's input [1, 2, 3]: the shapes do not fit",
+         "See `hecate explain two-by-two` for an input that fits.", false, build_as_printed},
+	{"five-by-two", "d_model = 5 and 2 heads, \"d_k = 2.5\": 5 does not divide by 2",
+         "See `hecate explain five-by-two-free` for d_k and d_v that are chosen freely.", true,
+         build_five_by_two},
+	{"five-by-two-free", "d_model = 5 and 2 heads with d_k = 2 and d_v = 3",
+         "The heads side by side are 2·3 = 6 wide, not 5: that is fine, because W_O is 6×5. Only "
+         "the input and the output have the model's width.",
+         true, build_five_by_two_free},
+	{"ten-by-128", "10×128, 4 heads, causal, then a ReLU block with dropout and residual",
+         "A tutorial prints a 10×10 matrix of ones as the output. The output is 10×128. The causal "
+         "weights are 10×10: zero above the diagonal, and each row sums to 1.",
+         true, build_ten_by_128},
+	{"base", "the base model of 2017: d_model = 512, 8 heads, d_k = d_v = 64", "", true,
+         build_base},
+};
+
+const example *example_at(size_t i)
+{
+	return i < sizeof examples / sizeof examples[0] ? &examples[i] : NULL;
+}
+
+const example *example_find(const char *name)
+{
+	for (size_t i = 0; example_at(i); i++)
+		if (strcmp(example_at(i)->name, name) == 0)
+			return example_at(i);
+	return NULL;
+}

@@ -1,0 +1,237 @@
+/* explain.c — `hecate explain`: attention step by step, with its numbers.
+ *
+ *   example or file ─► problem ─► check ─► steps (through the library) ─► text or JSON */
+#include "cli/command/command.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <hecate/context.h>
+#include <hecate/width.h>
+#include <jansson.h>
+
+#include "cli/explain/examples.h"
+#include "cli/explain/file.h"
+#include "cli/explain/overflow.h"
+#include "cli/explain/positions.h"
+#include "cli/explain/show.h"
+#include "cli/io/put.h"
+#include "cli/io/say.h"
+
+#define SEED_DEFAULT 2017
+#define ERROR_SIZE 1024
+#define PATH_COLUMNS 60
+#define COLUMNS_LEAST 60 /* narrower, the formulas and legends would not fit */
+
+typedef struct request {
+	const command *self;
+	const char *name; /* of an example, or NULL */
+	const char *file; /* or NULL */
+	bool json, causal;
+	int64_t heads; /* 0: not given */
+	option_seed seed;
+} request;
+
+static void list_examples(void)
+{
+	terminal term = terminal_open(stdout, COLUMNS_LEAST);
+	text t = {0};
+	for (size_t i = 0; example_at(i); i++) {
+		text_ink(&t, &term, INK_FORMULA);
+		text_add(&t, "%-22s", example_at(i)->name);
+		text_ink(&t, &term, INK_PLAIN);
+		text_add(&t, "  %s\n", example_at(i)->summary);
+	}
+	text_ink(&t, &term, INK_FORMULA);
+	text_add(&t, "%-22s", POSITIONS_NAME);
+	text_ink(&t, &term, INK_PLAIN);
+	text_add(&t, "  %s\n", POSITIONS_SUMMARY);
+	fputs(t.data, stdout);
+	text_free(&t);
+}
+
+static bool list_for_machines(void)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; example_at(i); i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", example_at(i)->name,
+		                                      "summary", example_at(i)->summary));
+	json_array_append_new(list, json_pack("{s:s, s:s}", "name", POSITIONS_NAME, "summary",
+	                                      POSITIONS_SUMMARY));
+	json_t *root = json_pack("{s:o}", "examples", list);
+	bool written = put_json_value(root, JSON_INDENT(1), stdout);
+	fputc('\n', stdout);
+	json_decref(root);
+	return written;
+}
+
+/* Shows a problem whose checks are still to come; `label` says what the message is about. */
+static int show_problem(const request *r, hec_ctx *ctx, const char *label, const example *e,
+                        explain_problem *p)
+{
+	char error[ERROR_SIZE] = "";
+	terminal term = terminal_open(stdout, COLUMNS_LEAST);
+	/* They describe the example as it is, not what options have made of it. */
+	bool changed = !e || r->heads > 0 || r->causal;
+	const char *note = changed ? "" : e->note;
+	if (!r->json) {
+		explain_show_title(&term, label, changed ? "" : e->summary);
+		explain_show_given(&term, p);
+	}
+	explain_steps steps = {0};
+	hec_status status = HEC_ERR_SHAPE;
+	if (explain_problem_check(p, error, sizeof error))
+		status = explain_compute(ctx, p, &steps, error, sizeof error);
+	if (status == HEC_OK && r->json) {
+		explain_show_json(e ? e->name : r->file, &steps, stdout);
+	} else if (status == HEC_OK) {
+		explain_show_steps(&term, p, &steps);
+		if (e && strcmp(e->name, "four-words") == 0)
+			status = explain_show_overflow(ctx, &term, p, &steps);
+		if (status != HEC_OK)
+			snprintf(error, sizeof error, "%s", hec_error_message());
+		explain_show_note(&term, note);
+	} else if (!r->json) {
+		explain_show_note(&term, note);
+		fflush(stdout); /* before the reason, where both go to one place */
+	}
+	explain_steps_free(&steps);
+	return status == HEC_OK ? EXIT_DONE : command_failed(r->self, "%s: %s", label, error);
+}
+
+static int explain_example(const request *r, hec_ctx *ctx, const example *e)
+{
+	explain_problem p = {.seed = r->seed.value};
+	hec_status status = e->build(ctx, r->heads, &p);
+	int code;
+	if (status == HEC_OK) {
+		p.causal = p.causal || r->causal;
+		code = show_problem(r, ctx, e->name, e, &p);
+	} else {
+		/* Memory that the example itself asked for leaves no message. */
+		bool memory = status == HEC_ERR_MEMORY;
+		code = command_failed(r->self, "%s: %s", e->name,
+		                      memory ? "out of memory" : hec_error_message());
+		if (!memory && *e->note && r->heads == 0)
+			say_line("%s", e->note);
+	}
+	explain_problem_free(&p);
+	return code;
+}
+
+static int explain_file(const request *r, hec_ctx *ctx)
+{
+	explain_problem p;
+	char error[ERROR_SIZE], path[PATH_COLUMNS * 4 + 8];
+	hec_text_clean(strcmp(r->file, "-") == 0 ? "standard input" : r->file, PATH_COLUMNS, path,
+	               sizeof path);
+	if (!explain_file_read(r->file, &p, error, sizeof error))
+		return command_failed(r->self, "%s: %s", path, error);
+	p.causal = p.causal || r->causal;
+	int code = show_problem(r, ctx, path, NULL, &p);
+	explain_problem_free(&p);
+	return code;
+}
+
+static int explain_named(const request *r, hec_ctx *ctx)
+{
+	const example *e = example_find(r->name);
+	if (e)
+		return explain_example(r, ctx, e);
+	terminal term = terminal_open(stdout, COLUMNS_LEAST);
+	if (explain_positions(ctx, &term, r->json) != HEC_OK)
+		return command_failed(r->self, "%s: %s", r->name, hec_error_message());
+	return EXIT_DONE;
+}
+
+static int check_request(const request *r, int operands)
+{
+	if (r->file && operands > 0)
+		return command_usage(r->self, "give an example or --file, not both");
+	if (!r->file && operands != 1)
+		return command_usage(r->self, "give one example, or --file F.json, or --list");
+	if (r->file && r->heads > 0)
+		return command_usage(r->self,
+		                     "with --file, the number of heads stands in the file");
+	if (r->file && r->seed.given)
+		return command_usage(r->self, "a file has no random weights: --seed has no use");
+	if (r->file)
+		return PARSED;
+	bool positions = strcmp(r->name, POSITIONS_NAME) == 0;
+	if (!positions && !example_find(r->name))
+		return command_usage(r->self, "there is no example '%.60s'; --list shows them",
+		                     r->name);
+	const example *e = example_find(r->name);
+	if (e && r->seed.given && !e->random)
+		return command_usage(r->self, "%s has no random weights: --seed has no use",
+		                     e->name);
+	if (positions && (r->heads > 0 || r->causal || r->seed.given))
+		return command_usage(r->self, "%s has no heads and no mask, and nothing random",
+		                     POSITIONS_NAME);
+	return PARSED;
+}
+
+static int run(const command *self, int argc, char **argv)
+{
+	request r = {.self = self, .seed = {SEED_DEFAULT, false}};
+	bool list = false;
+	const option table[] = {
+		{OPTION_FLAG, "--list", NULL, "the built-in examples", &list, 0, 0},
+		{OPTION_TEXT, "--file", "F.json", "your own matrices; - for standard input",
+	         &r.file, 0, 0},
+		{OPTION_FLAG, "--json", NULL, "every step for machines", &r.json, 0, 0},
+		{OPTION_FLAG, "--causal", NULL, "a query sees itself and what came before",
+	         &r.causal, 0, 0},
+		{OPTION_WHOLE, "--heads", "N", "another number of heads for an example", &r.heads,
+	         1, 4096},
+		{OPTION_SEED, "--seed", "N", "of random weights (default 2017)", &r.seed, 0, 0},
+		{0}};
+	int operands = 0;
+	int code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	if (list && (operands > 0 || r.file || r.causal || r.heads > 0 || r.seed.given))
+		return command_usage(self, "--list stands alone, or with --json");
+	if (list) {
+		if (r.json && !list_for_machines())
+			return command_failed(self, "the list could not be made or written");
+		if (!r.json)
+			list_examples();
+		return EXIT_DONE;
+	}
+	r.name = operands > 0 ? argv[0] : NULL;
+	code = check_request(&r, operands);
+	if (code != PARSED)
+		return code;
+	hec_ctx *ctx = NULL;
+	if (hec_ctx_create(NULL, &ctx) != HEC_OK)
+		return command_failed(self, "%s", hec_error_message());
+	code = r.file ? explain_file(&r, ctx) : explain_named(&r, ctx);
+	hec_ctx_destroy(ctx);
+	return code;
+}
+
+const command command_explain = {
+	.name = "explain",
+	.summary = "Attention step by step, with its formulas, shapes and numbers",
+	.usage = "explain NAME [OPTION]…\nexplain --file F.json [OPTION]…\nexplain --list",
+	.about =
+		"The file holds {\"X\": [T×d_model], \"memory\": [S×width], \"heads\": h, "
+		"\"d_k\": …,\n"
+		"\"d_v\": …, \"W_Q\": [d_model × h·d_k], \"W_K\": [d_model × h·d_k],\n"
+		"\"W_V\": [d_model × h·d_v], \"W_O\": [h·d_v × d_out], \"b_Q\", \"b_K\", \"b_V\", "
+		"\"b_O\",\n"
+		"\"mask\": [T×S of 0/1 or true/false, 1 is visible], \"causal\": bool,\n"
+		"\"tokens\": […]}; X, heads, W_Q, W_K and W_V must be there. Causal: query t sees\n"
+		"the keys up to t + S − T. Rows of memory may have another width than those of X:\n"
+		"W_K and W_V then have as many rows. At most 16 MiB, 4096 heads, 2^26 numbers and\n"
+		"2^31 products. With --json, null in \"masked\" is a score that is not seen "
+		"(−∞).\n\n"
+		"Examples:\n"
+		"  hecate explain two-by-two\n"
+		"  hecate explain ten-by-128 --heads 8 --seed 7\n"
+		"  echo '{\"X\": [[1, 2], [3, 4]], \"heads\": 1, \"W_Q\": [[1, 0], [0, 1]],\n"
+		"    \"W_K\": [[1, 1], [0, 1]], \"W_V\": [[1, 2], [3, 4]]}' | hecate explain "
+		"--file -\n",
+	.run = run,
+};

@@ -1,0 +1,15 @@
+/* positions.h — the example `positions`: the sinusoidal table as numbers and as waves. */
+#ifndef CLI_EXPLAIN_POSITIONS_H
+#define CLI_EXPLAIN_POSITIONS_H
+
+#include <hecate/context.h>
+
+#include "cli/io/terminal.h"
+
+#define POSITIONS_NAME "positions"
+#define POSITIONS_SUMMARY "the sinusoidal table of positions, as numbers and as waves"
+
+/* HEC_OK, or the library's message is set. */
+hec_status explain_positions(hec_ctx *ctx, const terminal *term, bool json);
+
+#endif

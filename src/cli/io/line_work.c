@@ -1,0 +1,97 @@
+/* line_work.c — chunks of texts through a command's work, in order. */
+#include "cli/io/line_work.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hecate/status.h>
+
+#include "cli/command/interrupt.h"
+#include "cli/io/lines.h"
+#include "cli/io/plural.h"
+
+#define MOST 256
+
+void line_work_clear(line_work *w)
+{
+	if (w->bar_shown)
+		fputs("\r\033[K", stderr);
+	w->bar_shown = false;
+}
+
+int line_work_progress(void *line_work_of, int64_t done, int64_t total)
+{
+	line_work *w = line_work_of;
+	(void)total;
+	if (w->bar) {
+		fprintf(stderr, "\r%" PRId64 " line%s", w->done + done, plural(w->done + done));
+		fflush(stderr);
+		w->bar_shown = true;
+	}
+	return interrupt_asked();
+}
+
+static int interrupted(const line_work *w)
+{
+	return command_failed(w->self, "interrupted after %" PRId64 " line%s", w->done,
+	                      plural(w->done));
+}
+
+static int take_some(line_work *w, int64_t n, const char *const *texts, const size_t *bytes)
+{
+	int64_t failed = -1;
+	int code = w->work(w->user, n, texts, bytes, &failed);
+	line_work_clear(w);
+	if (code == EXIT_DONE)
+		w->done += n;
+	if (code != LINE_WORK_REFUSED)
+		return code;
+	if (interrupt_asked())
+		return interrupted(w);
+	if (failed < 0)
+		return command_failed(w->self, "%s", hec_error_message());
+	char reason[1024];
+	snprintf(reason, sizeof reason, "%s", hec_error_message());
+	code = failed > 0 ? take_some(w, failed, texts, bytes) : EXIT_DONE;
+	if (code != EXIT_DONE)
+		return code;
+	return command_failed(w->self, "line %" PRId64 ": %s", w->done + 1, reason);
+}
+
+static int take_input(line_work *w)
+{
+	const char **texts = malloc((size_t)w->most * sizeof *texts);
+	size_t *bytes = malloc((size_t)w->most * sizeof *bytes);
+	lines in = {.fd = STDIN_FILENO};
+	int code = texts && bytes ? EXIT_DONE : command_failed(w->self, "no memory for lines");
+	while (code == EXIT_DONE) {
+		int64_t n;
+		lines_result r = lines_take(&in, w->most, texts, bytes, &n);
+		if (r == LINES_END)
+			break;
+		if (r == LINES_STOPPED && !interrupt_asked())
+			continue;
+		if (r == LINES_STOPPED)
+			code = interrupted(w);
+		else if (r == LINES_FAILED)
+			code = command_failed(w->self, "%s", in.error);
+		else
+			code = take_some(w, n, texts, bytes);
+	}
+	lines_close(&in);
+	free(texts);
+	free(bytes);
+	return code;
+}
+
+int line_work_run(line_work *w, int operands, char **argv)
+{
+	if (w->most <= 0)
+		w->most = MOST;
+	w->bar = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	interrupt_catch();
+	return operands > 0 ? take_some(w, operands, (const char *const *)argv, NULL)
+	                    : take_input(w);
+}

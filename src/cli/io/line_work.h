@@ -1,0 +1,44 @@
+/* line_work.h — what surrounds a command that maps texts to results: lines of standard input or operands,
+ * in chunks; signals; a bar on a terminal; which line is to blame.
+ *
+ *     line_work w = {.self = self, .work = classify_some, .user = &mine, .most = 256};
+ *     code = line_work_run(&w, operands, argv);
+ */
+#ifndef CLI_IO_LINE_WORK_H
+#define CLI_IO_LINE_WORK_H
+
+#include <stdint.h>
+
+#include "cli/command/command.h"
+
+/* The library refused: hec_error_message() tells why, *failed which of the texts is to blame. */
+#define LINE_WORK_REFUSED (-2)
+
+/* Does n texts and prints their results, all or none. Returns EXIT_DONE; LINE_WORK_REFUSED; or the exit
+ * code to end with, after it said why. *failed is −1 before the call. Where a text is to blame, those
+ * before it come again in a call of their own, so that their results are still written. bytes is NULL
+ * where texts are strings. */
+typedef int line_work_fn(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                         int64_t *failed);
+
+typedef struct line_work {
+	const command *self;
+	line_work_fn *work;
+	void *user;
+	int64_t most; /* texts of one call, where that many are there already; 0: 256 */
+	/* its own: */
+	int64_t done;        /* texts before this call: the number of its first, from 0 on */
+	bool bar, bar_shown; /* on a terminal that shows nothing else */
+} line_work;
+
+/* Each of argv[0 … operands − 1] is a text; where there is none, each line of standard input is. From
+ * then on SIGINT and SIGTERM end the work after what is under way, where that is soon (interrupt.h). */
+int line_work_run(line_work *w, int operands, char **argv);
+
+/* How far the texts of this call are, for the library's `progress` (its user is the line_work): shows it
+ * where there is a bar. Other than 0: a signal asks to stop. */
+int line_work_progress(void *line_work, int64_t done, int64_t total);
+/* Takes the bar away: before anything is printed. */
+void line_work_clear(line_work *w);
+
+#endif

@@ -1,0 +1,272 @@
+/* answer.c — `hecate answer`: the words of a text that answer a question. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/answer.h>
+#include <jansson.h>
+
+#include "cli/command/interrupt.h"
+#include "cli/io/line_work.h"
+#include "cli/model/run.h"
+#include "cli/io/plural.h"
+#include "cli/io/put.h"
+#include "cli/io/whole_file.h"
+
+/* What is given besides is read in pieces of so many lines. */
+#define CHUNK 256
+
+typedef struct settings {
+	const char *context;
+	option_list questions;
+	int64_t top, most, window, stride;
+	double none;
+	bool json, lossy, part_words;
+} settings;
+
+typedef struct answering {
+	const command *self;
+	settings s;
+	model_args m;
+	hec_answerer *answerer;
+	hec_answer_options options;
+	char *context; /* of all questions; NULL: each line has its own */
+	size_t context_bytes;
+	line_work lines;
+} answering;
+
+/* ---- results ---- */
+
+static json_t *answer_json(const hec_answer *a)
+{
+	json_t *object = json_object();
+	if (json_object_set_new(object, "answer", json_stringn(a->text, a->bytes)) != 0 ||
+	    json_object_set_new(object, "score", json_real(a->score)) != 0 ||
+	    json_object_set_new(object, "begin", json_integer((json_int_t)a->begin)) != 0 ||
+	    json_object_set_new(object, "end", json_integer((json_int_t)a->end)) != 0) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
+
+static bool put_json(const answering *w, const hec_answer_list *list)
+{
+	json_t *line = answer_json(&list->answers[0]);
+	if (line && w->s.top > 1) {
+		json_t *all = json_array();
+		bool good = all != NULL;
+		for (int64_t i = 0; good && i < list->n; i++)
+			good = json_array_append_new(all, answer_json(&list->answers[i])) == 0;
+		if (!good)
+			json_decref(all);
+		if (!good || json_object_set_new(line, "answers", all) != 0) {
+			json_decref(line);
+			line = NULL;
+		}
+	}
+	return put_json_line(line, stdout);
+}
+
+static void put_plain(const hec_answer *a)
+{
+	put_field(a->text, a->bytes, stdout);
+	printf("\t%.4f\t%zu\t%zu\n", a->score, a->begin, a->end);
+}
+
+static int put_all(const answering *w, const hec_answers *out)
+{
+	for (int64_t i = 0; i < out->questions; i++) {
+		const hec_answer_list *list = &out->items[i];
+		if (w->s.json && !put_json(w, list))
+			return command_failed(w->self, "no memory for JSON");
+		for (int64_t k = 0; !w->s.json && k < list->n; k++)
+			put_plain(&list->answers[k]);
+	}
+	return put_done();
+}
+
+/* ---- work ---- */
+
+/* A long context is one line: its windows tell how far it is. */
+static int on_progress(void *user, int64_t done, int64_t total)
+{
+	answering *w = user;
+	(void)total;
+	if (w->lines.bar && done > 0) {
+		fprintf(stderr, "\r%" PRId64 " line%s, %" PRId64 " window%s", w->lines.done,
+		        plural(w->lines.done), done, plural(done));
+		fflush(stderr);
+		w->lines.bar_shown = true;
+	}
+	return interrupt_asked();
+}
+
+static int answer_some(answering *w, int64_t n, const hec_question *questions, int64_t *failed)
+{
+	if (n == 0)
+		return EXIT_DONE;
+	hec_answers out;
+	hec_status status = hec_answer_all(w->answerer, n, questions, &w->options, &out);
+	*failed = out.failed;
+	if (status != HEC_OK)
+		return LINE_WORK_REFUSED;
+	line_work_clear(&w->lines);
+	int code = put_all(w, &out);
+	hec_answers_free(&out);
+	if (code == EXIT_DONE)
+		code = attend_flag_text(&w->m.attend, w->self, hec_answerer_model(w->answerer),
+		                        hec_answerer_tokenizer(w->answerer), questions->question,
+		                        questions->question_bytes, questions->context,
+		                        questions->context_bytes);
+	return code;
+}
+
+/* A line is a question, or with no context for all of them "question<TAB>context". */
+static bool read_line(const answering *w, const char *text, size_t bytes, hec_question *q)
+{
+	*q = (hec_question){text, w->context, bytes, w->context_bytes};
+	if (w->context)
+		return true;
+	const char *tab = memchr(text, '\t', bytes);
+	if (!tab)
+		return false;
+	q->question_bytes = (size_t)(tab - text);
+	q->context = tab + 1;
+	q->context_bytes = bytes - q->question_bytes - 1;
+	return true;
+}
+
+static int answer_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                        int64_t *failed)
+{
+	answering *w = user;
+	hec_question *questions = malloc((size_t)n * sizeof *questions);
+	if (!questions)
+		return command_failed(w->self, "no memory for %" PRId64 " questions", n);
+	int64_t good = 0;
+	while (good < n && read_line(w, texts[good], bytes ? bytes[good] : strlen(texts[good]),
+	                             &questions[good]))
+		good++;
+	int code = answer_some(w, good, questions, failed);
+	free(questions);
+	if (code != EXIT_DONE || good == n)
+		return code;
+	return command_failed(w->self,
+	                      "line %" PRId64 " has no tab between a question and its context",
+	                      w->lines.done + good + 1);
+}
+
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
+{
+	answering *w = job;
+	hec_status status = hec_answerer_load_with(ctx, path, options, &w->answerer);
+	return status == HEC_OK ? hec_answerer_model(w->answerer) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	answering *w = job;
+	settings *s = &w->s;
+	const bool asked = s->questions.count > 0;
+	const char *context = s->context ? s->context : asked || operands > 0 ? "-" : NULL;
+	if (context) {
+		int code = whole_file_read(w->self, context, &w->context, &w->context_bytes);
+		if (code != EXIT_DONE)
+			return code;
+	}
+	w->options = (hec_answer_options)HEC_ANSWER_OPTIONS_INIT;
+	w->options.top = s->top;
+	w->options.most = s->most;
+	w->options.window = s->window;
+	w->options.stride = s->stride;
+	w->options.part_words = s->part_words;
+	w->options.may_be_none = s->none >= -1;
+	w->options.none_margin = s->none >= -1 ? s->none : 0;
+	w->options.lossy = s->lossy;
+	w->options.progress = on_progress;
+	w->options.user = w;
+	w->lines = (line_work){.self = w->self, .work = answer_lines, .user = w, .most = CHUNK};
+	return asked ? line_work_run(&w->lines, (int)s->questions.count,
+	                             (char **)s->questions.items)
+	             : line_work_run(&w->lines, operands, argv);
+}
+
+static void end(void *job)
+{
+	answering *w = job;
+	free(w->context);
+	hec_answerer_destroy(w->answerer);
+}
+
+static const model_work answering_work = {load, work, end};
+
+static int run(const command *self, int argc, char **argv)
+{
+	answering w = {.self = self, .s = {.top = 1, .none = -2}};
+	settings *s = &w.s;
+	const option table[] = {
+		{OPTION_TEXT, "-m", "DIR", "the model: one with a head for question answering",
+	         &w.m.named, 0, 0},
+		{OPTION_LIST, "--question", "Q…", "what to ask of the context", &s->questions, 0,
+	         0},
+		{OPTION_TEXT, "--context", "FILE", "the text to answer from; -: standard input",
+	         &s->context, 0, 0},
+		{OPTION_WHOLE, "--top", "N", "answers to each question, the best first", &s->top, 1,
+	         10000},
+		{OPTION_REAL, "--no-answer", "X",
+	         "no answer where its score is more than X above the best (0: as it comes)",
+	         &s->none, -1, 1},
+		{OPTION_WHOLE, "--most", "N", "tokens of the longest answer (default: 15)",
+	         &s->most, 1, 1 << 20},
+		{OPTION_WHOLE, "--window", "N",
+	         "tokens of a window (default: 384, or what the model takes)", &s->window, 1,
+	         1 << 20},
+		{OPTION_WHOLE, "--stride", "N",
+	         "tokens that windows share (default: 128, or half a window)", &s->stride, 1,
+	         1 << 20},
+		{OPTION_FLAG, "--part-words", NULL, "answers may begin and end within words",
+	         &s->part_words, 0, 0},
+		OPTION_LOSSY(s->lossy),
+		OPTION_THREADS(w.m.threads),
+		OPTION_OVERRIDE(w.m.overrides),
+		ATTEND_OPTION(&w.m.attend),
+		{OPTION_FLAG, "--json", NULL, "a JSON object for each question", &s->json, 0, 0},
+		{0},
+	};
+	int operands;
+	int code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	if (s->questions.count > 0 && operands > 0)
+		return command_usage(self, "'%s' stands apart from --question", argv[0]);
+	if (s->questions.count == 0 && operands == 0 && s->context && strcmp(s->context, "-") == 0)
+		return command_usage(self, "--context - leaves no input for the questions: "
+		                           "name them with --question");
+	return model_run(self, &w.m, &answering_work, &w, operands, argv);
+}
+
+const command command_answer = {
+	"answer",
+	"Answers questions with words of a text",
+	"answer -m DIR --question Q… [--context FILE]\n"
+	"answer -m DIR --context FILE [Q]…\n"
+	"answer -m DIR",
+	"Asks each question of the text in FILE, or of standard input. With a FILE and no "
+	"question, "
+	"each\n"
+	"line of standard input is one; with neither, each line is a question, a tab, and its "
+	"context.\n"
+	"A line for each answer: the answer, its score, and the bytes of the context where it "
+	"begins\n"
+	"and ends, with tabs between. The score is the probability of the begin times that of the "
+	"end.\n"
+	"A context that is longer than the model takes is read in windows that overlap. With\n"
+	"--no-answer X, the answer may be none: an empty one, at 0 0.\n\n"
+	"With --json, each line is\n"
+	"  {\"answer\": …, \"score\": …, \"begin\": …, \"end\": …}\n"
+	"and with --top also \"answers\": a list of such objects, the best first.\n\n"
+	"Example: hecate answer -m DIR --question 'Who wrote it?' --context book.txt\n",
+	run,
+};

@@ -1,0 +1,262 @@
+/* classify.c — `hecate classify`: the labels of texts, or of their tokens. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/classify.h>
+
+#include "cli/io/line_work.h"
+#include "cli/model/run.h"
+#include "cli/io/put.h"
+
+#define CHUNK 1024 /* lines that are sorted by length together */
+
+typedef struct classifying {
+	const command *self;
+	model_args m;
+	int64_t top;
+	bool json, lossy, truncate, pair, tokens;
+	hec_classifier *classifier;
+	hec_classify_options options;
+	line_work lines;
+} classifying;
+
+/* ---- results ---- */
+
+static bool put_text_json(const classifying *w, const float *scores, const int32_t *order,
+                          int64_t labels)
+{
+	json_t *line = json_object(), *all = json_object();
+	bool done = true;
+	for (int64_t i = 0; i < labels; i++)
+		done = json_object_set_new(all, hec_classifier_label(w->classifier, order[i]),
+		                           json_real(scores[order[i]])) == 0 &&
+		       done;
+	const char *best = hec_classifier_label(w->classifier, order[0]);
+	done = json_object_set_new(line, "label", json_string(best)) == 0 && done;
+	done = json_object_set_new(line, "score", json_real(scores[order[0]])) == 0 && done;
+	done = json_object_set_new(line, "all", all) == 0 && done;
+	if (!done) {
+		json_decref(line);
+		line = NULL;
+	}
+	return put_json_line(line, stdout);
+}
+
+static void put_string(const char *text)
+{
+	put_field(text, strlen(text), stdout);
+}
+
+static int put_texts(const classifying *w, const hec_classes *c)
+{
+	for (int64_t i = 0; i < c->texts; i++) {
+		const float *scores = c->scores + i * c->labels;
+		const int32_t *order = c->order + i * c->labels;
+		if (w->json && !put_text_json(w, scores, order, c->labels))
+			return command_failed(w->self, "no memory for JSON");
+		for (int64_t k = 0; !w->json && k < w->top && k < c->labels; k++) {
+			put_string(hec_classifier_label(w->classifier, order[k]));
+			printf("\t%.6g\n", scores[order[k]]);
+		}
+	}
+	return put_done();
+}
+
+static const char *token_text(const classifying *w, const hec_token_class *t)
+{
+	const char *token = hec_tokenizer_token(hec_classifier_tokenizer(w->classifier), t->id);
+	return token ? token : "";
+}
+
+static bool put_tokens_json(const classifying *w, const hec_token_class *t, int64_t n)
+{
+	json_t *line = json_object(), *list = json_array();
+	bool done = true;
+	for (int64_t i = 0; i < n; i++) {
+		json_t *one =
+			json_pack("{s:s, s:s, s:f, s:I, s:I}", "token", token_text(w, &t[i]),
+		                  "label", hec_classifier_label(w->classifier, t[i].label), "score",
+		                  (double)t[i].score, "begin", (json_int_t)t[i].span.begin, "end",
+		                  (json_int_t)t[i].span.end);
+		if (one && w->pair)
+			done = json_object_set_new(one, "text", json_integer(t[i].second)) == 0 &&
+			       done;
+		done = json_array_append_new(list, one) == 0 && done;
+	}
+	done = json_object_set_new(line, "tokens", list) == 0 && done;
+	if (!done) {
+		json_decref(line);
+		line = NULL;
+	}
+	return put_json_line(line, stdout);
+}
+
+static int put_tokens(const classifying *w, const hec_token_classes *c)
+{
+	for (int64_t i = 0; i < c->texts; i++) {
+		const hec_token_class *t = c->items + c->begin[i];
+		const int64_t n = c->begin[i + 1] - c->begin[i];
+		if (w->json && !put_tokens_json(w, t, n))
+			return command_failed(w->self, "no memory for JSON");
+		for (int64_t k = 0; !w->json && k < n; k++) {
+			put_string(token_text(w, &t[k]));
+			fputc('\t', stdout);
+			put_string(hec_classifier_label(w->classifier, t[k].label));
+			printf("\t%.6g\t%zu\t%zu\n", t[k].score, t[k].span.begin, t[k].span.end);
+		}
+		if (!w->json)
+			fputc('\n', stdout);
+	}
+	return put_done();
+}
+
+/* ---- work ---- */
+
+static int classify(classifying *w, int64_t n, const char *const *texts, const size_t *bytes,
+                    int64_t *failed)
+{
+	hec_classes classes = {0};
+	hec_token_classes tokens = {0};
+	hec_status status =
+		w->tokens
+			? hec_classify_tokens(w->classifier, n, texts, bytes, &w->options, &tokens)
+			: hec_classify(w->classifier, n, texts, bytes, &w->options, &classes);
+	*failed = w->tokens ? tokens.failed : classes.failed;
+	if (status != HEC_OK)
+		return LINE_WORK_REFUSED;
+	line_work_clear(&w->lines);
+	int code = w->tokens ? put_tokens(w, &tokens) : put_texts(w, &classes);
+	hec_classes_free(&classes);
+	hec_token_classes_free(&tokens);
+	if (code == EXIT_DONE && n > 0)
+		code = attend_flag_text(&w->m.attend, w->self, hec_classifier_model(w->classifier),
+		                        hec_classifier_tokenizer(w->classifier), texts[0],
+		                        bytes ? bytes[0] : strlen(texts[0]),
+		                        w->pair ? w->options.pairs[0] : NULL,
+		                        w->pair ? w->options.pair_bytes[0] : 0);
+	return code;
+}
+
+/* TEXT<TAB>TEXT, each. */
+static int classify_pairs(classifying *w, int64_t n, const char *const *texts, const size_t *bytes,
+                          int64_t *failed)
+{
+	const char **pairs = calloc((size_t)n, sizeof *pairs);
+	size_t *first = calloc((size_t)n, sizeof *first),
+	       *second = calloc((size_t)n, sizeof *second);
+	int64_t good = 0;
+	int code = pairs && first && second ? EXIT_DONE
+	                                    : command_failed(w->self, "no memory for pairs");
+	for (; code == EXIT_DONE && good < n; good++) {
+		const size_t length = bytes ? bytes[good] : strlen(texts[good]);
+		const char *tab = memchr(texts[good], '\t', length);
+		if (!tab)
+			break;
+		pairs[good] = tab + 1;
+		first[good] = (size_t)(tab - texts[good]);
+		second[good] = length - first[good] - 1;
+	}
+	w->options.pairs = pairs;
+	w->options.pair_bytes = second;
+	if (code == EXIT_DONE && good > 0)
+		code = classify(w, good, texts, first, failed);
+	if (code == EXIT_DONE && good < n) {
+		line_work_clear(&w->lines);
+		code = command_failed(w->self, "line %" PRId64 ": --pair wants TEXT<TAB>TEXT",
+		                      w->lines.done + good + 1);
+	}
+	w->options.pairs = NULL;
+	w->options.pair_bytes = NULL;
+	free(pairs);
+	free(first);
+	free(second);
+	return code;
+}
+
+static int classify_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                          int64_t *failed)
+{
+	classifying *w = user;
+	return (w->pair ? classify_pairs : classify)(w, n, texts, bytes, failed);
+}
+
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
+{
+	classifying *w = job;
+	hec_status status = hec_classifier_load_with(ctx, path, options, &w->classifier);
+	return status == HEC_OK ? hec_classifier_model(w->classifier) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	classifying *w = job;
+	const hec_head head = hec_model_config_of(hec_classifier_model(w->classifier))->head;
+	if ((head == HEC_HEAD_TOKENS) != w->tokens)
+		return command_usage(w->self, w->tokens
+		                                      ? "--tokens: this model labels whole texts"
+		                                      : "this model labels tokens: give --tokens");
+	w->options = (hec_classify_options)HEC_CLASSIFY_OPTIONS_INIT;
+	w->options.truncate = w->truncate;
+	w->options.lossy = w->lossy;
+	w->options.progress = line_work_progress;
+	w->options.user = &w->lines;
+	w->lines = (line_work){.self = w->self, .work = classify_lines, .user = w, .most = CHUNK};
+	return line_work_run(&w->lines, operands, argv);
+}
+
+static void end(void *job)
+{
+	classifying *w = job;
+	hec_classifier_destroy(w->classifier);
+}
+
+static const model_work classifying_work = {load, work, end};
+
+static int run(const command *self, int argc, char **argv)
+{
+	classifying w = {.self = self, .top = 1};
+	const option table[] = {
+		{OPTION_TEXT, "-m", "DIR", "the model's folder", &w.m.named, 0, 0},
+		{OPTION_WHOLE, "--top", "N", "labels of each text, best first (default: 1)", &w.top,
+	         1, INT32_MAX},
+		{OPTION_FLAG, "--pair", NULL, "each line is TEXT<TAB>TEXT, for models that compare",
+	         &w.pair, 0, 0},
+		{OPTION_FLAG, "--tokens", NULL,
+	         "the label of each token, where the model does that", &w.tokens, 0, 0},
+		OPTION_THREADS(w.m.threads),
+		OPTION_OVERRIDE(w.m.overrides),
+		OPTION_LOSSY(w.lossy),
+		OPTION_TRUNCATE(w.truncate),
+		ATTEND_OPTION(&w.m.attend),
+		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &w.json, 0, 0},
+		{0},
+	};
+	int operands, code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	return model_run(self, &w.m, &classifying_work, &w, operands, argv);
+}
+
+const command command_classify = {
+	"classify",
+	"Labels for texts, with probabilities: sentiment and the like",
+	"classify -m DIR [OPTION]… [TEXT]…",
+	"Reads lines from standard input, or takes each TEXT as one, and writes a line for each, "
+	"in\n"
+	"order: the best label of the model's config.json, a tab, its score. With --top N, the N "
+	"best,\n"
+	"one a line. Scores are probabilities: of several labels one is right, unless "
+	"\"problem_type\"\n"
+	"says that each is right or not by itself, or that the model gives numbers "
+	"(\"regression\").\n\n"
+	"With --json, each line is {\"label\": …, \"score\": …, \"all\": {LABEL: SCORE, …}}.\n\n"
+	"With --tokens, a line for each token, and an empty one after each text: token, label, "
+	"score,\n"
+	"begin and end in bytes of the text; with --json\n"
+	"  {\"tokens\": [{\"token\": …, \"label\": …, \"score\": …, \"begin\": …, \"end\": …}, "
+	"…]}\n\n"
+	"Example: echo 'What a lovely film!' | hecate classify -m models/sentiment --top 2\n",
+	run,
+};

@@ -1,0 +1,268 @@
+/* embed.c — `hecate embed`: vectors of texts, or the texts that are most like one. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hecate/embed.h>
+
+#include "cli/io/line_work.h"
+#include "cli/model/run.h"
+#include "cli/io/put.h"
+#include "cli/io/valid_text.h"
+
+#define CHUNK 1024 /* lines that are sorted by length together */
+
+typedef struct similar {
+	char *text; /* valid UTF-8, which may hold NUL bytes */
+	size_t bytes;
+	int64_t line;
+	double score;
+} similar;
+
+typedef struct embedding {
+	const command *self;
+	model_args m;
+	const char *pooling, *query;
+	int64_t top;
+	bool json, lossy, truncate, normalize;
+	hec_embedder *embedder;
+	hec_embed_options options;
+	hec_embeddings wanted; /* of the query */
+	similar *lines;        /* all so far, to be ranked */
+	int64_t count, room;
+	line_work work;
+} embedding;
+
+static const struct {
+	const char *name;
+	hec_pooling pooling;
+} poolings[] = {{"mean", HEC_POOL_MEAN},
+                {"cls", HEC_POOL_FIRST},
+                {"max", HEC_POOL_MAX},
+                {"mean_sqrt_len", HEC_POOL_MEAN_SQRT},
+                {"weightedmean", HEC_POOL_WEIGHTED},
+                {"lasttoken", HEC_POOL_LAST}};
+
+/* ---- vectors ---- */
+
+static bool put_vector_json(const float *x, int64_t n)
+{
+	json_t *line = json_object(), *list = json_array();
+	bool done = true;
+	for (int64_t i = 0; i < n; i++)
+		done = json_array_append_new(list, json_real(x[i])) == 0 && done;
+	done = json_object_set_new(line, "embedding", list) == 0 && done;
+	if (!done) {
+		json_decref(line);
+		line = NULL;
+	}
+	return put_json_line(line, stdout);
+}
+
+static int put_vectors(const embedding *e, const hec_embeddings *v)
+{
+	for (int64_t i = 0; i < v->texts; i++) {
+		const float *x = v->rows + i * v->width;
+		if (e->json && !put_vector_json(x, v->width))
+			return command_failed(e->self, "no memory for JSON");
+		/* Nine digits bring a float back exactly. */
+		for (int64_t k = 0; !e->json && k < v->width; k++)
+			printf("%.9g%c", x[k], k + 1 < v->width ? ' ' : '\n');
+	}
+	return put_done();
+}
+
+/* Inside the first text. */
+static int attend(embedding *e, const char *text, size_t bytes)
+{
+	return attend_flag_text(&e->m.attend, e->self, hec_embedder_model(e->embedder),
+	                        hec_embedder_tokenizer(e->embedder), text, bytes, NULL, 0);
+}
+
+/* ---- what is like the query ---- */
+
+static bool keep_line(embedding *e, const char *text, size_t bytes, double score)
+{
+	if (e->count == e->room) {
+		int64_t room = e->room ? 2 * e->room : 1024;
+		similar *lines = realloc(e->lines, (size_t)room * sizeof *lines);
+		if (!lines)
+			return false;
+		e->lines = lines;
+		e->room = room;
+	}
+	size_t length;
+	char *copy = valid_text(text, bytes, &length);
+	if (!copy)
+		return false;
+	e->lines[e->count] = (similar){copy, length, e->count + 1, score};
+	e->count++;
+	return true;
+}
+
+static int keep_lines(embedding *e, const hec_embeddings *v, const char *const *texts,
+                      const size_t *bytes)
+{
+	for (int64_t i = 0; i < v->texts; i++) {
+		double score = hec_cosine(e->wanted.rows, v->rows + i * v->width, v->width);
+		if (!keep_line(e, texts[i], bytes ? bytes[i] : strlen(texts[i]), score))
+			return command_failed(e->self, "no memory for %" PRId64 " lines", e->count);
+	}
+	return EXIT_DONE;
+}
+
+static int nearer_first(const void *a, const void *b)
+{
+	const similar *x = a, *y = b;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return x->line < y->line ? -1 : 1;
+}
+
+static int put_ranked(embedding *e)
+{
+	if (e->count > 0)
+		qsort(e->lines, (size_t)e->count, sizeof *e->lines, nearer_first);
+	for (int64_t i = 0; i < e->count && (e->top == 0 || i < e->top); i++) {
+		const similar *s = &e->lines[i];
+		if (e->json) {
+			json_t *line = json_pack("{s:s%, s:f, s:I}", "text", s->text, s->bytes,
+			                         "score", s->score, "line", (json_int_t)s->line);
+			if (!put_json_line(line, stdout))
+				return command_failed(e->self, "no memory for JSON");
+			continue;
+		}
+		printf("%.6f\t", s->score);
+		put_text_line(s->text, s->bytes, stdout);
+	}
+	return put_done();
+}
+
+/* ---- work ---- */
+
+static int embed_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
+                       int64_t *failed)
+{
+	embedding *e = user;
+	hec_embeddings v;
+	hec_status status = hec_embed(e->embedder, n, texts, bytes, &e->options, &v);
+	*failed = v.failed;
+	if (status != HEC_OK)
+		return LINE_WORK_REFUSED;
+	line_work_clear(&e->work);
+	int code = e->query ? keep_lines(e, &v, texts, bytes) : put_vectors(e, &v);
+	hec_embeddings_free(&v);
+	if (code == EXIT_DONE && n > 0 && !e->query) /* else behind the ranks */
+		code = attend(e, texts[0], bytes ? bytes[0] : strlen(texts[0]));
+	return code;
+}
+
+static int set_pooling(embedding *e)
+{
+	if (!e->pooling)
+		return EXIT_DONE;
+	for (size_t i = 0; i < sizeof poolings / sizeof *poolings; i++) {
+		if (strcmp(e->pooling, poolings[i].name) == 0) {
+			e->options.pooling = (int)poolings[i].pooling;
+			return EXIT_DONE;
+		}
+	}
+	return command_usage(e->self,
+	                     "--pooling '%.40s': there are mean, cls, max, mean_sqrt_len, "
+	                     "weightedmean, lasttoken",
+	                     e->pooling);
+}
+
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
+{
+	embedding *e = job;
+	hec_status status = hec_embedder_load_with(ctx, path, options, &e->embedder);
+	return status == HEC_OK ? hec_embedder_model(e->embedder) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	embedding *e = job;
+	if (e->query &&
+	    hec_embed(e->embedder, 1, &e->query, NULL, &e->options, &e->wanted) != HEC_OK)
+		return command_failed(e->self, "--similar: %s", hec_error_message());
+	e->work = (line_work){.self = e->self, .work = embed_lines, .user = e, .most = CHUNK};
+	e->options.progress = line_work_progress;
+	e->options.user = &e->work;
+	int code = line_work_run(&e->work, operands, argv);
+	if (code == EXIT_DONE && e->query)
+		code = put_ranked(e);
+	for (int64_t i = 0; code == EXIT_DONE && i < e->count; i++)
+		if (e->lines[i].line == 1)
+			code = attend(e, e->lines[i].text, e->lines[i].bytes);
+	return code;
+}
+
+static void end(void *job)
+{
+	embedding *e = job;
+	for (int64_t i = 0; i < e->count; i++)
+		free(e->lines[i].text);
+	free(e->lines);
+	hec_embeddings_free(&e->wanted);
+	hec_embedder_destroy(e->embedder);
+}
+
+static const model_work embedding_work = {load, work, end};
+
+static int run(const command *self, int argc, char **argv)
+{
+	embedding e = {.self = self, .options = HEC_EMBED_OPTIONS_INIT};
+	const option table[] = {
+		{OPTION_TEXT, "-m", "DIR", "the model's folder", &e.m.named, 0, 0},
+		{OPTION_TEXT, "--similar", "QUERY", "rank the lines by their likeness to this one",
+	         &e.query, 0, 0},
+		{OPTION_WHOLE, "--top", "N", "with --similar: the N best (default: all)", &e.top, 1,
+	         INT32_MAX},
+		{OPTION_TEXT, "--pooling", "WAY",
+	         "mean, cls, max, mean_sqrt_len, weightedmean, lasttoken (default: as the "
+	         "folder says, else mean)",
+	         &e.pooling, 0, 0},
+		{OPTION_FLAG, "--normalize", NULL,
+	         "vectors of length 1 (default: as the folder says)", &e.normalize, 0, 0},
+		OPTION_THREADS(e.m.threads),
+		OPTION_OVERRIDE(e.m.overrides),
+		OPTION_LOSSY(e.lossy),
+		OPTION_TRUNCATE(e.truncate),
+		ATTEND_OPTION(&e.m.attend),
+		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &e.json, 0, 0},
+		{0},
+	};
+	int operands, code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	if (e.top > 0 && !e.query)
+		return command_usage(self, "--top goes with --similar QUERY");
+	code = set_pooling(&e);
+	if (code != EXIT_DONE)
+		return code;
+	e.options.normalize = e.normalize;
+	e.options.truncate = e.truncate;
+	e.options.lossy = e.lossy;
+	return model_run(self, &e.m, &embedding_work, &e, operands, argv);
+}
+
+const command command_embed = {
+	"embed",
+	"Vectors of texts, and the texts that are most like one",
+	"embed -m DIR [OPTION]… [TEXT]…",
+	"Reads lines from standard input, or takes each TEXT as one, and writes the vector of "
+	"each, "
+	"in\n"
+	"order: numbers with spaces between. With --json, each line is {\"embedding\": […]}. How a "
+	"vector\n"
+	"is made of a text's tokens is read from modules.json and the files that it names, as\n"
+	"sentence-transformers writes them; without them it is the mean.\n\n"
+	"With --similar QUERY the lines themselves come out, the one most like QUERY first: the "
+	"cosine\n"
+	"of the two vectors, a tab, the line; with --json {\"text\": …, \"score\": …, \"line\": "
+	"…}.\n\n"
+	"Example: hecate embed -m models/minilm --similar 'no space left' --top 3 < messages.txt\n",
+	run,
+};

@@ -1,0 +1,281 @@
+/* transcribe.c — `hecate transcribe`: sound files in, text or subtitles out, in order. */
+#include <float.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hecate/transcribe.h>
+
+#include "cli/command/interrupt.h"
+#include "cli/io/line_work.h"
+#include "cli/model/run.h"
+#include "cli/io/plural.h"
+#include "cli/io/put.h"
+#include "cli/io/say.h"
+#include "cli/tasks/transcribe_attend.h"
+#include "cli/tasks/transcribe_show.h"
+
+#define BATCH 4
+#define BATCH_MOST 64
+
+typedef struct settings {
+	const char *language, *task;
+	int64_t beam, batch, max_tokens;
+	double no_speech;
+	bool json, tokens, srt, vtt, timestamps;
+} settings;
+
+typedef struct transcribing {
+	const command *self;
+	settings s;
+	model_args m;
+	transcript_form form;
+	hec_transcriber *transcriber;
+	hec_transcribe_options options;
+	bool bar, bar_shown;
+	int files, first, some; /* all, before these, these */
+} transcribing;
+
+/* ---- progress ---- */
+
+static void clear_bar(transcribing *w)
+{
+	if (w->bar_shown)
+		fputs("\r\033[K", stderr);
+	w->bar_shown = false;
+}
+
+static int show_progress(void *user, double done, double total)
+{
+	transcribing *w = user;
+	if (w->bar) {
+		fprintf(stderr, "\r%.0f of %.0f s", done, total);
+		if (w->files > 1)
+			fprintf(stderr, " (files %d to %d of %d)", w->first + 1, w->first + w->some,
+			        w->files);
+		fputs("\033[K", stderr);
+		w->bar_shown = true;
+	}
+	return interrupt_asked();
+}
+
+static int read_progress(void *user, int64_t frames)
+{
+	(void)user, (void)frames;
+	return interrupt_asked();
+}
+
+/* ---- files ---- */
+
+static int show_all(const transcribing *w, const hec_transcripts *out)
+{
+	for (int64_t i = 0; i < out->count; i++)
+		if (!transcript_show(&out->items[i], w->form, w->s.tokens, stdout))
+			return command_failed(w->self, "no memory for the results");
+	return put_done();
+}
+
+static int failed(transcribing *w, const char *file)
+{
+	clear_bar(w);
+	if (interrupt_asked())
+		return command_failed(w->self, "interrupted after %d file%s", w->first,
+		                      plural(w->first));
+	return file ? command_failed(w->self, "%s: %s", file, hec_error_message())
+	            : command_failed(w->self, "%s", hec_error_message());
+}
+
+static int transcribe_read(transcribing *w, int n, char **files, const hec_audio *audio)
+{
+	const float *samples[BATCH_MOST];
+	int64_t counts[BATCH_MOST];
+	for (int i = 0; i < n; i++) {
+		samples[i] = audio[i].samples;
+		counts[i] = audio[i].count;
+	}
+	hec_transcripts out;
+	if (hec_transcribe(w->transcriber, n, samples, counts, &w->options, &out) != HEC_OK)
+		return failed(w, out.failed >= 0 ? files[out.failed] : NULL);
+	clear_bar(w);
+	int code = show_all(w, &out);
+	if (code == EXIT_DONE && w->first == 0)
+		code = transcribe_attend(&w->m.attend, w->self, w->transcriber, &audio[0],
+		                         &out.items[0]);
+	hec_transcripts_free(&out);
+	return code;
+}
+
+static void tell_cut(transcribing *w, const char *file, const hec_audio *audio)
+{
+	if (!audio->cut)
+		return;
+	clear_bar(w);
+	say_line("hecate transcribe: warning: %s: the file ends before its sound does", file);
+}
+
+/* Those before a file that cannot be read are still done. */
+static int transcribe_some(transcribing *w, int n, char **files)
+{
+	hec_audio audio[BATCH_MOST];
+	hec_audio_options options = HEC_AUDIO_OPTIONS_INIT;
+	options.rate = hec_transcriber_rate(w->transcriber);
+	options.progress = read_progress;
+	char reason[1024] = "";
+	int read = 0, code = EXIT_DONE;
+	w->some = n;
+	while (read < n && hec_audio_read(files[read], &options, &audio[read]) == HEC_OK) {
+		tell_cut(w, files[read], &audio[read]);
+		read++;
+	}
+	if (read < n)
+		snprintf(reason, sizeof reason, "%s", hec_error_message());
+	if (read > 0)
+		code = transcribe_read(w, read, files, audio);
+	for (int i = 0; i < read; i++)
+		hec_audio_free(&audio[i]);
+	w->first += read;
+	if (code != EXIT_DONE || read == n)
+		return code;
+	if (interrupt_asked())
+		return failed(w, NULL);
+	return command_failed(w->self, "%s", reason);
+}
+
+/* ---- options ---- */
+
+static int set_form(transcribing *w, int operands)
+{
+	const settings *s = &w->s;
+	if (s->json + s->srt + s->vtt > 1)
+		return command_usage(w->self, "one of --json, --srt and --vtt at most");
+	if (s->tokens && !s->json)
+		return command_usage(w->self, "--tokens is for --json");
+	if ((s->srt || s->vtt) && operands > 1)
+		return command_usage(w->self, "subtitles are of one FILE, not of %d", operands);
+	w->form = s->json         ? TRANSCRIPT_JSON
+	          : s->srt        ? TRANSCRIPT_SRT
+	          : s->vtt        ? TRANSCRIPT_VTT
+	          : s->timestamps ? TRANSCRIPT_TIMES
+	                          : TRANSCRIPT_TEXT;
+	return EXIT_DONE;
+}
+
+static int set_options(transcribing *w, int operands)
+{
+	const settings *s = &w->s;
+	hec_transcribe_options *o = &w->options;
+	*o = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
+	o->task = s->task;
+	if (s->task && strcmp(s->task, "translate") != 0 && strcmp(s->task, "transcribe") != 0)
+		return command_usage(w->self, "--task is transcribe or translate, not '%.40s'",
+		                     s->task);
+	int code = set_form(w, operands);
+	if (code != EXIT_DONE)
+		return code;
+	o->language = s->language;
+	o->timestamps = w->form != TRANSCRIPT_TEXT;
+	o->beams = s->beam;
+	o->batch = s->batch;
+	o->max_tokens = s->max_tokens;
+	if (s->no_speech >= 0) /* 0 is always; to the options it is what is usual */
+		o->no_speech = s->no_speech > 0 ? s->no_speech : DBL_MIN;
+	o->progress = show_progress;
+	o->user = w;
+	return EXIT_DONE;
+}
+
+static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
+                             const hec_model_load_options *options)
+{
+	transcribing *w = job;
+	hec_status status = hec_transcriber_load_with(ctx, path, options, &w->transcriber);
+	return status == HEC_OK ? hec_transcriber_model(w->transcriber) : NULL;
+}
+
+static int work(void *job, int operands, char **argv)
+{
+	transcribing *w = job;
+	int code = EXIT_DONE;
+	w->files = operands;
+	w->bar = isatty(STDERR_FILENO);
+	interrupt_catch();
+	while (code == EXIT_DONE && w->first < operands) {
+		int n = operands - w->first < (int)w->s.batch ? operands - w->first
+		                                              : (int)w->s.batch;
+		code = transcribe_some(w, n, argv + w->first);
+	}
+	return code;
+}
+
+static void end(void *job)
+{
+	transcribing *w = job;
+	hec_transcriber_destroy(w->transcriber);
+}
+
+static const model_work transcribing_work = {load, work, end};
+
+static int run(const command *self, int argc, char **argv)
+{
+	transcribing w = {.self = self, .s = {.batch = BATCH, .no_speech = -1}};
+	settings *s = &w.s;
+	const option table[] = {
+		{OPTION_TEXT, "-m", "DIR", "a Whisper model (else the variable HECATE_MODEL)",
+	         &w.m.named, 0, 0},
+		{OPTION_TEXT, "--language", "CODE",
+	         "what is spoken: en, de, …; auto: heard from the first window (default: as the "
+	         "model's files say, else auto)",
+	         &s->language, 0, 0},
+		{OPTION_TEXT, "--task", "T",
+	         "transcribe, or translate into English (default: as the model's files say, else "
+	         "transcribe)",
+	         &s->task, 0, 0},
+		{OPTION_FLAG, "--timestamps", NULL, "a line for each segment, with its times",
+	         &s->timestamps, 0, 0},
+		{OPTION_FLAG, "--srt", NULL, "subtitles as SubRip", &s->srt, 0, 0},
+		{OPTION_FLAG, "--vtt", NULL, "subtitles as WebVTT", &s->vtt, 0, 0},
+		{OPTION_FLAG, "--json", NULL, "a JSON object for each FILE", &s->json, 0, 0},
+		{OPTION_FLAG, "--tokens", NULL, "with --json: the ids of each segment", &s->tokens,
+	         0, 0},
+		OPTION_BEAM(s->beam),
+		{OPTION_WHOLE, "--max-tokens", "N", "tokens of a window (default: as many as fit)",
+	         &s->max_tokens, 1, 1 << 20},
+		{OPTION_REAL, "--no-speech", "P",
+	         "pass over unlikely words where the model hears no one with probability P "
+	         "(default: 0.6; 2: never)",
+	         &s->no_speech, 0, 2},
+		ATTEND_OPTION_FILES(&w.m.attend),
+		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
+	         BATCH_MOST},
+		OPTION_THREADS(w.m.threads),
+		OPTION_OVERRIDE(w.m.overrides),
+		{0},
+	};
+	int operands;
+	int code = command_options(self, table, argc, argv, &operands);
+	if (code != PARSED)
+		return code;
+	if (operands == 0)
+		return command_usage(self, "which FILE?");
+	code = set_options(&w, operands);
+	return code == EXIT_DONE ? model_run(self, &w.m, &transcribing_work, &w, operands, argv)
+	                         : code;
+}
+
+const command command_transcribe = {
+	"transcribe",
+	"Writes down what is spoken in sound files",
+	"transcribe -m DIR [OPTION]… FILE…",
+	"Reads WAV, FLAC, OGG and MP3 of any rate and number of channels, and writes a line for "
+	"each\n"
+	"FILE, in order; an empty line where nobody speaks. A file longer than the model's window "
+	"(30 s)\n"
+	"is read window by window, each from where the last finished segment ended.\n\n"
+	"With --json, each line is\n"
+	"  {\"text\": …, \"language\": …, \"segments\": [{\"begin\": …, \"end\": …, \"text\": …}, "
+	"…]}\n"
+	"with times in seconds.\n\n"
+	"Example: hecate transcribe -m whisper-tiny.en --srt talk.mp3 >talk.srt\n",
+	run,
+};

@@ -1,0 +1,170 @@
+/* folder.c — the folder of a run: whether it may be used, its train.json, and what is left of it. */
+#include "cli/train/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/io/replace_file.h"
+#include "cli/train/from.h"
+
+#define PATH_MOST 4096
+
+/* A run that was killed while it wrote its first file has not begun. */
+static bool is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	bool empty = true;
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    strcmp(e->d_name, ".train.json.new") != 0 &&
+		    strncmp(e->d_name, ".hecate-", 8) != 0) /* of a writer that was killed */
+			empty = false;
+	if (dir)
+		closedir(dir);
+	return empty;
+}
+
+static bool print_settings(const void *user, FILE *out)
+{
+	settings_print(user, out);
+	return true;
+}
+
+bool train_folder_write(const train_folder *f, const command *self, const train_settings *s)
+{
+	if (hec_train_lock_holds(f->lock, s->out) != HEC_OK) {
+		(void)command_failed(self, "%s", hec_error_message());
+		return false;
+	}
+	if (replace_file(s->out, "train.json", print_settings, s))
+		return true;
+	command_failed(self, "%s/train.json could not be written: %s", s->out, strerror(errno));
+	return false;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_list(const option_list *a, const option_list *b)
+{
+	bool same = a->count == b->count;
+	for (size_t i = 0; same && i < a->count; i++)
+		same = strcmp(a->items[i], b->items[i]) == 0;
+	return same;
+}
+
+/* A run has one model and one tokenizer from its first step on; others must not seem to be taken. */
+static int check_kept(const command *self, const train_settings *s, const train_settings *was)
+{
+	char path[PATH_MOST];
+	if (!same_text(s->from, was->from))
+		return command_usage(self, "%s has its model: --from cannot be changed", s->out);
+	if (!same_list(&s->overrides, &was->overrides))
+		return command_usage(self, "%s has its model: --override cannot be changed",
+		                     s->out);
+	snprintf(path, sizeof path, "%s/start/config.json", s->out);
+	if (!same_text(s->config, was->config) && access(path, F_OK) == 0)
+		return command_usage(self, "%s has its architecture: --config cannot be changed",
+		                     s->out);
+	snprintf(path, sizeof path, "%s/tokenizer.json", s->out);
+	if (access(path, F_OK) != 0 ||
+	    (same_text(s->tokenizer, was->tokenizer) && s->vocab == was->vocab))
+		return PARSED;
+	return command_usage(self,
+	                     "%s has its tokenizer: neither --tokenizer nor --vocab "
+	                     "can be changed",
+	                     s->out);
+}
+
+/* Settings of the run in DIR, with those of the command line over them. */
+int train_folder_resume(train_folder *f, const command *self, train_settings *s, int argc,
+                        char **argv)
+{
+	char path[PATH_MOST], error[256];
+	json_error_t why;
+	int operands;
+	const train_settings given = *s;
+	snprintf(path, sizeof path, "%s/train.json", given.out);
+	if (access(path, F_OK) != 0 && is_empty(given.out))
+		return given.task ? PARSED /* nothing yet: it begins */
+		                  : command_failed(self, "%s holds no run to resume", given.out);
+	f->old = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+	if (!f->old)
+		return command_failed(self, "%s holds no run to resume: train.json: %s", given.out,
+		                      why.text);
+	settings_default(s);
+	if (!settings_take_json(s, f->old, error, sizeof error))
+		return command_failed(self, "%s: %s", given.out, error);
+	if (given.train.count)
+		s->train.count = 0;
+	if (given.valid.count)
+		s->valid.count = 0;
+	const train_settings was = *s;
+	if (given.overrides.count)
+		s->overrides.count = 0;
+	int code = command_options(self, settings_options(s), argc, argv, &operands);
+	/* Fine-tuning counts its steps by its epochs: other epochs, other steps. */
+	if (s->from && given.epochs >= 0 && given.steps < 0)
+		s->steps = 0;
+	return code == PARSED ? check_kept(self, s, &was) : code;
+}
+
+int train_folder_open(train_folder *f, const command *self, const train_settings *s)
+{
+	const char *out = s->out;
+	char error[512];
+	if (!s->resume && !is_empty(out))
+		return command_failed(self, "%s is not empty: --resume goes on with the run in it",
+		                      out);
+	f->made = mkdir(out, 0777) == 0;
+	if (!f->made && errno != EEXIST)
+		return command_failed(self, "%s could not be made: %s", out, strerror(errno));
+	if (hec_train_lock_take(out, &f->lock) != HEC_OK)
+		return command_failed(self, "%s", hec_error_message());
+	f->fresh = is_empty(out);
+	if (!f->old && !train_folder_write(f, self, s))
+		return EXIT_FAILED;
+	return train_keep_config(s, error, sizeof error) ? PARSED
+	                                                 : command_failed(self, "%s", error);
+}
+
+/* Files, and folders of files: deeper nothing of ours goes before the first step. */
+static void empty_folder(const char *path, bool deeper)
+{
+	DIR *dir = opendir(path);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		char inside[PATH_MOST];
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    (size_t)snprintf(inside, sizeof inside, "%s/%s", path, e->d_name) >=
+		            sizeof inside)
+			continue;
+		if (unlink(inside) == 0 || !deeper)
+			continue;
+		empty_folder(inside, false);
+		rmdir(inside);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* A run that failed before its first step shall not be in the way of the next: DIR was empty when we
+ * took it, and is again. */
+void train_folder_forget(const train_folder *f, const char *out)
+{
+	if (hec_train_lock_holds(f->lock, out) != HEC_OK)
+		return; /* what is there now is not ours to empty */
+	empty_folder(out, true);
+	if (f->made)
+		rmdir(out);
+}
+
+void train_folder_close(train_folder *f)
+{
+	json_decref(f->old);
+	hec_train_lock_free(f->lock);
+}

@@ -1,0 +1,110 @@
+/* plan.c — what a person should know before a run begins. */
+#include "cli/train/plan.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/io/plural.h"
+#include "cli/train/model.h"
+#include "cli/command/try.h"
+
+static void say_counts(train_progress *p, const train_settings *s, const char *name,
+                       const hec_corpus *corpus)
+{
+	const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
+	const struct {
+		int64_t n;
+		const char *why;
+	} left_out[] = {
+		/* Of a language the empty lines part the paragraphs. */
+		{s->task_id == HEC_TASK_LM ? 0 : c->empty, "empty"},
+		{c->bad_utf8, "not UTF-8"},
+		{c->too_long, "too long"},
+		{c->no_tab, "without a tab"},
+		{c->unknown_label, "of unknown label"},
+		{c->no_sound, "whose sound cannot be read"},
+		{c->long_sound, "with a sound longer than the window"},
+	};
+	char text[512] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+		if (left_out[i].n > 0)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld %s",
+			                         used ? ", " : "; left out: ",
+			                         (long long)left_out[i].n, left_out[i].why);
+	if (c->cut > 0)
+		snprintf(text + used, sizeof text - used, "; cut to --max-length: %lld",
+		         (long long)c->cut);
+	if (s->sounds) {
+		train_progress_say(p,
+		                   "%s: %lld line%s, %lld example%s, %.1f s of sound, %lld "
+		                   "tokens%s",
+		                   name, (long long)c->lines, plural(c->lines),
+		                   (long long)c->examples, plural(c->examples), c->seconds,
+		                   (long long)c->target_tokens, text);
+		return;
+	}
+	train_progress_say(p, "%s: %lld line%s, %lld example%s, %lld + %lld tokens%s", name,
+	                   (long long)c->lines, plural(c->lines), (long long)c->examples,
+	                   plural(c->examples), (long long)c->source_tokens,
+	                   (long long)c->target_tokens, text);
+}
+
+/* What the process has by now, without the weights, which the plan counts. */
+static double memory_beside(const hec_model *model)
+{
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	double bytes = (double)pages * (double)sysconf(_SC_PAGESIZE) -
+	               4.0 * (double)hec_model_block(model).shape[0];
+	return bytes > 0 ? bytes : 0;
+}
+
+hec_status train_plan_say(train_progress *p, const train_settings *s, const train_data *data,
+                          hec_ctx *ctx, hec_model *model)
+{
+	hec_trainer_memory memory;
+	TRY(train_memory(s, ctx, model, &memory));
+	if (s->memory > 0 && (double)train_bytes(s, &memory) > (double)s->memory * 1e6)
+		train_progress_say(p,
+		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
+		                   "with batches of %lld tokens",
+		                   (long long)s->memory, (double)train_bytes(s, &memory) / 1e6,
+		                   (long long)s->micro_tokens);
+	if (s->quiet)
+		return HEC_OK;
+	say_counts(p, s, "train", data->train);
+	if (data->valid)
+		say_counts(p, s, "valid", data->valid);
+	else if (s->average > 1)
+		train_progress_say(p, "--average does nothing: there is no --valid to "
+		                      "try the mean on");
+	const hec_model_config *c = hec_model_config_of(model);
+	train_progress_say(p,
+	                   "model: width %lld, %lld + %lld layers, %lld head%s, hidden %lld, "
+	                   "vocabulary %lld: %.2f M parameters",
+	                   (long long)c->width, (long long)c->encoder.layers,
+	                   (long long)c->decoder.layers, (long long)s->heads, plural(s->heads),
+	                   (long long)s->hidden, (long long)c->vocab,
+	                   (double)hec_model_block(model).shape[0] / 1e6);
+	char sounds[64] = "";
+	if (s->sounds)
+		snprintf(sounds, sizeof sounds, ", %.1f for features of sounds",
+		         (double)train_sound_bytes(s) / 1e6);
+	train_progress_say(
+		p,
+		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
+		"as the kernels want them, %.0f for activations%s; beside it %.0f for the program, "
+		"its "
+		"tokenizer and lists; %s, %d thread%s",
+		(long long)s->accumulate, (long long)s->micro_tokens,
+		(double)train_bytes(s, &memory) / 1e6, (double)memory.parameters / 1e6,
+		(double)memory.packs / 1e6, (double)memory.activations / 1e6, sounds,
+		memory_beside(model) / 1e6, hec_ctx_isa(ctx), hec_ctx_threads(ctx),
+		plural(hec_ctx_threads(ctx)));
+	return HEC_OK;
+}

@@ -1,0 +1,604 @@
+/* settings.c — the table of settings. */
+#include "cli/train/settings.h"
+
+#include <errno.h>
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/io/put.h"
+
+#define BIG ((int64_t)1 << 40)
+
+typedef struct setting {
+	option_kind kind;
+	const char *name, *word, *help, *shown; /* shown: the default as help says it */
+	size_t place;
+	int64_t low, high; /* what may be asked for; the default, "choose", may be less */
+	bool of_run;       /* part of train.json */
+} setting;
+
+#define AT(member) offsetof(train_settings, member)
+
+static const setting table[] = {
+	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify, answer", NULL,
+         AT(task), 0, 0, true},
+	{OPTION_LIST, "--train", "F…", "text to learn from; lines may be gzip", NULL, AT(train), 0,
+         0, true},
+	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, AT(valid), 0, 0, true},
+	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, AT(out), 0, 0, false},
+	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, AT(resume), 0, 0, false},
+	{OPTION_TEXT, "--from", "DIR", "a pretrained model to go on from, with its tokenizer", NULL,
+         AT(from), 0, 0, true},
+	{OPTION_EACH, "--override", "KEY=VALUE",
+         "--from: its config.json says this instead; what does not fit starts fresh", NULL,
+         AT(overrides), 0, 0, true},
+	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, AT(config), 0, 0,
+         true},
+	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
+         AT(tokenizer), 0, 0, true},
+	{OPTION_WHOLE, "--vocab", "N", "tokens of a vocabulary that is learned", "by the data",
+         AT(vocab), 1, 1 << 24, true},
+	{OPTION_WHOLE, "--max-length", "N", "tokens; longer examples are left out", "by the task",
+         AT(max_length), 2, 32768, true},
+	{OPTION_FLAG, "--truncate", NULL, "cut longer texts instead of leaving them out", NULL,
+         AT(truncate), 0, 0, true},
+	{OPTION_TEXT, "--source-prefix", "TEXT", "before every source: \"summarize: \"", NULL,
+         AT(source_prefix), 0, 0, true},
+	{OPTION_TEXT, "--from-lang", "L", "mBART: the language of sources: de_DE, …",
+         "the tokenizer's", AT(from_lang), 0, 0, true},
+	{OPTION_TEXT, "--to-lang", "L", "mBART: the language of targets", NULL, AT(to_lang), 0, 0,
+         true},
+	{OPTION_TEXT, "--language", "L", "Whisper: what is spoken: en, de, …",
+         "generation_config.json's", AT(language), 0, 0, true},
+	{OPTION_TEXT, "--speech-task", "T",
+         "Whisper: transcribe, or translate where texts are English", "generation_config.json's",
+         AT(speech_task), 0, 0, true},
+	{OPTION_WHOLE, "--stride", "N", "answer: tokens that windows share", "max-length / 3",
+         AT(stride), 0, 32768, true},
+	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 1, 1 << 16, true},
+	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", AT(encoder_layers), 1, 1000,
+         true},
+	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", AT(decoder_layers), 1, 1000,
+         true},
+	{OPTION_WHOLE, "--heads", "N", "", "by the width", AT(heads), 1, 1 << 16, true},
+	{OPTION_WHOLE, "--hidden", "N", "width of the feed-forward layers", "4 · width", AT(hidden),
+         1, 1 << 20, true},
+	{OPTION_REAL, "--dropout", "X", "of embeddings and sublayers", "0.1; the model's",
+         AT(dropout), 0, 1, true},
+	{OPTION_REAL, "--attention-dropout", "X", "of attention weights", "0; the model's",
+         AT(attention_dropout), 0, 1, true},
+	{OPTION_REAL, "--activation-dropout", "X", "inside the feed-forward layers",
+         "0; the model's", AT(activation_dropout), 0, 1, true},
+	{OPTION_TEXT, "--schedule", "S", "inverse-sqrt, noam, cosine, linear, constant",
+         "inverse-sqrt; linear", AT(schedule), 0, 0, true},
+	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)",
+         "by the width; 5e-5, 3e-4 for T5, 1e-5 for Whisper", AT(lr), 0, 1000, true},
+	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive after the last step", "0",
+         AT(lr_end), 0, 1000, true},
+	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises",
+         "by the steps; 6 in 100", AT(warmup), 0, BIG, true},
+	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", AT(beta1), 0, 1, true},
+	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98; 0.999", AT(beta2), 0, 1, true},
+	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9; 1e-8", AT(eps), 0, 1, true},
+	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", AT(weight_decay), 0, 1000,
+         true},
+	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", AT(clip), 0, BIG, true},
+	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", AT(smoothing), 0, 1,
+         true},
+	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", AT(mask_rate),
+         0, 1, true},
+	{OPTION_TEXT, "--batch-tokens", "N", "tokens of a batch on its longer side, or auto",
+         "auto: as memory allows", AT(batch_tokens), 0, 0, true},
+	{OPTION_WHOLE, "--batch-rows", "N", "most examples of a batch",
+         "no limit; 16, 32 to classify", AT(batch_rows), 0, 1 << 30, true},
+	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", AT(accumulate), 1,
+         65536, true},
+	{OPTION_WHOLE, "--memory", "MB", "what batch-tokens auto may use", "half of what is free",
+         AT(memory), 0, BIG, false},
+	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000; by the epochs", AT(steps),
+         0, BIG, true},
+	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; 3", AT(epochs), 0, BIG, true},
+	{OPTION_REAL, "--time", "S", "seconds after which to save and stop; 0: no limit", "0",
+         AT(time), 0, BIG, false},
+	{OPTION_WHOLE, "--report-every", "N", "steps between lines of log.jsonl", "50",
+         AT(report_every), 1, BIG, true},
+	{OPTION_WHOLE, "--valid-every", "N", "steps between validations; 0: by the data", "0",
+         AT(valid_every), 0, BIG, true},
+	{OPTION_WHOLE, "--save-every", "N", "steps between checkpoints; 0: as --valid-every", "0",
+         AT(save_every), 0, BIG, true},
+	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", AT(keep), 1, 1000, true},
+	/* So many files are open at once, and a process may have 1,024. */
+	{OPTION_WHOLE, "--average", "N", "at the end, try the mean of N checkpoints", "0",
+         AT(average), 0, 256, true},
+	{OPTION_WHOLE, "--patience", "N",
+         "stop after N validations without a better model; 0: never", "10", AT(patience), 0, BIG,
+         true},
+	{OPTION_WHOLE, "--valid-sentences", "N", "decoded and scored at a validation; 0: none",
+         "200", AT(valid_sentences), 0, 1000000, true},
+	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", AT(valid_beam), 1, 64, true},
+	{OPTION_TEXT, "--best", "M", "keep the best by loss, bleu, chrf, accuracy, exact, f1",
+         "loss", AT(best), 0, 0, true},
+	{OPTION_TEXT, "--dtype", "D", "of the model in DIR: f32, bf16, f16", "f32", AT(dtype), 0, 0,
+         true},
+	{OPTION_SEED, "--seed", "N", "of weights, order and dropout", "1", AT(seed), 0, 0, true},
+	{OPTION_WHOLE, "--threads", "N", "", "the cores available", AT(threads), 0, THREADS_MOST,
+         false},
+	{OPTION_TEXT, "--dump-batches", "F", "write each batch as a line of JSON", NULL,
+         AT(dump_batches), 0, 0, false},
+	{OPTION_FLAG, "--dump-config", NULL, "print all settings as JSON and stop", NULL,
+         AT(dump_config), 0, 0, false},
+	{OPTION_FLAG, "--quiet", NULL, "no progress, only warnings and failures", NULL, AT(quiet),
+         0, 0, false},
+	{OPTION_FLAG, "--json", NULL, "the result as JSON", NULL, AT(json), 0, 0, false},
+};
+#define SETTINGS (sizeof table / sizeof *table)
+_Static_assert(SETTINGS < SETTINGS_MOST, "room for the end of the table");
+
+void settings_default(train_settings *s)
+{
+	*s = (train_settings){
+		/* less than 0, or "auto": settled by settings_check or by the model */
+		.dropout = -1,
+		.attention_dropout = -1,
+		.activation_dropout = -1,
+		.schedule = "auto",
+		.beta1 = 0.9,
+		.beta2 = -1,
+		.eps = -1,
+		.stride = -1,
+		.weight_decay = 0.01,
+		.clip = 1,
+		.lr = -1,
+		.smoothing = -1,
+		.mask_rate = 0.15,
+		.warmup = -1,
+		.batch_tokens = "auto",
+		.batch_rows = -1,
+		.steps = -1,
+		.epochs = -1,
+		.report_every = 50,
+		.keep = 3,
+		.patience = 10,
+		.valid_sentences = 200,
+		.valid_beam = 1,
+		.best = "loss",
+		.dtype = "f32",
+		.seed = {1, true},
+	};
+}
+
+const option *settings_options(train_settings *s)
+{
+	static option options[SETTINGS_MOST];
+	static char help[SETTINGS_MOST][160];
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const setting *t = &table[i];
+		snprintf(help[i], sizeof help[i], "%s%s%s%s%s", t->help, t->shown ? " (" : "",
+		         t->shown ? "default: " : "", t->shown ? t->shown : "",
+		         t->shown ? ")" : "");
+		options[i] = (option){.kind = t->kind,
+		                      .name = t->name,
+		                      .word = t->word,
+		                      .help = help[i] + (help[i][0] == ' '),
+		                      .value = (char *)s + t->place,
+		                      .low = t->low,
+		                      .high = t->high};
+	}
+	options[SETTINGS] = (option){0};
+	return options;
+}
+
+/* ---- JSON ---- */
+
+/* "--max-length" is max_length there. */
+static const char *key_of(const setting *t, char key[64])
+{
+	size_t i = 0;
+	for (const char *from = t->name + 2; *from && i < 63; from++)
+		key[i++] = *from == '-' ? '_' : *from;
+	key[i] = '\0';
+	return key;
+}
+
+static void print_text(const char *text, FILE *out)
+{
+	json_t *value = text ? json_string(text) : json_null();
+	if (!put_json_value(value, JSON_ENCODE_ANY, out))
+		fputs("null", out);
+	json_decref(value);
+}
+
+/* By the fewest digits that read back as the same bits. */
+static void print_real(double value, FILE *out)
+{
+	char text[40];
+	snprintf(text, sizeof text, "%.15g", value);
+	if (strtod(text, NULL) != value)
+		snprintf(text, sizeof text, "%.17g", value);
+	fputs(text, out);
+}
+
+static void print_value(const setting *t, const void *at, FILE *out)
+{
+	switch (t->kind) {
+	case OPTION_FLAG:
+		fputs(*(const bool *)at ? "true" : "false", out);
+		break;
+	case OPTION_TEXT:
+		print_text(*(const char *const *)at, out);
+		break;
+	case OPTION_WHOLE:
+		fprintf(out, "%lld", (long long)*(const int64_t *)at);
+		break;
+	case OPTION_REAL:
+		print_real(*(const double *)at, out);
+		break;
+	case OPTION_SEED: /* a text: a JSON number holds 53 bits for others */
+		fprintf(out, "\"%llu\"", (unsigned long long)((const option_seed *)at)->value);
+		break;
+	case OPTION_LIST:
+	case OPTION_EACH:
+		for (size_t i = 0; i < ((const option_list *)at)->count; i++) {
+			fputs(i ? ", " : "[", out);
+			print_text(((const option_list *)at)->items[i], out);
+		}
+		fputs(((const option_list *)at)->count ? "]" : "[]", out);
+		break;
+	case OPTION_PICTURE:
+	case OPTION_END:
+		break;
+	}
+}
+
+void settings_print(const train_settings *s, FILE *out)
+{
+	const char *before = "{";
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const setting *t = &table[i];
+		char key[64];
+		if (!t->of_run)
+			continue;
+		fprintf(out, "%s\n  \"%s\": ", before, key_of(t, key));
+		print_value(t, (const char *)s + t->place, out);
+		before = ",";
+	}
+	fputs("\n}\n", out);
+}
+
+static bool take_list(option_list *to, const json_t *value)
+{
+	to->count = 0;
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		const char *text = json_string_value(json_array_get(value, i));
+		if (!text || to->count == OPTION_LIST_MOST)
+			return false;
+		to->items[to->count++] = text;
+	}
+	return json_is_array(value);
+}
+
+static bool take_seed(option_seed *to, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	errno = 0;
+	unsigned long long seed = text ? strtoull(text, NULL, 10) : 0;
+	if (!text || !*text || errno || strspn(text, "0123456789") != strlen(text))
+		return false;
+	*to = (option_seed){seed, true};
+	return true;
+}
+
+/* In a run that ended before it was settled what the default means, the default stands. */
+static bool fits(const setting *t, const json_t *value, double by_default)
+{
+	double number = json_number_value(value);
+	return json_is_number(value) &&
+	       (number == by_default || (number >= (double)t->low && number <= (double)t->high));
+}
+
+static bool take_value(const setting *t, void *at, const json_t *value)
+{
+	switch (t->kind) {
+	case OPTION_FLAG:
+		*(bool *)at = json_is_true(value);
+		return json_is_boolean(value);
+	case OPTION_TEXT:
+		/* Only what has no default may be missing. */
+		if (!json_is_string(value) && !(json_is_null(value) && !*(const char *const *)at))
+			return false;
+		*(const char **)at = json_string_value(value);
+		return true;
+	case OPTION_WHOLE:
+		if (!json_is_integer(value) || !fits(t, value, (double)*(int64_t *)at))
+			return false;
+		*(int64_t *)at = json_integer_value(value);
+		return true;
+	case OPTION_REAL:
+		if (!fits(t, value, *(double *)at))
+			return false;
+		*(double *)at = json_number_value(value);
+		return true;
+	case OPTION_SEED:
+		return take_seed(at, value);
+	case OPTION_LIST:
+	case OPTION_EACH:
+		return take_list(at, value);
+	default:
+		return false;
+	}
+}
+
+static const char *wanted(const setting *t, char text[80])
+{
+	switch (t->kind) {
+	case OPTION_FLAG:
+		return "true or false";
+	case OPTION_WHOLE:
+	case OPTION_REAL:
+		snprintf(text, 80, "a %snumber from %lld to %lld",
+		         t->kind == OPTION_WHOLE ? "whole " : "", (long long)t->low,
+		         (long long)t->high);
+		return text;
+	case OPTION_SEED:
+		return "a whole number as a text";
+	case OPTION_LIST:
+	case OPTION_EACH:
+		snprintf(text, 80, "a list of at most %d texts", OPTION_LIST_MOST);
+		return text;
+	default:
+		return "a text";
+	}
+}
+
+static void say_wrong(const setting *t, const char *key, const json_t *value, char *error,
+                      size_t room)
+{
+	char must[80], *is = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+	snprintf(error, room, "train.json: '%s' is %.60s%s, which is not what it must be: %s", key,
+	         is ? is : "?", is && strlen(is) > 60 ? "…" : "", wanted(t, must));
+	free(is);
+}
+
+bool settings_take_json(train_settings *s, const json_t *root, char *error, size_t room)
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const setting *t = &table[i];
+		char key[64];
+		const json_t *value = t->of_run ? json_object_get(root, key_of(t, key)) : NULL;
+		/* A run of an older program lacks what came later: the default holds. */
+		if (value && !take_value(t, (char *)s + t->place, value)) {
+			say_wrong(t, key, value, error, room);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- words ---- */
+
+static const char *const schedules[] = {"inverse-sqrt", "noam", "cosine", "linear", "constant"};
+static const char *const dtypes[] = {"f32", "bf16", "f16"};
+static const hec_dtype dtype_ids[] = {HEC_F32, HEC_BF16, HEC_F16};
+
+static int find(const char *word, const char *const *words, int count)
+{
+	for (int i = 0; word && i < count; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	return -1;
+}
+
+static int find_task(const char *word)
+{
+	for (int i = 0; word && i < HEC_TASKS; i++)
+		if (strcmp(word, hec_task_name((hec_task)i)) == 0)
+			return i;
+	return -1;
+}
+
+static int find_metric(const char *word)
+{
+	for (int i = 0; word && i < HEC_METRICS; i++)
+		if (strcmp(word, hec_metric_name((hec_metric)i)) == 0)
+			return i;
+	return -1;
+}
+
+hec_schedule settings_schedule(const train_settings *s)
+{
+	return (hec_schedule)find(s->schedule, schedules, 5);
+}
+
+hec_metric settings_metric(const train_settings *s)
+{
+	return (hec_metric)find_metric(s->best);
+}
+
+hec_dtype settings_dtype(const train_settings *s)
+{
+	return dtype_ids[find(s->dtype, dtypes, 3)];
+}
+
+static void settle_real(double *value, double scratch, double pretrained, bool from)
+{
+	if (*value < 0)
+		*value = from ? pretrained : scratch;
+}
+
+static void settle_whole(int64_t *value, int64_t scratch, int64_t pretrained, bool from)
+{
+	if (*value < 0)
+		*value = from ? pretrained : scratch;
+}
+
+static bool falls_to_its_end(hec_schedule schedule)
+{
+	return schedule == HEC_SCHEDULE_COSINE || schedule == HEC_SCHEDULE_LINEAR;
+}
+
+/* Fine-tuning counts the steps of its epochs. */
+static bool knows_its_end(const train_settings *s)
+{
+	return s->steps > 0 || (s->from && s->epochs > 0);
+}
+
+/* A pretrained model is changed little and for a short time; its dropouts are its own. */
+static void settle(train_settings *s, int task)
+{
+	const bool from = s->from != NULL;
+	settle_real(&s->beta2, 0.98, 0.999, from);
+	settle_real(&s->eps, 1e-9, 1e-8, from);
+	settle_whole(&s->batch_rows, 0, task == HEC_TASK_CLASSIFY ? 32 : 16, from);
+	settle_whole(&s->epochs, 0, s->steps > 0 ? 0 : 3, from);
+	/* Where the epochs end it, nobody knows its last step before. */
+	const bool open = s->epochs > 0 && falls_to_its_end(settings_schedule(s));
+	settle_whole(&s->steps, open ? 0 : 100000, 0, from);
+	if (strcmp(s->schedule, "auto") == 0)
+		s->schedule = !from ? "inverse-sqrt" : knows_its_end(s) ? "linear" : "constant";
+	settle_whole(&s->stride, 0, -1, from);
+	settle_real(&s->dropout, 0.1, -1, from || s->config);
+	settle_real(&s->attention_dropout, 0, -1, from || s->config);
+	settle_real(&s->activation_dropout, 0, -1, from || s->config);
+}
+
+/* ---- what cannot be ---- */
+
+static bool check_words(const train_settings *s, int task, char *error, size_t room)
+{
+	if (!s->task)
+		snprintf(error, room,
+		         "--task is missing: translate, seq2seq, lm, mlm, classify "
+		         "or answer");
+	else if (task < 0)
+		snprintf(error, room, "there is no task '%.40s'", s->task);
+	else if (find(s->schedule, schedules, 5) < 0)
+		snprintf(error, room, "there is no schedule '%.40s'", s->schedule);
+	else if (falls_to_its_end(settings_schedule(s)) && !knows_its_end(s))
+		snprintf(error, room, "--schedule %s falls until the last step: --steps says which",
+		         s->schedule);
+	else if (find_metric(s->best) < 0)
+		snprintf(error, room,
+		         "--best wants loss, bleu, chrf, accuracy, exact or f1, not '%.40s'",
+		         s->best);
+	else if (find(s->dtype, dtypes, 3) < 0)
+		snprintf(error, room, "--dtype wants f32, bf16 or f16, not '%.40s'", s->dtype);
+	else if ((s->from_lang || s->to_lang) &&
+	         (!s->from || (task != HEC_TASK_TRANSLATE && task != HEC_TASK_SEQ2SEQ)))
+		snprintf(error, room,
+		         "--from-lang and --to-lang are of --from, with translate or seq2seq");
+	else if ((s->language || s->speech_task) && !s->from)
+		snprintf(error, room, "--language and --speech-task are of --from, with Whisper");
+	return !error[0];
+}
+
+/* Which of the metrics a validation of the task measures, as bits. */
+static const unsigned measured[HEC_TASKS] = {
+	[HEC_TASK_TRANSLATE] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU |
+                               1u << HEC_METRIC_CHRF | 1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_SEQ2SEQ] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU | 1u << HEC_METRIC_CHRF |
+                             1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_LM] = 1u << HEC_METRIC_LOSS,
+	[HEC_TASK_MLM] = 1u << HEC_METRIC_LOSS,
+	[HEC_TASK_CLASSIFY] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_ANSWER] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_EXACT | 1u << HEC_METRIC_F1,
+};
+
+/* A run that never learns which of its models is the best would end without one. */
+static bool check_best(const train_settings *s, int task, char *error, size_t room)
+{
+	const int metric = find_metric(s->best);
+	char known[80] = "";
+	for (int i = 0; i < HEC_METRICS; i++)
+		if (measured[task] >> i & 1)
+			snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+			         known[0] ? ", " : "", hec_metric_name((hec_metric)i));
+	if (!(measured[task] >> metric & 1))
+		snprintf(error, room, "--best %s: %s measures %s", s->best, s->task, known);
+	else if (metric != HEC_METRIC_LOSS && (s->valid.count == 0 || s->valid_sentences == 0))
+		snprintf(error, room, "--best %s: nothing is measured without %s", s->best,
+		         s->valid.count ? "--valid-sentences" : "--valid");
+	return !error[0];
+}
+
+static bool check_numbers(const train_settings *s, int task, char *error, size_t room)
+{
+	const bool encoder_alone = task == HEC_TASK_MLM || task == HEC_TASK_CLASSIFY;
+	if (strcmp(s->batch_tokens, "auto") != 0 &&
+	    (strspn(s->batch_tokens, "0123456789") != strlen(s->batch_tokens) ||
+	     strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1 ||
+	     atoi(s->batch_tokens) > HEC_BATCH_TOKENS_MOST))
+		snprintf(error, room,
+		         "--batch-tokens wants a whole number from 1 to %d, or auto, not '%.40s'",
+		         HEC_BATCH_TOKENS_MOST, s->batch_tokens);
+	else if (s->eps < FLT_MIN)
+		snprintf(error, room, "--eps is divided by: at least %g, not %g", (double)FLT_MIN,
+		         s->eps);
+	else if (task == HEC_TASK_MLM && !(s->mask_rate > 0))
+		snprintf(error, room, "--mask-rate is 0: there would be nothing to learn");
+	else if (!s->from && task == HEC_TASK_LM && s->encoder_layers > 0)
+		snprintf(error, room, "--encoder-layers: lm has a decoder alone");
+	else if (!s->from && encoder_alone && s->decoder_layers > 0)
+		snprintf(error, room, "--decoder-layers: %s has an encoder alone", s->task);
+	return !error[0];
+}
+
+static bool is_text(const char *text)
+{
+	json_t *value = json_string(text ? text : "");
+	bool good = value != NULL;
+	json_decref(value);
+	return good;
+}
+
+/* train.json must give back what it was given, or the run could not be resumed. */
+static bool check_texts(const train_settings *s, char *error, size_t room)
+{
+	for (size_t i = 0; i < SETTINGS && !error[0]; i++) {
+		const setting *t = &table[i];
+		const void *at = (const char *)s + t->place;
+		const option_list *list = at;
+		bool good = true;
+		if (t->kind == OPTION_TEXT && t->of_run)
+			good = is_text(*(const char *const *)at);
+		const bool many = t->kind == OPTION_LIST || t->kind == OPTION_EACH;
+		for (size_t j = 0; many && j < list->count; j++)
+			good = good && is_text(list->items[j]);
+		if (!good)
+			snprintf(error, room,
+			         "%s: not UTF-8; train.json could not hold it for --resume",
+			         t->name);
+	}
+	return !error[0];
+}
+
+static bool check_files(const train_settings *s, int task, char *error, size_t room)
+{
+	if (!s->train.count)
+		snprintf(error, room, "--train is missing: the text to learn from");
+	else if (!s->out && !s->dump_config)
+		snprintf(error, room, "--out is missing: the folder for everything");
+	else if (task == HEC_TASK_TRANSLATE && (s->train.count % 2 || s->valid.count % 2))
+		snprintf(error, room, "translate takes files in pairs: source and target");
+	else if (s->from && (s->config || s->tokenizer))
+		snprintf(error, room, "--from has its architecture and tokenizer: %s is too much",
+		         s->config ? "--config" : "--tokenizer");
+	else if (s->overrides.count > 0 && !s->from)
+		snprintf(error, room, "--override is of --from; a file of --config can say it");
+	else if (task == HEC_TASK_ANSWER && !s->from)
+		snprintf(error, room, "answer begins from a pretrained model: --from DIR");
+	return !error[0];
+}
+
+bool settings_check(train_settings *s, char *error, size_t room)
+{
+	int task = find_task(s->task);
+	error[0] = '\0';
+	settle(s, task);
+	if (!check_words(s, task, error, room) || !check_numbers(s, task, error, room) ||
+	    !check_files(s, task, error, room) || !check_best(s, task, error, room) ||
+	    !check_texts(s, error, room))
+		return false;
+	s->task_id = (hec_task)task;
+	return true;
+}
