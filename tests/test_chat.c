@@ -52,7 +52,7 @@ static void compare(const json_t *golden, const json_t *one, size_t number)
 			fail_msg("case %zu: \"%s\" does not say \"%s\"", number,
 			         hec_error_message(), raises);
 	}
-	free(text);
+	hec_free(text);
 	free(variables);
 	json_decref(given);
 	hec_chat_template_destroy(t);
@@ -91,7 +91,7 @@ static void messages_come_from_structs_too(void **state)
 	                   &status);
 	assert_int_equal(status, HEC_OK);
 	assert_string_equal(text, "user: hi");
-	free(text);
+	hec_free(text);
 }
 
 typedef struct refusal {
@@ -458,7 +458,7 @@ static void a_template_cut_anywhere_is_no_crash(void **state)
 				if (hec_chat_apply(t, &m, 1, NULL, &made, NULL) != HEC_OK)
 					assert_null(made);
 			}
-			free(made);
+			hec_free(made);
 			free(part);
 			hec_chat_template_destroy(t);
 		}
@@ -513,7 +513,7 @@ static void every_refused_allocation_is_an_error_and_nothing_leaks(void **state)
 			    !(status == HEC_ERR_FORMAT && strstr(hec_error_message(), "variables")))
 				fail_msg("%s, request %ld: %s", names[k], n, hec_error_message());
 			assert_true((status == HEC_OK) == (text != NULL));
-			free(text);
+			hec_free(text);
 			hec_chat_template_destroy(t);
 			assert_int_equal(refuse_live(), before);
 		}

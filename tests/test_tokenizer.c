@@ -251,7 +251,7 @@ static void every_text_comes_back_from_bytes_as_it_was(void **state)
 		if (bytes != n || memcmp(back, text, n) != 0)
 			fail_msg("round %llu: \"%.*s\" came back as \"%s\"",
 			         (unsigned long long)round, (int)n, text, back);
-		free(back);
+		hec_free(back);
 		/* Offsets are whole characters, in order, and leave nothing out. */
 		size_t covered = 0;
 		for (size_t i = 0; i + 1 < e.n; i++) {
@@ -348,7 +348,7 @@ static void invalid_bytes_are_an_error_with_their_place_or_replaced(void **state
 			found++;
 		assert_int_equal(found, cases[i].replaced);
 		assert_int_equal(e.offsets[e.n - 1].end, cases[i].bytes);
-		free(back);
+		hec_free(back);
 	}
 	hec_encoding_free(&e);
 	hec_tokenizer_destroy(t);

@@ -96,7 +96,7 @@ static void an_empty_match_is_replaced(void **state)
 	static const int32_t ids[] = {1, 3};
 	assert_int_equal(hec_tokenizer_decode(t, ids, 2, false, &text, NULL), HEC_OK);
 	assert_string_equal(text, "-a-b-c--a-");
-	free(text);
+	hec_free(text);
 	hec_tokenizer_destroy(t);
 }
 

@@ -55,7 +55,7 @@ static void decode(const char *name, const hec_tokenizer *t, const hec_encoding 
 	assert_int_equal(hec_tokenizer_decode(t, e->ids, e->n, skip, &back, NULL), HEC_OK);
 	if (strcmp(back, text) != 0)
 		fail_msg("%s: decoded to \"%s\", not \"%s\"", name, back, text);
-	free(back);
+	hec_free(back);
 }
 
 static size_t compare_all(const json_t *golden)

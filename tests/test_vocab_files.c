@@ -79,13 +79,13 @@ static void compare(const char *name, const hec_tokenizer *t, const hec_encoding
 	assert_int_equal(hec_tokenizer_decode(t, e->ids, e->n, true, &back, NULL), HEC_OK);
 	if (plain && strncmp(name, "marian", 6) != 0 && strcmp(back, plain) != 0)
 		fail_msg("%s: \"%s\" decodes to \"%s\", not \"%s\"", name, text, back, plain);
-	free(back);
+	hec_free(back);
 	/* What SentencePiece makes of the ids, the unknown among them. */
 	const char *decoded = json_string_value(json_object_get(want, "decoded"));
 	assert_int_equal(hec_tokenizer_decode(t, e->ids, e->n, false, &back, NULL), HEC_OK);
 	if (decoded && strcmp(back, decoded) != 0)
 		fail_msg("%s: \"%s\" decodes to \"%s\", not \"%s\"", name, text, back, decoded);
-	free(back);
+	hec_free(back);
 }
 
 static size_t compare_all(const char *name, const hec_tokenizer *t, const json_t *cases)

@@ -9,7 +9,7 @@
 #ifndef HECATE_CHAT_H
 #define HECATE_CHAT_H
 
-#include <hecate/status.h>
+#include <hecate/memory.h>
 
 HEC_BEGIN
 
@@ -41,7 +41,7 @@ typedef struct hec_chat_options {
 #define HEC_CHAT_OPTIONS_INIT {sizeof(hec_chat_options), false, NULL, 0, 0}
 /* clang-format on */
 
-/* The text, for the caller to free(); a zero byte that is not counted in *bytes follows it. What the
+/* The text, for the caller to hec_free(); a zero byte that is not counted in *bytes follows it. What the
  * template itself raises is HEC_ERR_ARGUMENT with its words; so are messages that it cannot take (a member
  * that is not there, a text where a number has to be) and more work than it may take. What is not known here
  * is HEC_ERR_UNSUPPORTED, as when it is read. */

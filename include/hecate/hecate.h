@@ -24,6 +24,7 @@
 #include <hecate/info.h>
 #include <hecate/linear.h>
 #include <hecate/loss.h>
+#include <hecate/memory.h>
 #include <hecate/model.h>
 #include <hecate/model_config.h>
 #include <hecate/multi_head.h>

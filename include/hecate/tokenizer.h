@@ -8,7 +8,7 @@
 #ifndef HECATE_TOKENIZER_H
 #define HECATE_TOKENIZER_H
 
-#include <hecate/status.h>
+#include <hecate/memory.h>
 
 HEC_BEGIN
 
@@ -140,7 +140,7 @@ HEC_API HEC_MUST_USE hec_status hec_encoding_pad(hec_encoding *encodings, size_t
 HEC_API bool hec_tokenizer_truncation(const hec_tokenizer *tokenizer, hec_encode_options *options);
 HEC_API bool hec_tokenizer_padding(const hec_tokenizer *tokenizer, hec_pad_options *options);
 
-/* The text of ids, for the caller to free(); a zero byte that is not counted in *bytes follows it.
+/* The text of ids, for the caller to hec_free(); a zero byte that is not counted in *bytes follows it.
  * An id that is not in the vocabulary is HEC_ERR_ARGUMENT. Bytes that are no UTF-8 come as U+FFFD. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_decode(const hec_tokenizer *tokenizer,
                                                      const int32_t *ids, size_t n,

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 #define LANES FFT_LANES
 #define STAGES_MOST 16
 
@@ -47,7 +49,7 @@ hec_status fft_create(int64_t n, fft **out)
 			HEC_ERR_UNSUPPORTED,
 			"log-mel: frames of %lld samples; an even number from 2 to %d is needed",
 			(long long)n, FFT_LENGTH_MOST);
-	fft *f = calloc(1, sizeof *f);
+	fft *f = mem_zeros(1, sizeof *f);
 	if (!f)
 		return fail(HEC_ERR_MEMORY, "log-mel: no memory for a transform");
 	f->n = n;
@@ -58,7 +60,7 @@ hec_status fft_create(int64_t n, fft **out)
 		            "log-mel: frames of %lld samples, which has a prime factor above %d",
 		            (long long)n, FFT_PRIME_MOST);
 	}
-	f->cosine = malloc((size_t)n * 2 * sizeof(double));
+	f->cosine = mem_alloc((size_t)n * 2 * sizeof(double));
 	if (!f->cosine) {
 		fft_destroy(f);
 		return fail(HEC_ERR_MEMORY, "log-mel: no memory for a transform of %lld numbers",
@@ -78,8 +80,8 @@ void fft_destroy(fft *f)
 {
 	if (!f)
 		return;
-	free(f->cosine);
-	free(f);
+	mem_free(f->cosine);
+	mem_free(f);
 }
 
 size_t fft_work(const fft *f)

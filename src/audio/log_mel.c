@@ -12,6 +12,7 @@
 #include "audio/fft.h"
 #include "audio/mel.h"
 #include "backend/context.h"
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -174,7 +175,7 @@ static void scale_all(const work *w)
 static hec_status make_window(work *w)
 {
 	int64_t n = w->options.fft;
-	w->window = malloc((size_t)n * sizeof *w->window);
+	w->window = mem_alloc((size_t)n * sizeof *w->window);
 	if (!w->window)
 		return fail(HEC_ERR_MEMORY, "log-mel: no memory for a window of %lld samples",
 		            (long long)n);
@@ -225,6 +226,6 @@ hec_status hec_log_mel(hec_ctx *ctx, const hec_mel_options *options, const float
 	hec_status status = run(ctx, &w);
 	fft_destroy(w.transform);
 	mel_bank_free(&w.bank);
-	free(w.window);
+	mem_free(w.window);
 	return status;
 }

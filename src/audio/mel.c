@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 
 #define BEND_HZ 1000.0
@@ -64,9 +65,9 @@ static void fill_filter(mel_bank *b, int64_t i, int64_t rate, int64_t *at)
 hec_status mel_bank_create(int64_t mels, int64_t bins, int64_t rate, mel_bank *out)
 {
 	mel_bank b = {.mels = mels, .bins = bins};
-	b.bin = malloc((size_t)mels * sizeof *b.bin);
-	b.first = malloc(((size_t)mels + 1) * sizeof *b.first);
-	b.weight = malloc(2 * (size_t)bins * sizeof *b.weight);
+	b.bin = mem_alloc((size_t)mels * sizeof *b.bin);
+	b.first = mem_alloc(((size_t)mels + 1) * sizeof *b.first);
+	b.weight = mem_alloc(2 * (size_t)bins * sizeof *b.weight);
 	if (!b.bin || !b.first || !b.weight) {
 		mel_bank_free(&b);
 		return fail(HEC_ERR_MEMORY, "log-mel: no memory for %lld filters", (long long)mels);
@@ -81,8 +82,8 @@ hec_status mel_bank_create(int64_t mels, int64_t bins, int64_t rate, mel_bank *o
 
 void mel_bank_free(mel_bank *bank)
 {
-	free(bank->bin);
-	free(bank->first);
-	free(bank->weight);
+	mem_free(bank->bin);
+	mem_free(bank->first);
+	mem_free(bank->weight);
 	*bank = (mel_bank){0};
 }

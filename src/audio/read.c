@@ -18,6 +18,7 @@
 #include "audio/halve.h"
 #include "audio/samples.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/quote.h"
 #include "base/size.h"
@@ -217,7 +218,7 @@ static hec_status open_rate(reader *r)
 	r->halve_count = halve_count(r->info.samplerate, r->options.rate);
 	if (r->halve_count == 0)
 		return HEC_OK;
-	r->halvings = malloc((size_t)r->halve_count * sizeof *r->halvings);
+	r->halvings = mem_alloc((size_t)r->halve_count * sizeof *r->halvings);
 	if (!r->halvings)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to halve its rate", r->name);
 	for (int i = 0; i < r->halve_count; i++)
@@ -249,7 +250,7 @@ static hec_status open_all(reader *r)
 	}
 	HEC_TRY(check_info(r));
 	r->most = (int64_t)(r->options.max_seconds * r->info.samplerate);
-	r->piece = malloc(2 * PIECE * sizeof *r->piece);
+	r->piece = mem_alloc(2 * PIECE * sizeof *r->piece);
 	if (!r->piece)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to read with", r->name);
 	r->mono = r->piece + PIECE;
@@ -410,8 +411,8 @@ static hec_status run(source s, const hec_audio_options *options, hec_audio *out
 		sf_close(r.file);
 	if (r.rate)
 		src_delete(r.rate);
-	free(r.halvings);
-	free(r.piece);
+	mem_free(r.halvings);
+	mem_free(r.piece);
 	samples_free(&r.out);
 	return status;
 }

@@ -6,6 +6,7 @@
 
 #include <hecate/audio.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 
 #define FIRST 16384
@@ -16,7 +17,7 @@ hec_status samples_add(samples *s, const char *name, const float *data, int64_t 
 		int64_t capacity = max_i64(s->count + n, max_i64(FIRST, s->capacity / 2 * 3));
 		size_t bytes;
 		float *grown = size_mul((size_t)capacity, sizeof *grown, &bytes)
-		                       ? realloc(s->data, bytes)
+		                       ? mem_resize(s->data, bytes)
 		                       : NULL;
 		if (!grown)
 			return fail(HEC_ERR_MEMORY, "%s: no memory for %lld samples", name,
@@ -32,7 +33,7 @@ hec_status samples_add(samples *s, const char *name, const float *data, int64_t 
 
 void samples_give(samples *s, float **data, int64_t *count)
 {
-	float *cut = s->count > 0 ? realloc(s->data, (size_t)s->count * sizeof *cut) : NULL;
+	float *cut = s->count > 0 ? mem_resize(s->data, (size_t)s->count * sizeof *cut) : NULL;
 	*data = cut ? cut : s->data;
 	*count = s->count;
 	*s = (samples){0};
@@ -40,7 +41,7 @@ void samples_give(samples *s, float **data, int64_t *count)
 
 void samples_free(samples *s)
 {
-	free(s->data);
+	mem_free(s->data);
 	*s = (samples){0};
 }
 
@@ -48,6 +49,6 @@ void hec_audio_free(hec_audio *audio)
 {
 	if (!audio)
 		return;
-	free(audio->samples);
+	mem_free(audio->samples);
 	*audio = (hec_audio){.size = sizeof *audio};
 }

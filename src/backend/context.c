@@ -9,6 +9,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/dry.h"
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -83,7 +84,7 @@ hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 	const cpu_level *level;
 	HEC_TRY(choose_threads(o.threads, &threads));
 	HEC_TRY(choose_level(o.isa, &level));
-	hec_ctx *ctx = calloc(1, sizeof *ctx);
+	hec_ctx *ctx = mem_zeros(1, sizeof *ctx);
 	if (!ctx)
 		return fail(HEC_ERR_MEMORY, "no memory for a context");
 	hec_status status = pool_create(threads, o.bind, &ctx->pool);
@@ -116,9 +117,9 @@ void hec_ctx_destroy(hec_ctx *ctx)
 	if (!ctx)
 		return;
 	pool_destroy(ctx->pool);
-	free(ctx->scratch);
-	free(ctx->copies);
-	free(ctx);
+	mem_free(ctx->scratch);
+	mem_free(ctx->copies);
+	mem_free(ctx);
 }
 
 int hec_ctx_threads(const hec_ctx *ctx)
@@ -161,10 +162,10 @@ pool *ctx_pool(hec_ctx *ctx)
 
 static hec_status grow(char **memory, size_t bytes)
 {
-	char *larger = aligned_alloc(SCRATCH_PAGE, bytes);
+	char *larger = mem_aligned(SCRATCH_PAGE, bytes);
 	if (!larger)
 		return fail(HEC_ERR_MEMORY, "no memory for %zu bytes of scratch", bytes);
-	free(*memory);
+	mem_free(*memory);
 	*memory = larger;
 	return HEC_OK;
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 
 /* Linux moves at most 0x7ffff000 bytes a call; a round number below it. */
@@ -103,7 +104,7 @@ static hec_status read_whole(int fd, const char *path, uint64_t length, size_t l
 		return fail(HEC_ERR_FORMAT, "%s: has %" PRIu64 " bytes; at most %zu are read", path,
 		            length, limit);
 	size_t with_end;
-	char *bytes = size_add((size_t)length, 1, &with_end) ? malloc(with_end) : NULL;
+	char *bytes = size_add((size_t)length, 1, &with_end) ? mem_alloc(with_end) : NULL;
 	if (!bytes)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for its %" PRIu64 " bytes", path,
 		            length);
@@ -111,7 +112,7 @@ static hec_status read_whole(int fd, const char *path, uint64_t length, size_t l
 	if (status == HEC_OK)
 		status = expect_end(fd, path, (size_t)length);
 	if (status != HEC_OK) {
-		free(bytes);
+		mem_free(bytes);
 		return status;
 	}
 	bytes[length] = '\0';
@@ -139,13 +140,13 @@ struct file_in {
 hec_status file_in_open(const char *path, file_in **out)
 {
 	size_t length = strlen(path);
-	file_in *f = malloc(sizeof *f + length + 1);
+	file_in *f = mem_alloc(sizeof *f + length + 1);
 	if (!f)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to open it", path);
 	memcpy(f->path, path, length + 1);
 	hec_status status = open_regular(path, &f->fd, &f->size);
 	if (status != HEC_OK) {
-		free(f);
+		mem_free(f);
 		return status;
 	}
 	*out = f;
@@ -175,7 +176,7 @@ void file_in_close(file_in *f)
 {
 	if (f)
 		close(f->fd);
-	free(f);
+	mem_free(f);
 }
 
 /* ---- replacing ---- */
@@ -185,7 +186,7 @@ static char *beside(const char *path, const char *tail)
 {
 	const char *slash = strrchr(path, '/');
 	size_t folder = slash ? (size_t)(slash - path) + 1 : 0, length = strlen(tail);
-	char *name = malloc(folder + length + 1);
+	char *name = mem_alloc(folder + length + 1);
 	if (name) {
 		memcpy(name, path, folder);
 		memcpy(name + folder, tail, length + 1);
@@ -210,7 +211,7 @@ static hec_status create_beside(const char *path, char **name, int *fd)
 		if (*fd >= 0)
 			return HEC_OK;
 		error = errno;
-		free(*name);
+		mem_free(*name);
 		*name = NULL;
 		if (error != EEXIST && error != EINTR)
 			break;
@@ -252,7 +253,7 @@ static hec_status flush_folder(const char *path)
 	if (!folder)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for the name of its folder", path);
 	hec_status status = folder_flush(folder);
-	free(folder);
+	mem_free(folder);
 	return status;
 }
 
@@ -264,8 +265,8 @@ struct file_out {
 
 static void give_back(file_out *f)
 {
-	free(f->temp);
-	free(f);
+	mem_free(f->temp);
+	mem_free(f);
 }
 
 /* What is there may be replaced if it is a file. A rename would put a file in the place of a device
@@ -288,7 +289,7 @@ hec_status file_out_open(const char *path, file_out **out)
 {
 	HEC_TRY(check_replaceable(path));
 	size_t length = strlen(path);
-	file_out *f = calloc(1, sizeof *f + length + 1);
+	file_out *f = mem_zeros(1, sizeof *f + length + 1);
 	if (!f)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to write it", path);
 	memcpy(f->path, path, length + 1);

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-/* Reads the regular file at path into new memory, for the caller to free(). A zero byte that is not
+/* Reads the regular file at path into new memory, for the caller to mem_free(). A zero byte that is not
  * counted in *size follows the contents, so that text can be used as a string. More than limit
  * bytes, a folder, a pipe or a file that changes its size meanwhile are errors that name the path.
  * On failure *data and *size are left alone. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 
 hec_status grow_array(void **array, size_t *capacity, size_t need, size_t element)
@@ -12,7 +13,7 @@ hec_status grow_array(void **array, size_t *capacity, size_t need, size_t elemen
 	size_t more = *capacity + *capacity / 2 + 16, bytes;
 	if (more < need)
 		more = need;
-	void *p = size_mul(more, element, &bytes) ? realloc(*array, bytes) : NULL;
+	void *p = size_mul(more, element, &bytes) ? mem_resize(*array, bytes) : NULL;
 	if (!p)
 		return fail(HEC_ERR_MEMORY, "no memory for %zu elements of %zu bytes", more,
 		            element);

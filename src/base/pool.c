@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/memory.h"
 
 #define GATE_OPEN 1u
 #define GATE_WORKER 2u
@@ -165,11 +166,11 @@ void pool_run(pool *p, int64_t count, pool_task *task, void *arg)
 
 hec_status pool_create(int threads, bool bind, pool **out)
 {
-	pool *p = aligned_alloc(64, sizeof *p);
-	worker *workers = calloc((size_t)threads, sizeof *workers);
+	pool *p = mem_aligned(64, sizeof *p);
+	worker *workers = mem_zeros((size_t)threads, sizeof *workers);
 	if (!p || !workers) {
-		free(p);
-		free(workers);
+		mem_free(p);
+		mem_free(workers);
 		return fail(HEC_ERR_MEMORY, "no memory for a pool of %d threads", threads);
 	}
 	*p = (pool){.threads = threads, .bind = bind, .workers = workers, .pid = getpid()};
@@ -216,8 +217,8 @@ void pool_destroy(pool *p)
 		if (p->bind && CPU_COUNT(&p->allowed) && pthread_equal(p->maker, pthread_self()))
 			pthread_setaffinity_np(p->maker, sizeof p->allowed, &p->allowed);
 	}
-	free(p->workers);
-	free(p);
+	mem_free(p->workers);
+	mem_free(p);
 }
 
 int pool_threads(const pool *p)

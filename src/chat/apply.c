@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "chat/work.h"
 #include "text/unicode/utf8.h"
@@ -74,10 +75,10 @@ hec_status hec_chat_apply(const hec_chat_template *t, const hec_chat_message *me
 		status = chat_run_list(&r, t->first);
 	while (r.n > 0)
 		chat_value_free(&r.variables[--r.n].value);
-	free(r.variables);
+	mem_free(r.variables);
 	json_decref(r.given);
 	if (status != HEC_OK) {
-		free(r.out.text);
+		mem_free(r.out.text);
 		return status;
 	}
 	*text = r.out.text;
@@ -92,9 +93,9 @@ void hec_chat_template_destroy(hec_chat_template *t)
 		return;
 	for (size_t i = 0; i < t->n; i++)
 		json_decref(t->nodes[i].value);
-	free(t->nodes);
+	mem_free(t->nodes);
 	json_decref(t->tokens);
-	free(t);
+	mem_free(t);
 }
 
 hec_status hec_chat_template_parse(const char *text, size_t bytes, hec_chat_template **out)
@@ -104,7 +105,7 @@ hec_status hec_chat_template_parse(const char *text, size_t bytes, hec_chat_temp
 	if (!text || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_chat_template_parse: %s is NULL",
 		            text ? "out" : "text");
-	hec_chat_template *t = calloc(1, sizeof *t);
+	hec_chat_template *t = mem_zeros(1, sizeof *t);
 	if (!t)
 		return fail(HEC_ERR_MEMORY, "no memory for a chat template");
 	t->first = -1;

@@ -1,6 +1,7 @@
 /* list.c — what chat templates do with lists and dicts. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "chat/call.h"
 #include "text/unicode/utf8.h"
 
@@ -219,7 +220,7 @@ hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)
 			status = v.json ? chat_append(r, list, v.json)
 			                : chat_unknown(r, "a list of what is undefined");
 	}
-	free(a.names);
+	mem_free(a.names);
 	return once_end(r, status, list, out);
 }
 
@@ -245,7 +246,7 @@ hec_status chat_choose(chat_run *r, const chat_call_of *c, chat_value *out)
 			status = chat_append(r, list, json_incref(item));
 		chat_value_free(&v);
 	}
-	free(a.names);
+	mem_free(a.names);
 	return once_end(r, status, list, out);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/path.h"
 #include "chat/tree.h"
 
@@ -105,7 +106,7 @@ hec_status hec_chat_template_load(const char *path, hec_chat_template **out)
 	if (status == HEC_OK)
 		status = make(path, jinja, bytes, config, out);
 	json_decref(config);
-	free(jinja);
-	free(config_text);
+	mem_free(jinja);
+	mem_free(config_text);
 	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", path);
 }

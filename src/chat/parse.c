@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "chat/parser.h"
 #include "text/unicode/utf8.h"
 
@@ -285,7 +286,7 @@ hec_status chat_parse(const char *text, size_t bytes, hec_chat_template *t)
 	if (good != bytes || memchr(text, 0, bytes))
 		return fail(HEC_ERR_FORMAT, "chat template: byte %zu is no text",
 		            good != bytes ? good : strlen(text));
-	char *copy = malloc(bytes + 1);
+	char *copy = mem_alloc(bytes + 1);
 	if (!copy)
 		return fail(HEC_ERR_MEMORY, "no memory for a chat template of %zu bytes", bytes);
 	for (size_t i = 0; i < bytes; i++) /* every kind of line end is one */
@@ -302,6 +303,6 @@ hec_status chat_parse(const char *text, size_t bytes, hec_chat_template *t)
 		status = chat_refuse_named(&p, "what would end nothing,", p.tag, strlen(p.tag));
 	if (p.word.kind == WORD_CONST)
 		json_decref(p.word.value);
-	free(copy);
+	mem_free(copy);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* text.c — what chat templates do with texts, as Python does it. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "text/unicode/characters.h"
 #include "chat/call.h"
 #include "text/unicode/classes.h"
@@ -53,7 +54,7 @@ hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 	for (size_t i = 0; i < n; i += length) {
 		uint32_t u = utf8_get(s + i, &length);
 		if (u > 0x7f && class_of(u) & (CLASS_UPPER | CLASS_LOWER | CLASS_TITLE)) {
-			free(made);
+			mem_free(made);
 			return chat_unknown(r, "'%s' knows the letters of ASCII only", c->name);
 		}
 		bool letter = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z');
@@ -66,7 +67,7 @@ hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 		                                 : false;
 	}
 	hec_status status = chat_string(r, made, n, out);
-	free(made);
+	mem_free(made);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "chat/charged.h"
 
 #define NESTED_MOST 64
@@ -199,7 +200,7 @@ hec_status chat_buffer_end(chat_run *r, hec_status status, chat_buffer *b, chat_
 {
 	if (status == HEC_OK)
 		status = chat_string(r, b->text ? b->text : "", b->n, out);
-	free(b->text);
+	mem_free(b->text);
 	return status;
 }
 
@@ -210,7 +211,7 @@ static hec_status print_real(chat_run *r, chat_buffer *b, const json_t *number)
 	HEC_TRY(chat_charge(r, CHAT_FORMAT));
 	HEC_TRY(json_text_make(number, false, &made, &bytes));
 	hec_status status = chat_put(r, b, made, bytes);
-	free(made);
+	mem_free(made);
 	return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "chat/parser.h"
 
@@ -63,7 +64,7 @@ static hec_status read_string(chat_parser *p)
 	size_t end = text_ends(p, mark), n = 0;
 	if (end >= p->end)
 		return chat_refuse(p, "a text that does not end");
-	char *out = malloc(end - p->at + 1);
+	char *out = mem_alloc(end - p->at + 1);
 	if (!out)
 		return fail(HEC_ERR_MEMORY, "no memory for a chat template");
 	while (p->at < end) {
@@ -72,7 +73,7 @@ static hec_status read_string(chat_parser *p)
 		if (c == '\\') {
 			const char *found = strchr(from, c = p->text[p->at++]);
 			if (!found) {
-				free(out);
+				mem_free(out);
 				return chat_refuse_named(p, "the escape", p->text + p->at - 2, 2);
 			}
 			p->line += c == '\n';
@@ -84,7 +85,7 @@ static hec_status read_string(chat_parser *p)
 	}
 	p->at++;
 	p->word = (chat_word){.kind = WORD_CONST, .value = json_stringn(out, n)};
-	free(out);
+	mem_free(out);
 	return p->word.value ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for a chat template");
 }
 

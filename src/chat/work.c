@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/memory.h"
 #include "text/unicode/utf8.h"
 
 hec_status chat_charge(chat_run *r, size_t units)
@@ -70,7 +71,7 @@ hec_status chat_count(chat_run *r, const json_t *text, size_t *characters)
 hec_status chat_copy(chat_run *r, const char *text, size_t bytes, char **out)
 {
 	HEC_TRY(chat_charge(r, bytes));
-	*out = malloc(bytes + 1);
+	*out = mem_alloc(bytes + 1);
 	if (!*out)
 		return fail(HEC_ERR_MEMORY, "no memory for a text of a chat template");
 	memcpy(*out, text, bytes);

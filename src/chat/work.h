@@ -7,7 +7,7 @@
 
 #include "chat/value.h"
 
-/* What stands in each list and dict, made with malloc: about its bytes, and its time. */
+/* What stands in each list and dict, made with mem_alloc: about its bytes, and its time. */
 #define CHAT_ELEMENT 32
 #define CHAT_MEMBER 64
 #define CHAT_FORMAT 32 /* a number as text */
@@ -33,7 +33,7 @@ hec_status chat_order_texts(chat_run *r, const json_t *a, const json_t *b, int *
 hec_status chat_find(chat_run *r, const char *text, size_t bytes, const json_t *what,
                      const char **found);
 hec_status chat_count(chat_run *r, const json_t *text, size_t *characters);
-/* A copy for free(). */
+/* A copy for mem_free(). */
 hec_status chat_copy(chat_run *r, const char *text, size_t bytes, char **out);
 hec_status chat_string(chat_run *r, const char *text, size_t n, chat_value *out);
 hec_status chat_put(chat_run *r, chat_buffer *b, const char *bytes, size_t n);

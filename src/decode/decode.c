@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "decode/scheduler.h"
@@ -123,7 +124,7 @@ static hec_status decode(session_user *user, int64_t n, const int32_t *const *id
 	size_t bytes;
 	int64_t rows = min_i64(o->sources, max_i64(n, 1)) * o->beams;
 	if (!size_mul((size_t)rows, (size_t)c->vocab * sizeof(float), &bytes) ||
-	    !size_align(bytes, 64, &bytes) || !(user->logits = aligned_alloc(64, bytes)))
+	    !size_align(bytes, 64, &bytes) || !(user->logits = mem_aligned(64, bytes)))
 		return fail(HEC_ERR_MEMORY, "decode: no memory for logits [%lld, %lld]",
 		            (long long)rows, (long long)c->vocab);
 	/* What an earlier call left, which may have been cancelled. */
@@ -131,7 +132,7 @@ static hec_status decode(session_user *user, int64_t n, const int32_t *const *id
 		user->live ? hec_session_rewind(session) : hec_session_keep(session, NULL, 0);
 	if (status == HEC_OK)
 		status = decode_run(&e, n, ids, lengths, options, out);
-	free(user->logits);
+	mem_free(user->logits);
 	return status;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/context.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "decode/workspace.h"
 
@@ -148,8 +149,8 @@ static hec_status prepare(run *r)
 	size_t bytes, results;
 	if (!size_mul((size_t)r->n, sizeof *r->order, &bytes) ||
 	    !size_mul((size_t)r->n, (size_t)r->p.o.nbest, &results) ||
-	    !(r->order = malloc(bytes)) ||
-	    !(r->out->hypotheses = calloc(results, sizeof *r->out->hypotheses)))
+	    !(r->order = mem_alloc(bytes)) ||
+	    !(r->out->hypotheses = mem_zeros(results, sizeof *r->out->hypotheses)))
 		return fail(HEC_ERR_MEMORY, "decode: no memory for %lld sources", (long long)r->n);
 	r->out->sources = r->n;
 	r->out->nbest = r->p.o.nbest;
@@ -265,7 +266,7 @@ static hec_status give_result(run *r, const search *s)
 		h->score = (double)from->score;
 		if (from->n == 0 || from->log_p <= NO_SCORE / 2)
 			continue;
-		if (!(h->ids = malloc(bytes)))
+		if (!(h->ids = mem_alloc(bytes)))
 			return fail(HEC_ERR_MEMORY, "decode: no memory for %lld tokens",
 			            (long long)from->n);
 		memcpy(h->ids, from->ids, bytes);
@@ -362,7 +363,7 @@ hec_status decode_run(const engine *e, int64_t n, const int32_t *const *ids, con
 	if (status == HEC_OK)
 		status = loop(&r);
 	workspace_close(&r.w);
-	free(r.order);
+	mem_free(r.order);
 	if (status != HEC_OK)
 		hec_decoded_free(out);
 	return status;
@@ -373,7 +374,7 @@ void hec_decoded_free(hec_decoded *decoded)
 	if (!decoded)
 		return;
 	for (int64_t i = 0; decoded->hypotheses && i < decoded->sources * decoded->nbest; i++)
-		free(decoded->hypotheses[i].ids);
-	free(decoded->hypotheses);
+		mem_free(decoded->hypotheses[i].ids);
+	mem_free(decoded->hypotheses);
 	*decoded = (hec_decoded){.size = sizeof *decoded};
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 
 #define ALIGN 64
@@ -91,7 +92,7 @@ hec_status workspace_open(workspace *w, const plan *p, int threads)
 {
 	knife measure = {NULL, 0, false};
 	cut_all(&measure, w, p, threads);
-	if (measure.too_large || !(w->memory = aligned_alloc(ALIGN, measure.used)))
+	if (measure.too_large || !(w->memory = mem_aligned(ALIGN, measure.used)))
 		return fail(HEC_ERR_MEMORY,
 		            "decode: no memory for %lld sources with %lld beams of %lld tokens",
 		            (long long)w->places, (long long)p->o.beams, (long long)w->capacity);
@@ -105,5 +106,5 @@ hec_status workspace_open(workspace *w, const plan *p, int threads)
 
 void workspace_close(workspace *w)
 {
-	free(w->memory);
+	mem_free(w->memory);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/quote.h"
 
 #define PLACE_MOST ((size_t)1 << 30) /* Jansson counts in int */
@@ -156,7 +157,7 @@ hec_status json_file_read(const char *path, size_t most, json_t **out)
 	size_t size;
 	HEC_TRY(file_read(path, most < PLACE_MOST ? most : PLACE_MOST, &text, &size));
 	hec_status status = json_text_read(path, text, size, most, out);
-	free(text);
+	mem_free(text);
 	return status;
 }
 
@@ -385,7 +386,7 @@ void json_members_begin(json_members *m, const char *file, const char *text, siz
 
 static void forget(json_members *m)
 {
-	free(m->key);
+	mem_free(m->key);
 	m->key = NULL;
 	json_decref(m->value);
 	m->value = NULL;
@@ -430,7 +431,7 @@ static hec_status one_key(json_members *m)
 		return fail_at(m->file, m->text, m->at, "a key in quotes is expected here");
 	HEC_TRY(one_value(m, SIZE_MAX, &key));
 	size_t bytes = json_string_length(key) + 1;
-	m->key = malloc(bytes);
+	m->key = mem_alloc(bytes);
 	if (m->key)
 		memcpy(m->key, json_string_value(key), bytes);
 	json_decref(key);

@@ -92,7 +92,7 @@ void json_members_end(json_members *m); /* also after a failure; inner ones as w
 
 /* ---- writing ---- */
 
-/* The value as text for free(): UTF-8, keys in the order in which they were set, doubles by the
+/* The value as text for mem_free(): UTF-8, keys in the order in which they were set, doubles by the
  * shortest digits that read back as the same bits. pretty: indented by two, a newline at the end;
  * else one line without it. */
 hec_status json_text_make(const json_t *value, bool pretty, char **out, size_t *size);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/size.h"
 
 #define DEPTH_MOST 64  /* of what we write ourselves */
@@ -28,7 +29,7 @@ static void put(text *t, const char *bytes, size_t n)
 	if (!size_add(t->size, n, &need) || !size_add(need, 1, &need))
 		t->failed = true;
 	if (!t->failed && need > t->room) {
-		char *bigger = size_mul(need, 2, &more) ? realloc(t->data, more) : NULL;
+		char *bigger = size_mul(need, 2, &more) ? mem_resize(t->data, more) : NULL;
 		if (bigger) {
 			t->data = bigger;
 			t->room = more;
@@ -192,7 +193,7 @@ hec_status json_text_make(const json_t *value, bool pretty, char **out, size_t *
 	if (status == HEC_OK && t.failed)
 		status = fail(HEC_ERR_MEMORY, "no memory for a JSON text of %zu bytes", t.size);
 	if (status != HEC_OK) {
-		free(t.data);
+		mem_free(t.data);
 		return status;
 	}
 	*out = t.data;
@@ -208,7 +209,7 @@ hec_status json_file_write(const char *path, const json_t *value)
 	if (status != HEC_OK)
 		return fail_in(status, "%s", path);
 	status = file_replace(path, data, size);
-	free(data);
+	mem_free(data);
 	return status;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/quote.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -240,13 +241,13 @@ static hec_status read_header(const file_in *f, npy_header *h, uint64_t *data)
 	if (length > NPY_HEADER_MOST)
 		return fail(HEC_ERR_FORMAT, "%s: a header of %llu bytes, at most %d are read", name,
 		            (unsigned long long)length, NPY_HEADER_MOST);
-	char *text = malloc((size_t)length + 1);
+	char *text = mem_alloc((size_t)length + 1);
 	if (!text)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for its header", name);
 	hec_status status = file_in_read(f, begin, text, (size_t)length);
 	if (status == HEC_OK)
 		status = npy_parse(file_in_path(f), text, (size_t)length, h);
-	free(text);
+	mem_free(text);
 	*data = begin + length;
 	return status;
 }
@@ -310,7 +311,7 @@ static hec_status read_array(const file_in *f, hec_tensor *out)
 		            quote(file_in_path(f), file), (long long)h.count,
 		            hec_dtype_name(h.dtype), (unsigned long long)wanted,
 		            (unsigned long long)there);
-	float *numbers = malloc((size_t)h.count * sizeof *numbers);
+	float *numbers = mem_alloc((size_t)h.count * sizeof *numbers);
 	if (!numbers)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %lld numbers",
 		            quote(file_in_path(f), file), (long long)h.count);
@@ -319,7 +320,7 @@ static hec_status read_array(const file_in *f, hec_tensor *out)
 	if (status == HEC_OK)
 		status = hec_tensor_reshape(&line, h.rank, h.shape, out);
 	if (status != HEC_OK)
-		free(numbers);
+		mem_free(numbers);
 	return status;
 }
 
@@ -341,6 +342,6 @@ void hec_npy_free(hec_tensor *array)
 {
 	if (!array || array->rank == 0)
 		return;
-	free(array->data);
+	mem_free(array->data);
 	*array = (hec_tensor)HEC_TENSOR_NONE;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "base/size.h"
 #include "format/json.h"
@@ -219,8 +220,9 @@ hec_status safetensors_add(safetensors *s, const safetensors_entry *e)
 {
 	if (s->count == s->room) {
 		size_t room = s->room ? s->room * 2 : 64, bytes;
-		safetensors_entry *bigger =
-			size_mul(room, sizeof *bigger, &bytes) ? realloc(s->entries, bytes) : NULL;
+		safetensors_entry *bigger = size_mul(room, sizeof *bigger, &bytes)
+		                                    ? mem_resize(s->entries, bytes)
+		                                    : NULL;
 		if (!bigger)
 			return no_memory("safetensors");
 		s->entries = bigger;
@@ -305,7 +307,7 @@ static hec_status add_metadata(safetensors *s, size_t *room, json_members *m)
 	if (s->metadata_count == *room) {
 		size_t next = *room ? *room * 2 : 8, bytes;
 		char **bigger = size_mul(next, 2 * sizeof *bigger, &bytes)
-		                        ? realloc(s->metadata, bytes)
+		                        ? mem_resize(s->metadata, bytes)
 		                        : NULL;
 		if (!bigger)
 			return no_memory(m->file);
@@ -313,7 +315,7 @@ static hec_status add_metadata(safetensors *s, size_t *room, json_members *m)
 		*room = next;
 	}
 	size_t bytes = json_string_length(m->value) + 1;
-	char *value = malloc(bytes);
+	char *value = mem_alloc(bytes);
 	if (!value)
 		return no_memory(m->file);
 	memcpy(value, json_string_value(m->value), bytes);
@@ -341,7 +343,7 @@ static hec_status read_metadata(safetensors *s, json_members *outer)
 	}
 	json_members_leave(outer, &m);
 	HEC_TRY(status);
-	if (!s->metadata && !(s->metadata = malloc(sizeof *s->metadata)))
+	if (!s->metadata && !(s->metadata = mem_alloc(sizeof *s->metadata)))
 		return no_memory(outer->file);
 	qsort(s->metadata, s->metadata_count, 2 * sizeof *s->metadata, by_key);
 	for (size_t i = 1; i < s->metadata_count; i++)
@@ -402,7 +404,7 @@ static hec_status read_header(safetensors *s)
 		            "%s: its header has %" PRIu64
 		            " bytes, but the file ends after %" PRIu64,
 		            file, n, size - sizeof length);
-	char *text = malloc((size_t)n + 1);
+	char *text = mem_alloc((size_t)n + 1);
 	if (!text)
 		return no_memory(file);
 	hec_status status = file_in_read(f, sizeof length, text, (size_t)n);
@@ -410,15 +412,15 @@ static hec_status read_header(safetensors *s)
 		status = fail(HEC_ERR_FORMAT, "%s: its header does not begin with '{'", file);
 	if (status == HEC_OK)
 		status = read_members(s, text, (size_t)n);
-	free(text);
+	mem_free(text);
 	return status == HEC_OK ? check_places(s, sizeof length + n, size) : status;
 }
 
 hec_status safetensors_open(const char *path, safetensors **out)
 {
-	safetensors *s = calloc(1, sizeof *s);
+	safetensors *s = mem_zeros(1, sizeof *s);
 	if (s)
-		s->files = calloc(1, sizeof *s->files);
+		s->files = mem_zeros(1, sizeof *s->files);
 	hec_status status = s && s->files ? file_in_open(path, &s->files[0]) : no_memory(path);
 	if (status == HEC_OK) {
 		s->file_count = 1;
@@ -437,15 +439,15 @@ void safetensors_close(safetensors *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->count; i++)
-		free((char *)s->entries[i].name);
+		mem_free((char *)s->entries[i].name);
 	for (size_t i = 0; i < 2 * s->metadata_count; i++)
-		free(s->metadata[i]);
+		mem_free(s->metadata[i]);
 	for (size_t i = 0; i < s->file_count; i++)
 		file_in_close(s->files[i]);
-	free(s->entries);
-	free(s->metadata);
-	free(s->files);
-	free(s);
+	mem_free(s->entries);
+	mem_free(s->metadata);
+	mem_free(s->files);
+	mem_free(s);
 }
 
 /* ---- asking ---- */

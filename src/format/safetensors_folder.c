@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "base/path.h"
 #include "base/quote.h"
 #include "base/size.h"
@@ -56,8 +57,9 @@ static hec_status open_shard(shards *all, const char *name)
 {
 	if (all->count == all->room) {
 		size_t room = all->room ? all->room * 2 : 8, bytes;
-		shard *bigger =
-			size_mul(room, sizeof *bigger, &bytes) ? realloc(all->list, bytes) : NULL;
+		shard *bigger = size_mul(room, sizeof *bigger, &bytes)
+		                        ? mem_resize(all->list, bytes)
+		                        : NULL;
 		if (!bigger)
 			return no_memory(all->folder);
 		all->list = bigger;
@@ -99,7 +101,7 @@ static hec_status add_mapped(safetensors *s, shards *all, const json_scope *map,
 		            quote(key, name), quote(json_string_value(file), other));
 	}
 	safetensors_entry e = *found;
-	char *name = malloc(strlen(key) + 1);
+	char *name = mem_alloc(strlen(key) + 1);
 	if (!name)
 		return no_memory(all->folder);
 	memcpy(name, key, strlen(key) + 1);
@@ -107,14 +109,14 @@ static hec_status add_mapped(safetensors *s, shards *all, const json_scope *map,
 	e.shard = (int)at;
 	hec_status status = safetensors_add(s, &e);
 	if (status != HEC_OK)
-		free(name);
+		mem_free(name);
 	return status;
 }
 
 /* The open files of the shards become those of s. */
 static hec_status take_files(safetensors *s, shards *all)
 {
-	s->files = calloc(all->count + 1, sizeof *s->files);
+	s->files = mem_zeros(all->count + 1, sizeof *s->files);
 	if (!s->files)
 		return no_memory(all->folder);
 	for (size_t i = 0; i < all->count; i++) {
@@ -144,11 +146,11 @@ static hec_status open_index(const char *folder, const char *path, safetensors *
 	json_t *root;
 	HEC_TRY(json_file_read(path, INDEX_MOST, &root));
 	shards all = {.folder = folder};
-	safetensors *s = calloc(1, sizeof *s);
+	safetensors *s = mem_zeros(1, sizeof *s);
 	hec_status status = s ? read_index(path, root, &all, s) : no_memory(folder);
 	for (size_t i = 0; i < all.count; i++)
 		safetensors_close(all.list[i].file);
-	free(all.list);
+	mem_free(all.list);
 	json_decref(root);
 	if (status != HEC_OK) {
 		safetensors_close(s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "format/json.h"
 #include "format/safetensors_file.h"
@@ -120,7 +121,7 @@ static hec_status write_header(file_out *f, const placed *items, size_t count,
 		status = file_out_write(f, text, size);
 	if (status == HEC_OK)
 		status = file_out_write(f, "       ", padding);
-	free(text);
+	mem_free(text);
 	return status;
 }
 
@@ -153,7 +154,7 @@ static hec_status write_data(file_out *f, const placed *items, size_t count,
 hec_status safetensors_write(const char *path, const safetensors_item *items, size_t count,
                              const char *const *metadata, safetensors_source *source, void *arg)
 {
-	placed *order = calloc(count + 1, sizeof *order);
+	placed *order = mem_zeros(count + 1, sizeof *order);
 	if (!order)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for its list of tensors", path);
 	file_out *f = NULL;
@@ -169,6 +170,6 @@ hec_status safetensors_write(const char *path, const safetensors_item *items, si
 		else
 			status = file_out_commit(f);
 	}
-	free(order);
+	mem_free(order);
 	return status;
 }

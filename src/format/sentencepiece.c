@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 
 #define UNK_SURFACE " \xe2\x81\x87 " /* where the model does not say */
@@ -262,7 +263,7 @@ hec_status sentencepiece_read(const char *file, const char *data, size_t bytes, 
 	if (n == 0 || n > INT32_MAX)
 		return fail(HEC_ERR_FORMAT, "%s: no SentencePiece model: it has %zu pieces", file,
 		            n);
-	out->pieces = calloc(n, sizeof *out->pieces);
+	out->pieces = mem_zeros(n, sizeof *out->pieces);
 	if (!out->pieces)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %zu pieces", file, n);
 	hec_status status = read_model(m, out);
@@ -275,6 +276,6 @@ hec_status sentencepiece_read(const char *file, const char *data, size_t bytes, 
 
 void sentencepiece_free(sp_model *m)
 {
-	free(m->pieces);
+	mem_free(m->pieces);
 	memset(m, 0, sizeof *m);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "format/safetensors.h"
 #include "tensor/check.h"
 
@@ -26,13 +27,13 @@ hec_status hec_tensor_file_write(const char *path, const hec_named_tensor *list,
 {
 	HEC_TRY(CHECK_GIVEN("tensor file", path));
 	HEC_TRY(CHECK_GIVEN("tensor file", list));
-	safetensors_item *items = calloc(count + 1, sizeof *items);
+	safetensors_item *items = mem_zeros(count + 1, sizeof *items);
 	hec_status status =
 		items ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory to write it", path);
 	for (size_t i = 0; status == HEC_OK && i < count; i++)
 		status = fill_item(path, &list[i], &items[i]);
 	if (status == HEC_OK)
 		status = safetensors_write(path, items, count, NULL, NULL, NULL);
-	free(items);
+	mem_free(items);
 	return status;
 }

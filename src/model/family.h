@@ -176,7 +176,7 @@ typedef struct weight {
 	int64_t layer;            /* what '*' stands for */
 } weight;
 
-/* Every tensor that a file of this model has; for free(). */
+/* Every tensor that a file of this model has; for mem_free(). */
 hec_status weights_list(const family *f, const hec_model *model, weight **out, size_t *count);
 /* The shape that the file has; returns its rank. */
 int weights_file_shape(const weight *w, int64_t shape[SAFETENSORS_RANK]);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "model/family.h"
 #include "model/labels.h"
@@ -34,7 +35,7 @@ hec_status hec_model_set_labels(hec_model *model, const char *const *names, int6
 		if (!size_add(bytes, strlen(names[i]) + 1, &bytes))
 			return no_memory(n);
 	}
-	char **block = malloc(bytes);
+	char **block = mem_alloc(bytes);
 	if (!block)
 		return no_memory(n);
 	char *text = (char *)(block + n);
@@ -43,7 +44,7 @@ hec_status hec_model_set_labels(hec_model *model, const char *const *names, int6
 		block[i] = memcpy(text, names[i], length);
 		text += length;
 	}
-	free(model->label_names);
+	mem_free(model->label_names);
 	model->label_names = block;
 	return HEC_OK;
 }
@@ -103,7 +104,7 @@ hec_status labels_read(const json_scope *config, hec_model *model)
 	HEC_TRY(json_want_object(config, "id2label", &names, &found));
 	if (!found || !has_labels(&model->config) || n < 1)
 		return HEC_OK;
-	const char **list = calloc((size_t)n, sizeof *list);
+	const char **list = mem_zeros((size_t)n, sizeof *list);
 	if (!list)
 		return no_memory(n);
 	hec_status status = HEC_OK;
@@ -114,7 +115,7 @@ hec_status labels_read(const json_scope *config, hec_model *model)
 	}
 	if (status == HEC_OK)
 		status = hec_model_set_labels(model, list, n);
-	free(list);
+	mem_free(list);
 	return status;
 }
 

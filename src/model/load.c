@@ -12,6 +12,7 @@
 #include <hecate/ops.h>
 
 #include "backend/backend.h"
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "model/labels.h"
@@ -38,7 +39,7 @@ static hec_status config_path(const char *path, char **out)
 	size_t n = strlen(path), bytes = n + sizeof "/config.json";
 	bool named = n >= 5 && strcmp(path + n - 5, ".json") == 0;
 	bool folder = stat(path, &info) == 0 ? S_ISDIR(info.st_mode) : !named;
-	*out = malloc(bytes);
+	*out = mem_alloc(bytes);
 	if (!*out)
 		return no_memory();
 	snprintf(*out, bytes, "%s%s", path, folder ? "/config.json" : "");
@@ -57,7 +58,7 @@ typedef struct description {
 static void close_config(description *d)
 {
 	json_decref(d->root);
-	free(d->path);
+	mem_free(d->path);
 }
 
 static hec_status read_config(const char *path, const hec_model_load_options *o, description *d)
@@ -245,8 +246,8 @@ typedef struct plan {
 static void close_plan(plan *p)
 {
 	hec_model_destroy(p->model);
-	free(p->list);
-	free(p->matching.found);
+	mem_free(p->list);
+	mem_free(p->matching.found);
 	*p = (plan){0};
 }
 
@@ -262,7 +263,7 @@ static hec_status match_plan(const char *dir, const safetensors *files, const fa
 	                         .list = p->list,
 	                         .count = count,
 	                         .fresh_labels = fresh_labels,
-	                         .found = calloc(count + 1, sizeof(match))};
+	                         .found = mem_zeros(count + 1, sizeof(match))};
 	return p->matching.found ? match_weights(&p->matching, mode) : no_memory();
 }
 
@@ -340,14 +341,14 @@ static hec_status check_size(hec_ctx *ctx, const char *dir, const description *d
 static hec_status start_fresh(hec_ctx *ctx, const plan *p, uint64_t seed)
 {
 	const matching *m = &p->matching;
-	bool *chosen = calloc(hec_model_param_count(p->model) + 1, sizeof *chosen);
+	bool *chosen = mem_zeros(hec_model_param_count(p->model) + 1, sizeof *chosen);
 	if (!chosen)
 		return no_memory();
 	for (size_t i = 0; i < m->count; i++)
 		for (int part = 0; m->found[i].fresh && part < m->list[i].parts; part++)
 			chosen[m->list[i].part[part].param] = true;
 	hec_status status = model_start(ctx, p->model, seed, chosen);
-	free(chosen);
+	mem_free(chosen);
 	return status;
 }
 
@@ -365,8 +366,8 @@ static hec_status read_all(hec_ctx *ctx, const plan *p)
 {
 	const matching *m = &p->matching;
 	const size_t bytes = weights_piece(p->list, m->count);
-	pieces memory = {bytes, malloc(bytes), malloc(2 * bytes)};
-	const match **order = calloc(m->count + 1, sizeof *order);
+	pieces memory = {bytes, mem_alloc(bytes), mem_alloc(2 * bytes)};
+	const match **order = mem_zeros(m->count + 1, sizeof *order);
 	size_t n = 0;
 	hec_status status = memory.raw && memory.floats && order ? HEC_OK : no_memory();
 	for (size_t i = 0; order && i < m->count; i++)
@@ -377,9 +378,9 @@ static hec_status read_all(hec_ctx *ctx, const plan *p)
 	for (size_t i = 0; status == HEC_OK && i < n; i++)
 		status = read_weight(ctx, m->files, &m->list[order[i] - m->found], order[i],
 		                     &memory);
-	free(order);
-	free(memory.raw);
-	free(memory.floats);
+	mem_free(order);
+	mem_free(memory.raw);
+	mem_free(memory.floats);
 	return status;
 }
 
@@ -554,20 +555,20 @@ static hec_status mean_all(hec_ctx *ctx, const source *sources, size_t count, he
 {
 	const matching *m = &sources->plan.matching;
 	const size_t bytes = weights_piece(sources->plan.list, m->count);
-	float *piece = malloc(bytes);
-	double *sum = malloc(bytes / sizeof *piece * sizeof *sum);
+	float *piece = mem_alloc(bytes);
+	double *sum = mem_alloc(bytes / sizeof *piece * sizeof *sum);
 	hec_status status = piece && sum ? clear(ctx, model) : no_memory();
 	for (size_t i = 0; status == HEC_OK && i < m->count; i++)
 		if (m->found[i].entry)
 			status = mean_weight(ctx, sources, count, i, bytes, piece, sum);
-	free(piece);
-	free(sum);
+	mem_free(piece);
+	mem_free(sum);
 	return status;
 }
 
 hec_status model_read_mean(hec_ctx *ctx, const char *const *dirs, size_t count, hec_model *model)
 {
-	source *sources = calloc(count + 1, sizeof *sources);
+	source *sources = mem_zeros(count + 1, sizeof *sources);
 	size_t opened = 0;
 	hec_status status = sources ? HEC_OK : no_memory();
 	while (status == HEC_OK && opened < count) {
@@ -578,6 +579,6 @@ hec_status model_read_mean(hec_ctx *ctx, const char *const *dirs, size_t count, 
 		status = mean_all(ctx, sources, count, model);
 	for (size_t i = 0; i < opened; i++)
 		close_source(&sources[i]);
-	free(sources);
+	mem_free(sources);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include <hecate/random.h>
 
 #include "backend/backend.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "tensor/check.h"
@@ -117,7 +118,8 @@ static hec_status setup(hec_model *m)
 	const hec_model_config *c = &m->config;
 	unsigned site = 0;
 	if (model_has_encoder(m)) {
-		m->encoder.encoder = calloc((size_t)c->encoder.layers, sizeof(hec_encoder_layer));
+		m->encoder.encoder =
+			mem_zeros((size_t)c->encoder.layers, sizeof(hec_encoder_layer));
 		if (!m->encoder.encoder)
 			return fail(HEC_ERR_MEMORY, "model: no memory for %lld encoder layers",
 			            (long long)c->encoder.layers);
@@ -126,7 +128,8 @@ static hec_status setup(hec_model *m)
 		site += (unsigned)c->encoder.layers * HEC_ENCODER_LAYER_SITES;
 	}
 	if (model_has_decoder(m)) {
-		m->decoder.decoder = calloc((size_t)c->decoder.layers, sizeof(hec_decoder_layer));
+		m->decoder.decoder =
+			mem_zeros((size_t)c->decoder.layers, sizeof(hec_decoder_layer));
 		if (!m->decoder.decoder)
 			return fail(HEC_ERR_MEMORY, "model: no memory for %lld decoder layers",
 			            (long long)c->decoder.layers);
@@ -213,9 +216,9 @@ static hec_status make_block(hec_model *m, bool to_measure)
 {
 	placing measured = {.model = m, .measure = true}, placed = {.model = m};
 	HEC_TRY(model_walk(m, place, &measured));
-	m->params = calloc(measured.count, sizeof *m->params);
-	m->places = calloc(measured.count, sizeof *m->places);
-	m->names = malloc(measured.name_bytes);
+	m->params = mem_zeros(measured.count, sizeof *m->params);
+	m->places = mem_zeros(measured.count, sizeof *m->places);
+	m->names = mem_alloc(measured.name_bytes);
 	if (!m->params || !m->places || !m->names)
 		return fail(HEC_ERR_MEMORY, "model: no memory for a table of %zu parameters",
 		            measured.count);
@@ -320,15 +323,15 @@ void hec_model_destroy(hec_model *m)
 	hec_arena_destroy(m->memory);
 	hec_arena_destroy(m->tables);
 	hec_arena_destroy(m->packs);
-	free(m->encoder.encoder);
-	free(m->decoder.decoder);
-	free(m->params);
-	free(m->places);
-	free(m->names);
-	free(m->label_names);
-	free(m->ignored);
-	free(m->report);
-	free(m);
+	mem_free(m->encoder.encoder);
+	mem_free(m->decoder.decoder);
+	mem_free(m->params);
+	mem_free(m->places);
+	mem_free(m->names);
+	mem_free(m->label_names);
+	mem_free(m->ignored);
+	mem_free(m->report);
+	mem_free(m);
 }
 
 static hec_status build(hec_model *m, bool to_measure)
@@ -348,7 +351,7 @@ static hec_status allocate(const hec_model_config *config, hec_dtype dtype, bool
 		            hec_dtype_name(dtype));
 	hec_model_config resolved = *config;
 	HEC_TRY(hec_model_config_resolve(&resolved));
-	hec_model *m = calloc(1, sizeof *m);
+	hec_model *m = mem_zeros(1, sizeof *m);
 	if (!m)
 		return fail(HEC_ERR_MEMORY, "model: no memory");
 	m->config = resolved;
@@ -364,7 +367,7 @@ static hec_status allocate(const hec_model_config *config, hec_dtype dtype, bool
 
 hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, void *user)
 {
-	hec_model *m = calloc(1, sizeof *m);
+	hec_model *m = mem_zeros(1, sizeof *m);
 	if (!m)
 		return fail(HEC_ERR_MEMORY, "model: no memory");
 	m->config = *config;

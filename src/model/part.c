@@ -7,6 +7,7 @@
 #include <hecate/ops.h>
 
 #include "backend/backend.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "model/family.h"
@@ -60,7 +61,8 @@ static hec_status get_packed(hec_ctx *ctx, const weight_part *part, int64_t firs
 	const int64_t begin = part->first + (part->transposed ? 0 : first),
 		      n = part->transposed ? rows->shape[1] : rows->shape[0];
 	size_t bytes;
-	float *memory = size_mul((size_t)in, ROWS * sizeof *memory, &bytes) ? malloc(bytes) : NULL;
+	float *memory =
+		size_mul((size_t)in, ROWS * sizeof *memory, &bytes) ? mem_alloc(bytes) : NULL;
 	if (!memory)
 		return fail(HEC_ERR_MEMORY, "model: no memory for rows of %lld numbers",
 		            (long long)in);
@@ -71,7 +73,7 @@ static hec_status get_packed(hec_ctx *ctx, const weight_part *part, int64_t firs
 		if (status == HEC_OK)
 			status = copy_taken(ctx, part, first, &taken, at, rows);
 	}
-	free(memory);
+	mem_free(memory);
 	return status;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "model/layer_names.h"
 #include "model/match.h"
@@ -36,7 +37,7 @@ __attribute__((format(printf, 2, 3))) static void put(text *t, const char *forma
 	const size_t length = n < 0 ? 0 : n < LINE_MOST ? (size_t)n : LINE_MOST - 1;
 	if (t->used + length + 1 > t->room) {
 		const size_t room = 2 * t->room + LINE_MOST;
-		char *bigger = realloc(t->bytes, room);
+		char *bigger = mem_resize(t->bytes, room);
 		t->failed = t->failed || !bigger;
 		t->bytes = bigger ? bigger : t->bytes;
 		t->room = bigger ? room : t->room;
@@ -102,12 +103,12 @@ static int by_pattern(const void *a, const void *b)
 	return layer_names_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of the files' tensors that nothing is read from; for free(). */
+/* Names of the files' tensors that nothing is read from; for mem_free(). */
 static const char **unused(const matching *m, size_t *count)
 {
 	const size_t all = safetensors_count(m->files);
-	const char **names = calloc(all + 1, sizeof *names);
-	bool *used = calloc(all + 1, sizeof *used);
+	const char **names = mem_zeros(all + 1, sizeof *names);
+	bool *used = mem_zeros(all + 1, sizeof *used);
 	*count = 0;
 	for (size_t i = 0; used && i < m->count; i++)
 		if (m->found[i].entry)
@@ -116,10 +117,10 @@ static const char **unused(const matching *m, size_t *count)
 		if (!used[i])
 			names[(*count)++] = safetensors_at(m->files, i)->name;
 	if (!used) {
-		free(names);
+		mem_free(names);
 		return NULL;
 	}
-	free(used);
+	mem_free(used);
 	return names;
 }
 
@@ -131,12 +132,12 @@ hec_status report_ignored(const matching *m, char **out)
 		return no_memory();
 	for (size_t i = 0; i < count; i++)
 		bytes += strlen(names[i]) + 1;
-	char *all = malloc(bytes), *at = all;
+	char *all = mem_alloc(bytes), *at = all;
 	for (size_t i = 0; all && i < count; i++)
 		at += sprintf(at, "%s\n", names[i]);
 	if (all)
 		*at = '\0';
-	free(names);
+	mem_free(names);
 	*out = all;
 	return all ? HEC_OK : no_memory();
 }
@@ -158,7 +159,7 @@ static hec_status put_ignored(text *to, const matching *m)
 			i++;
 		put_names(to, "ignored", first, names[i], "");
 	}
-	free(names);
+	mem_free(names);
 	return HEC_OK;
 }
 
@@ -176,7 +177,7 @@ hec_status report_make(const matching *m, char **out)
 	if (status == HEC_OK && t.failed)
 		status = no_memory();
 	if (status != HEC_OK)
-		free(t.bytes);
+		mem_free(t.bytes);
 	else
 		*out = t.bytes;
 	return status;

@@ -11,6 +11,7 @@
 
 #include <hecate/ops.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "model/family.h"
@@ -87,9 +88,9 @@ static hec_status write_weight(void *arg, size_t item, safetensors_sink *sink)
 
 static hec_status write_weights(saving *s, size_t count, const char *path)
 {
-	safetensors_item *items = calloc(count + 1, sizeof *items);
+	safetensors_item *items = mem_zeros(count + 1, sizeof *items);
 	s->bytes = weights_piece(s->list, count);
-	s->memory = malloc(s->bytes);
+	s->memory = mem_alloc(s->bytes);
 	hec_status status = items && s->memory
 	                            ? HEC_OK
 	                            : fail(HEC_ERR_MEMORY, "%s: no memory to write it", path);
@@ -100,8 +101,8 @@ static hec_status write_weights(saving *s, size_t count, const char *path)
 	}
 	if (status == HEC_OK)
 		status = safetensors_write(path, items, count, NULL, write_weight, s);
-	free(s->memory);
-	free(items);
+	mem_free(s->memory);
+	mem_free(items);
 	return status;
 }
 
@@ -113,7 +114,7 @@ static hec_status save_weights(hec_ctx *ctx, const hec_model *m, const family *f
 	HEC_TRY(weights_list(f, m, &list, &count));
 	saving s = {.ctx = ctx, .list = list, .dtype = dtype};
 	hec_status status = write_weights(&s, count, path);
-	free(list);
+	mem_free(list);
 	/* What concerns the file names it already; what concerns a tensor does not. */
 	return status == HEC_OK ? status : fail_in(status, "%s", path);
 }
@@ -161,7 +162,7 @@ hec_status hec_model_save(hec_ctx *ctx, const hec_model *model, hec_dtype dtype,
 	const family *f;
 	HEC_TRY(family_for(&model->config, model->family, &f));
 	size_t bytes = strlen(dir) + sizeof "/generation_config.json";
-	char *path = malloc(bytes);
+	char *path = mem_alloc(bytes);
 	if (!path)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to save a model", dir);
 	(void)mkdir(dir, 0777); /* whether it is there, writing into it shows */
@@ -173,6 +174,6 @@ hec_status hec_model_save(hec_ctx *ctx, const hec_model *model, hec_dtype dtype,
 	snprintf(path, bytes, "%s/config.json", dir);
 	if (status == HEC_OK)
 		status = save_config(model, f, dtype, path);
-	free(path);
+	mem_free(path);
 	return status;
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -227,7 +228,7 @@ void hec_session_destroy(hec_session *s)
 	if (!s)
 		return;
 	hec_arena_destroy(s->arena);
-	free(s);
+	mem_free(s);
 }
 
 static hec_status build(hec_session *s)
@@ -247,7 +248,7 @@ hec_status hec_session_create(hec_ctx *ctx, const hec_model *model,
 	HEC_TRY(CHECK_GIVEN("session", model));
 	hec_session_options o;
 	HEC_TRY(take_options(model, options, &o));
-	hec_session *s = calloc(1, sizeof *s);
+	hec_session *s = mem_zeros(1, sizeof *s);
 	if (!s)
 		return fail(HEC_ERR_MEMORY, "session: no memory");
 	s->ctx = ctx;

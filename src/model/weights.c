@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "model/family.h"
 #include "model/model.h"
@@ -33,7 +34,7 @@ static int by_name(const void *a, const void *b)
 static hec_status open_lookup(const family *f, const hec_model *model, lookup *l)
 {
 	*l = (lookup){.model = model, .family = f, .count = hec_model_param_count(model)};
-	l->list = calloc(l->count + 1, sizeof *l->list);
+	l->list = mem_zeros(l->count + 1, sizeof *l->list);
 	if (!l->list)
 		return fail(HEC_ERR_MEMORY, "no memory for the names of %zu parameters", l->count);
 	for (size_t i = 0; i < l->count; i++)
@@ -90,7 +91,7 @@ static weight *append(list *l)
 	if (l->count == l->room) {
 		size_t room = l->room ? l->room * 2 : 64, bytes;
 		weight *bigger =
-			size_mul(room, sizeof *bigger, &bytes) ? realloc(l->items, bytes) : NULL;
+			size_mul(room, sizeof *bigger, &bytes) ? mem_resize(l->items, bytes) : NULL;
 		if (!bigger)
 			return NULL;
 		l->items = bigger;
@@ -307,9 +308,9 @@ hec_status weights_list(const family *f, const hec_model *model, weight **out, s
 		f->tensors ? list_theirs(&l, &params, f->tensors) : list_ours(&l, model);
 	if (status == HEC_OK)
 		status = check_whole(f, model, &l);
-	free(params.list);
+	mem_free(params.list);
 	if (status != HEC_OK) {
-		free(l.items);
+		mem_free(l.items);
 		return status;
 	}
 	*out = l.items;

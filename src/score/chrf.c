@@ -3,6 +3,7 @@
  * the hypothesis; orders that either side lacks in the whole corpus are left out of the mean. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "text/unicode/characters.h"
 #include "base/grow.h"
 #include "score/ngram.h"
@@ -76,7 +77,7 @@ static double score(const void *sums)
 static void end(void *sums)
 {
 	chrf *c = sums;
-	free(c->symbols);
+	mem_free(c->symbols);
 	ngram_room_free(&c->room);
 }
 

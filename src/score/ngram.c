@@ -10,6 +10,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 #define ENDED (-1) /* no symbol */
 
@@ -101,6 +102,6 @@ hec_status ngram_shared(ngram_room *room, const uint32_t *symbols, size_t length
 
 void ngram_room_free(ngram_room *room)
 {
-	free(room->places);
+	mem_free(room->places);
 	*room = (ngram_room){0};
 }

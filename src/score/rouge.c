@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/memory.h"
 #include "score/measure.h"
 #include "score/words.h"
 
@@ -241,10 +242,10 @@ static double score(const void *sums)
 static void end(void *sums)
 {
 	rouge *r = sums;
-	free(r->text);
-	free(r->table);
-	free(r->places);
-	free(r->bits);
+	mem_free(r->text);
+	mem_free(r->table);
+	mem_free(r->places);
+	mem_free(r->bits);
 	score_words_free(&r->words);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "tensor/check.h"
 #include "score/measure.h"
 
@@ -24,7 +25,7 @@ hec_status hec_scorer_create(hec_score kind, hec_scorer **out)
 	*out = NULL;
 	if ((unsigned)kind >= sizeof kinds / sizeof *kinds)
 		return fail(HEC_ERR_ARGUMENT, "scorer: there is no score %d", (int)kind);
-	hec_scorer *s = calloc(1, sizeof *s + kinds[kind]->size);
+	hec_scorer *s = mem_zeros(1, sizeof *s + kinds[kind]->size);
 	if (!s)
 		return fail(HEC_ERR_MEMORY, "scorer: no memory for %zu bytes", kinds[kind]->size);
 	s->kind = kinds[kind];
@@ -36,7 +37,7 @@ void hec_scorer_destroy(hec_scorer *s)
 {
 	if (s)
 		s->kind->end(s->sums);
-	free(s);
+	mem_free(s);
 }
 
 hec_status hec_scorer_add(hec_scorer *s, const char *hypothesis, size_t hypothesis_bytes,

@@ -11,6 +11,7 @@
 
 #include <utf8proc.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 
 /* A text made plain. */
@@ -100,8 +101,8 @@ static size_t join_words(const int32_t *c, size_t n, char *text)
 
 static void plain_free(plain *p)
 {
-	free(p->text);
-	free(p->words);
+	mem_free(p->text);
+	mem_free(p->words);
 }
 
 static int by_text(const void *a, const void *b)
@@ -112,17 +113,17 @@ static int by_text(const void *a, const void *b)
 static hec_status plain_make(const char *text, plain *out)
 {
 	size_t bytes = strlen(text);
-	int32_t *characters = malloc((bytes + 1) * sizeof *characters);
+	int32_t *characters = mem_alloc((bytes + 1) * sizeof *characters);
 	/* Four bytes a character and a space, twice: the words have a copy of their own. */
-	out->text = malloc(2 * (5 * bytes + 1));
+	out->text = mem_alloc(2 * (5 * bytes + 1));
 	out->words = NULL;
 	if (characters && out->text) {
 		size_t n = read_characters(text, characters);
 		drop_articles(characters, n);
 		out->n = join_words(characters, n, out->text);
-		out->words = malloc((out->n + 1) * sizeof *out->words);
+		out->words = mem_alloc((out->n + 1) * sizeof *out->words);
 	}
-	free(characters);
+	mem_free(characters);
 	if (!out->words)
 		return fail(HEC_ERR_MEMORY, "answer: no memory to compare %zu bytes", bytes);
 	char *copy = out->text + strlen(out->text) + 1;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "text/unicode/characters.h"
 
@@ -19,7 +20,7 @@ static hec_status reserve(text_buffer *b, size_t capacity)
 {
 	if (capacity <= b->capacity)
 		return HEC_OK;
-	char *data = realloc(b->data, capacity);
+	char *data = mem_resize(b->data, capacity);
 	if (!data)
 		return fail(HEC_ERR_MEMORY, "no memory for a text of %zu bytes", capacity);
 	b->data = data;
@@ -29,7 +30,7 @@ static hec_status reserve(text_buffer *b, size_t capacity)
 
 void text_buffer_free(text_buffer *b)
 {
-	free(b->data);
+	mem_free(b->data);
 	*b = (text_buffer){0};
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/memory.h"
 
 void score_words_clear(score_words *w)
 {
@@ -22,7 +23,7 @@ hec_status score_words_add(score_words *w, const char *text, size_t bytes)
 
 void score_words_free(score_words *w)
 {
-	free(w->symbols);
+	mem_free(w->symbols);
 	word_counts_free(&w->known);
 	*w = (score_words){0};
 }

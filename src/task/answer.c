@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -45,7 +46,7 @@ static hec_status check_head(const hec_model *model)
 
 static hec_status answerer_new(hec_answerer **out)
 {
-	hec_answerer *a = calloc(1, sizeof *a);
+	hec_answerer *a = mem_zeros(1, sizeof *a);
 	if (!a)
 		return fail(HEC_ERR_MEMORY, "answer: no memory for an answerer");
 	a->encoding = (hec_encoding)HEC_ENCODING_INIT;
@@ -98,7 +99,7 @@ void hec_answerer_destroy(hec_answerer *answerer)
 	task_model_free(&answerer->m);
 	batches_free(&answerer->batches);
 	hec_encoding_free(&answerer->encoding);
-	free(answerer);
+	mem_free(answerer);
 }
 
 const hec_model *hec_answerer_model(const hec_answerer *answerer)
@@ -141,7 +142,7 @@ static hec_status keep_window(job *j, int64_t question)
 	HEC_TRY(GROW(&j->inputs, &j->inputs_room, j->count + 1));
 	kept_window *w = &j->windows[j->count];
 	w->question = question;
-	w->offsets = malloc(e->n * (sizeof *e->offsets + sizeof *e->sequence));
+	w->offsets = mem_alloc(e->n * (sizeof *e->offsets + sizeof *e->sequence));
 	if (!w->offsets)
 		return fail(HEC_ERR_MEMORY, "answer: no memory for a window of %zu tokens", e->n);
 	w->sequence = (int8_t *)(w->offsets + e->n);
@@ -149,7 +150,7 @@ static hec_status keep_window(job *j, int64_t question)
 	memcpy(w->sequence, e->sequence, e->n * sizeof *e->sequence);
 	hec_status status = batch_input_copy(e, &j->inputs[j->count]);
 	if (status != HEC_OK) {
-		free(w->offsets);
+		mem_free(w->offsets);
 		return status;
 	}
 	j->count++;
@@ -160,8 +161,8 @@ static hec_status keep_window(job *j, int64_t question)
 static void drop_windows(job *j)
 {
 	for (size_t i = 0; i < j->count; i++) {
-		free(j->windows[i].offsets);
-		free(j->inputs[i].ids);
+		mem_free(j->windows[i].offsets);
+		mem_free(j->inputs[i].ids);
 	}
 	j->before += (int64_t)j->count;
 	j->count = 0;
@@ -217,7 +218,8 @@ static hec_status copy_text(const char *text, size_t bytes, hec_answer *to)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
 	size_t room, n = 0;
-	if (!size_mul(bytes, 3, &room) || !size_add(room, 1, &room) || !(to->text = malloc(room)))
+	if (!size_mul(bytes, 3, &room) || !size_add(room, 1, &room) ||
+	    !(to->text = mem_alloc(room)))
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %zu bytes of an answer", bytes);
 	while (bytes > 0) {
 		size_t valid = utf8_valid(text, bytes);
@@ -258,7 +260,7 @@ static hec_status give(job *j, int64_t question)
 	to->none = s->windows > 0 ? s->none : 1;
 	const answer_span none = {to->none, 0, 0};
 	size_t most = (size_t)(s->count + (s->count < j->o.top));
-	if (!(to->answers = calloc(most, sizeof *to->answers)))
+	if (!(to->answers = mem_zeros(most, sizeof *to->answers)))
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %zu answers", most);
 	bool still = j->o.may_be_none || s->count == 0;
 	for (int64_t i = 0; i < s->count && to->n < j->o.top; i++) {
@@ -356,8 +358,8 @@ static hec_status settle(job *j, int64_t end)
 static hec_status work(job *j)
 {
 	size_t n = (size_t)j->n;
-	if (!(j->out->items = calloc(n, sizeof *j->out->items)) ||
-	    !(j->searches = calloc(n, sizeof *j->searches)))
+	if (!(j->out->items = mem_zeros(n, sizeof *j->out->items)) ||
+	    !(j->searches = mem_zeros(n, sizeof *j->searches)))
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %lld questions",
 		            (long long)j->n);
 	j->out->questions = j->n;
@@ -423,9 +425,9 @@ hec_status hec_answer_all(hec_answerer *answerer, int64_t n, const hec_question 
 	drop_windows(&j);
 	for (int64_t i = 0; j.searches && i < n; i++)
 		answer_search_free(&j.searches[i]);
-	free(j.searches);
-	free(j.windows);
-	free(j.inputs);
+	mem_free(j.searches);
+	mem_free(j.windows);
+	mem_free(j.inputs);
 	if (status != HEC_OK) {
 		int64_t failed = out->failed;
 		hec_answers_free(out);
@@ -440,9 +442,9 @@ void hec_answers_free(hec_answers *answers)
 		return;
 	for (int64_t i = 0; answers->items && i < answers->questions; i++) {
 		for (int64_t k = 0; k < answers->items[i].n; k++)
-			free(answers->items[i].answers[k].text);
-		free(answers->items[i].answers);
+			mem_free(answers->items[i].answers[k].text);
+		mem_free(answers->items[i].answers);
 	}
-	free(answers->items);
+	mem_free(answers->items);
 	*answers = (hec_answers){.size = sizeof *answers, .failed = -1};
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "text/unicode/characters.h"
@@ -211,21 +212,21 @@ static hec_status make_room(answer_search *s, size_t n)
 	if (!s->best) {
 		s->none = 1;
 		if (!size_mul((size_t)s->top, sizeof *s->best, &bytes) ||
-		    !(s->best = malloc(bytes)))
+		    !(s->best = mem_alloc(bytes)))
 			return fail(HEC_ERR_MEMORY, "answer: no memory for %lld answers",
 			            (long long)s->top);
 	}
 	if (n <= s->room)
 		return HEC_OK;
-	double *p = size_mul(n, 2 * sizeof *p, &bytes) ? malloc(bytes) : NULL;
-	hec_span *words = size_mul(n, sizeof *words, &bytes) ? malloc(bytes) : NULL;
+	double *p = size_mul(n, 2 * sizeof *p, &bytes) ? mem_alloc(bytes) : NULL;
+	hec_span *words = size_mul(n, sizeof *words, &bytes) ? mem_alloc(bytes) : NULL;
 	if (!p || !words) {
-		free(p);
-		free(words);
+		mem_free(p);
+		mem_free(words);
 		return fail(HEC_ERR_MEMORY, "answer: no memory for a window of %zu tokens", n);
 	}
-	free(s->p);
-	free(s->words);
+	mem_free(s->p);
+	mem_free(s->words);
 	s->p = p;
 	s->words = words;
 	s->room = n;
@@ -260,8 +261,8 @@ hec_status answer_search_add(answer_search *s, const answer_window *w)
 
 void answer_search_free(answer_search *s)
 {
-	free(s->best);
-	free(s->p);
-	free(s->words);
+	mem_free(s->best);
+	mem_free(s->p);
+	mem_free(s->words);
 	*s = (answer_search){0};
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "tensor/arena.h"
@@ -16,7 +17,7 @@
 hec_status batch_input_copy(const hec_encoding *e, batch_input *out)
 {
 	size_t bytes = e->n * sizeof *e->ids;
-	int32_t *block = malloc(e->n > 0 ? 2 * bytes : 1);
+	int32_t *block = mem_alloc(e->n > 0 ? 2 * bytes : 1);
 	if (!block)
 		return fail(HEC_ERR_MEMORY, "no memory for %zu tokens", e->n);
 	*out = (batch_input){.ids = block, .types = block + e->n, .n = (int64_t)e->n};
@@ -30,8 +31,8 @@ hec_status batch_input_copy(const hec_encoding *e, batch_input *out)
 void batch_inputs_free(batch_input *inputs, int64_t n)
 {
 	for (int64_t i = 0; inputs && i < n; i++)
-		free(inputs[i].ids);
-	free(inputs);
+		mem_free(inputs[i].ids);
+	mem_free(inputs);
 }
 
 /* ---- one batch ---- */
@@ -289,12 +290,12 @@ hec_status batches_run(batches *b, batch_work *work)
 	work->failed = -1;
 	if (work->n == 0)
 		return HEC_OK;
-	place *places = calloc((size_t)work->n, sizeof *places);
+	place *places = mem_zeros((size_t)work->n, sizeof *places);
 	if (!places)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %lld texts", work->model->task,
 		            (long long)work->n);
 	hec_status status = run_sorted(b, work, places);
-	free(places);
+	mem_free(places);
 	return status;
 }
 

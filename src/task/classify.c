@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -73,7 +74,7 @@ static hec_status read_problem(const char *dir, hec_classifier *c)
 
 static hec_status classifier_new(hec_classifier **out)
 {
-	hec_classifier *c = calloc(1, sizeof *c);
+	hec_classifier *c = mem_zeros(1, sizeof *c);
 	if (!c)
 		return fail(HEC_ERR_MEMORY, "classify: no memory for a classifier");
 	*out = c;
@@ -132,7 +133,7 @@ void hec_classifier_destroy(hec_classifier *classifier)
 	if (classifier->names)
 		label_names_free(classifier->names, hec_classifier_labels(classifier));
 	task_model_free(&classifier->m);
-	free(classifier);
+	mem_free(classifier);
 }
 
 const hec_model *hec_classifier_model(const hec_classifier *classifier)
@@ -290,9 +291,10 @@ static hec_status classify(job *j)
 	hec_classes *out = j->out;
 	const size_t n = (size_t)j->texts.n, labels = (size_t)hec_classifier_labels(j->c);
 	size_t count;
-	if (!size_mul(n, labels, &count) || !(out->scores = calloc(count, sizeof *out->scores)) ||
-	    !(out->order = calloc(count, sizeof *out->order)) ||
-	    !(j->ranks = calloc(labels, sizeof *j->ranks)))
+	if (!size_mul(n, labels, &count) ||
+	    !(out->scores = mem_zeros(count, sizeof *out->scores)) ||
+	    !(out->order = mem_zeros(count, sizeof *out->order)) ||
+	    !(j->ranks = mem_zeros(labels, sizeof *j->ranks)))
 		return fail(HEC_ERR_MEMORY, "classify: no memory for %zu texts of %zu labels", n,
 		            labels);
 	out->texts = j->texts.n;
@@ -311,7 +313,7 @@ hec_status hec_classify(hec_classifier *classifier, int64_t n, const char *const
 	if (n == 0)
 		return HEC_OK;
 	hec_status status = classify(&j);
-	free(j.ranks);
+	mem_free(j.ranks);
 	if (status != HEC_OK) {
 		int64_t failed = out->failed;
 		hec_classes_free(out);
@@ -324,8 +326,8 @@ void hec_classes_free(hec_classes *classes)
 {
 	if (!classes)
 		return;
-	free(classes->scores);
-	free(classes->order);
+	mem_free(classes->scores);
+	mem_free(classes->order);
 	*classes = (hec_classes){.size = sizeof *classes, .failed = -1};
 }
 
@@ -339,7 +341,7 @@ static hec_status keep_tokens(void *user, int64_t text, const hec_encoding *e)
 	const int64_t need = j->items + (int64_t)e->n;
 	if (need > j->room) {
 		const int64_t room = max_i64(need, 2 * j->room);
-		hec_token_class *items = realloc(out->items, (size_t)room * sizeof *items);
+		hec_token_class *items = mem_resize(out->items, (size_t)room * sizeof *items);
 		if (!items)
 			return fail(HEC_ERR_MEMORY, "classify: no memory for %lld tokens",
 			            (long long)room);
@@ -390,7 +392,7 @@ hec_status hec_classify_tokens(hec_classifier *classifier, int64_t n, const char
 	HEC_TRY(take(&j, true, options));
 	if (n == 0)
 		return HEC_OK;
-	out->begin = calloc((size_t)n + 1, sizeof *out->begin);
+	out->begin = mem_zeros((size_t)n + 1, sizeof *out->begin);
 	if (!out->begin)
 		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld texts", (long long)n);
 	out->texts = n;
@@ -407,7 +409,7 @@ void hec_token_classes_free(hec_token_classes *classes)
 {
 	if (!classes)
 		return;
-	free(classes->items);
-	free(classes->begin);
+	mem_free(classes->items);
+	mem_free(classes->begin);
 	*classes = (hec_token_classes){.size = sizeof *classes, .failed = -1};
 }

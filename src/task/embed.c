@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -29,7 +30,7 @@ struct hec_embedder {
 
 static hec_status embedder_new(hec_embedder **out)
 {
-	hec_embedder *e = calloc(1, sizeof *e);
+	hec_embedder *e = mem_zeros(1, sizeof *e);
 	if (!e)
 		return fail(HEC_ERR_MEMORY, "embed: no memory for an embedder");
 	e->pooling[0] = HEC_POOL_MEAN;
@@ -101,7 +102,7 @@ void hec_embedder_destroy(hec_embedder *embedder)
 		return;
 	batches_free(&embedder->batches);
 	task_model_free(&embedder->m);
-	free(embedder);
+	mem_free(embedder);
 }
 
 const hec_model *hec_embedder_model(const hec_embedder *embedder)
@@ -254,7 +255,7 @@ static hec_status embed(job *j, const text_inputs *texts)
 	size_t count;
 	out->width = hec_model_config_of(e->m.model)->width * (int64_t)j->poolings;
 	if (!size_mul((size_t)texts->n, (size_t)out->width, &count) ||
-	    !(out->rows = calloc(count, sizeof *out->rows)))
+	    !(out->rows = mem_zeros(count, sizeof *out->rows)))
 		return fail(HEC_ERR_MEMORY, "embed: no memory for %lld vectors of %lld",
 		            (long long)texts->n, (long long)out->width);
 	out->texts = texts->n;
@@ -311,7 +312,7 @@ void hec_embeddings_free(hec_embeddings *embeddings)
 {
 	if (!embeddings)
 		return;
-	free(embeddings->rows);
+	mem_free(embeddings->rows);
 	*embeddings = (hec_embeddings){.size = sizeof *embeddings, .failed = -1};
 }
 

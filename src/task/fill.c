@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/quote.h"
 #include "base/size.h"
@@ -51,7 +52,7 @@ static hec_status check(hec_filler *f)
 
 static hec_status filler_new(hec_filler **out)
 {
-	hec_filler *f = calloc(1, sizeof *f);
+	hec_filler *f = mem_zeros(1, sizeof *f);
 	if (!f)
 		return fail(HEC_ERR_MEMORY, "fill: no memory for a filler");
 	f->encoding = (hec_encoding)HEC_ENCODING_INIT;
@@ -104,7 +105,7 @@ void hec_filler_destroy(hec_filler *filler)
 	task_model_free(&filler->m);
 	batches_free(&filler->batches);
 	hec_encoding_free(&filler->encoding);
-	free(filler);
+	mem_free(filler);
 }
 
 const hec_model *hec_filler_model(const hec_filler *filler)
@@ -382,7 +383,7 @@ static hec_status make_items(job *j)
 		to->masks = j->first[i + 1] - j->first[i];
 		to->top = j->o.top;
 		if (!size_mul((size_t)to->masks, (size_t)to->top, &count) ||
-		    !(to->guesses = calloc(count, sizeof *to->guesses)))
+		    !(to->guesses = mem_zeros(count, sizeof *to->guesses)))
 			return fail(HEC_ERR_MEMORY, "fill: no memory for %lld words for %lld masks",
 			            (long long)to->top, (long long)to->masks);
 	}
@@ -414,8 +415,8 @@ static hec_status predict(job *j)
 	hec_arena *arena = NULL;
 	hec_status status = HEC_ERR_MEMORY;
 	if (size_mul((size_t)some, (size_t)c->vocab * sizeof *j->logits, &count) &&
-	    (j->logits = malloc(count)) && (best = calloc((size_t)j->o.top, sizeof *best)) &&
-	    (spare = calloc(longest, sizeof *spare)))
+	    (j->logits = mem_alloc(count)) && (best = mem_zeros((size_t)j->o.top, sizeof *best)) &&
+	    (spare = mem_zeros(longest, sizeof *spare)))
 		status = make_items(j);
 	else
 		(void)fail(status, "fill: no memory for %lld masks", (long long)some);
@@ -426,8 +427,8 @@ static hec_status predict(job *j)
 	if (status == HEC_OK)
 		status = head_all(j, some, arena, best, spare);
 	hec_arena_destroy(arena);
-	free(best);
-	free(spare);
+	mem_free(best);
+	mem_free(spare);
 	return status;
 }
 
@@ -437,14 +438,14 @@ static hec_status work(job *j)
 {
 	size_t n = (size_t)j->n, count;
 	const int64_t C = hec_model_config_of(j->f->m.model)->width;
-	if (!(j->out->items = calloc(n, sizeof *j->out->items)) ||
-	    !(j->inputs = calloc(n, sizeof *j->inputs)) ||
-	    !(j->first = calloc(n + 1, sizeof *j->first)))
+	if (!(j->out->items = mem_zeros(n, sizeof *j->out->items)) ||
+	    !(j->inputs = mem_zeros(n, sizeof *j->inputs)) ||
+	    !(j->first = mem_zeros(n + 1, sizeof *j->first)))
 		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld texts", (long long)j->n);
 	j->out->texts = j->n;
 	HEC_TRY(encode_all(j));
 	if (!size_mul((size_t)j->first[j->n], (size_t)C * sizeof *j->rows, &count) ||
-	    !(j->rows = malloc(count)))
+	    !(j->rows = mem_alloc(count)))
 		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld masks",
 		            (long long)j->first[j->n]);
 	batch_work run = {.model = &j->f->m,
@@ -508,10 +509,10 @@ hec_status hec_fill_all(hec_filler *filler, int64_t n, const char *const *texts,
 		return HEC_OK;
 	hec_status status = work(&j);
 	batch_inputs_free(j.inputs, j.encoded);
-	free(j.first);
-	free(j.rows);
-	free(j.logits);
-	free(j.mended);
+	mem_free(j.first);
+	mem_free(j.rows);
+	mem_free(j.logits);
+	mem_free(j.mended);
 	if (status != HEC_OK) {
 		int64_t failed = out->failed;
 		hec_filled_free(out);
@@ -527,11 +528,11 @@ void hec_filled_free(hec_filled *filled)
 	for (int64_t i = 0; filled->items && i < filled->texts; i++) {
 		const hec_filled_text *item = &filled->items[i];
 		for (int64_t k = 0; item->guesses && k < item->masks * item->top; k++) {
-			free(item->guesses[k].token);
-			free(item->guesses[k].text);
+			mem_free(item->guesses[k].token);
+			mem_free(item->guesses[k].text);
 		}
-		free(item->guesses);
+		mem_free(item->guesses);
 	}
-	free(filled->items);
+	mem_free(filled->items);
 	*filled = (hec_filled){.size = sizeof *filled, .failed = -1};
 }

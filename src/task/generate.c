@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -57,7 +58,7 @@ static hec_status check_model(const hec_generator *g)
 
 static hec_status generator_new(hec_ctx *ctx, hec_generator **out)
 {
-	hec_generator *g = calloc(1, sizeof *g);
+	hec_generator *g = mem_zeros(1, sizeof *g);
 	if (!g)
 		return fail(HEC_ERR_MEMORY, "generate: no memory for a generator");
 	g->ctx = ctx;
@@ -147,7 +148,7 @@ void hec_generator_destroy(hec_generator *generator)
 	hec_tokenizer_destroy(generator->own_tokenizer);
 	generation_config_free(&generator->generation);
 	hec_encoding_free(&generator->encoding);
-	free(generator);
+	mem_free(generator);
 }
 
 const hec_model *hec_generator_model(const hec_generator *generator)
@@ -283,7 +284,7 @@ static hec_status take_prompt(job *j, int64_t i)
 	}
 	HEC_TRY(check_length(j, n));
 	size_t bytes;
-	if (!size_mul((size_t)n, sizeof *ids, &bytes) || !(j->ids[i] = malloc(bytes)))
+	if (!size_mul((size_t)n, sizeof *ids, &bytes) || !(j->ids[i] = mem_alloc(bytes)))
 		return fail(HEC_ERR_MEMORY, "generate: no memory for %lld tokens", (long long)n);
 	memcpy(j->ids[i], ids, bytes);
 	j->lengths[i] = n;
@@ -317,7 +318,7 @@ static hec_status stream_piece(job *j, int64_t i, int32_t id, bool last)
 	if (bytes > 0 && j->o.text(j->o.user, i, text, bytes) != 0)
 		status = fail(HEC_ERR_CANCELLED,
 		              "generate: cancelled while prompt %lld was written", (long long)i);
-	free(text);
+	mem_free(text);
 	return status;
 }
 
@@ -394,12 +395,12 @@ static hec_status make_room(job *j)
 {
 	size_t n = (size_t)j->n, items;
 	bool ok = size_mul(n, (size_t)j->out->nbest, &items) &&
-	          (j->out->items = calloc(items, sizeof *j->out->items)) &&
-	          (j->ids = calloc(n, sizeof *j->ids)) &&
-	          (j->lengths = calloc(n, sizeof *j->lengths)) &&
-	          (j->most = calloc(n, sizeof *j->most));
+	          (j->out->items = mem_zeros(items, sizeof *j->out->items)) &&
+	          (j->ids = mem_zeros(n, sizeof *j->ids)) &&
+	          (j->lengths = mem_zeros(n, sizeof *j->lengths)) &&
+	          (j->most = mem_zeros(n, sizeof *j->most));
 	if (ok && j->o.text)
-		ok = (j->streams = calloc(n, sizeof *j->streams)) != NULL;
+		ok = (j->streams = mem_zeros(n, sizeof *j->streams)) != NULL;
 	if (!ok)
 		return fail(HEC_ERR_MEMORY, "generate: no memory for %lld prompts",
 		            (long long)j->n);
@@ -428,14 +429,14 @@ static void job_free(job *j)
 {
 	for (int64_t i = 0; i < j->n; i++) {
 		if (j->ids)
-			free(j->ids[i]);
+			mem_free(j->ids[i]);
 		if (j->streams)
 			text_stream_free(&j->streams[i]);
 	}
-	free(j->ids);
-	free(j->lengths);
-	free(j->most);
-	free(j->streams);
+	mem_free(j->ids);
+	mem_free(j->lengths);
+	mem_free(j->most);
+	mem_free(j->streams);
 }
 
 static hec_status take_options(job *j, const hec_generate_options *options)
@@ -489,10 +490,10 @@ void hec_generations_free(hec_generations *generations)
 		return;
 	for (int64_t i = 0; generations->items && i < generations->prompts * generations->nbest;
 	     i++) {
-		free(generations->items[i].text);
-		free(generations->items[i].ids);
-		free(generations->items[i].prompt);
+		mem_free(generations->items[i].text);
+		mem_free(generations->items[i].ids);
+		mem_free(generations->items[i].prompt);
 	}
-	free(generations->items);
+	mem_free(generations->items);
 	*generations = (hec_generations){.size = sizeof *generations, .failed = -1};
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "task/folder.h"
 
@@ -28,8 +29,8 @@ static hec_status take_id(const json_scope *s, const char *key, const json_t *va
 
 static hec_status new_list(size_t n, int32_t **out)
 {
-	free(*out);
-	*out = calloc(n + 1, sizeof **out);
+	mem_free(*out);
+	*out = mem_zeros(n + 1, sizeof **out);
 	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, FILE_NAME ": no memory for %zu ids", n);
 }
 
@@ -285,7 +286,7 @@ static hec_status read_task(const json_scope *s, const char *task, int64_t vocab
 	HEC_TRY(read_all(&own, vocab, g));
 	const char *prefix = NULL;
 	HEC_TRY(json_want_string(&own, "prefix", &prefix));
-	if (prefix && !(g->prefix = strdup(prefix)))
+	if (prefix && !(g->prefix = mem_copy_text(prefix)))
 		return fail(HEC_ERR_MEMORY, "%s: no memory for a prefix", s->file);
 	return HEC_OK;
 }
@@ -347,10 +348,10 @@ hec_status generation_config_read(const char *dir, int64_t vocab, int64_t start,
 
 void generation_config_free(generation_config *g)
 {
-	free(g->suppress);
-	free(g->begin_suppress);
-	free(g->ends);
-	free(g->prefix);
+	mem_free(g->suppress);
+	mem_free(g->begin_suppress);
+	mem_free(g->ends);
+	mem_free(g->prefix);
 	*g = (generation_config){.options = HEC_DECODE_OPTIONS_INIT, .start = -1};
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #define ID_MOST 24 /* bytes of " (9223372036854775807)" */
@@ -48,7 +49,7 @@ static hec_status copy_names(const hec_model *m, int64_t n, char **names)
 	for (int64_t i = 0; i < n; i++) {
 		const char *name = hec_model_label(m, i);
 		const size_t room = name ? strlen(name) + 1 : sizeof "LABEL_" + ID_MOST;
-		names[i] = malloc(room);
+		names[i] = mem_alloc(room);
 		if (!names[i])
 			return no_memory(n);
 		if (name)
@@ -62,11 +63,11 @@ static hec_status copy_names(const hec_model *m, int64_t n, char **names)
 static hec_status add_id(char **name, int64_t i)
 {
 	const size_t room = strlen(*name) + ID_MOST;
-	char *longer = malloc(room);
+	char *longer = mem_alloc(room);
 	if (!longer)
 		return no_memory(i);
 	(void)snprintf(longer, room, "%s (%lld)", *name, (long long)i);
-	free(*name);
+	mem_free(*name);
 	*name = longer;
 	return HEC_OK;
 }
@@ -88,7 +89,7 @@ static hec_status make(const hec_model *m, int64_t n, named *list, char ***out)
 {
 	if (hec_model_label(m, 0) && !has_twins(m, NULL, list, n))
 		return HEC_OK;
-	*out = calloc((size_t)n, sizeof **out);
+	*out = mem_zeros((size_t)n, sizeof **out);
 	if (!*out)
 		return no_memory(n);
 	HEC_TRY(copy_names(m, n, *out));
@@ -105,12 +106,12 @@ static hec_status make(const hec_model *m, int64_t n, named *list, char ***out)
 hec_status label_names_make(const hec_model *model, char ***out)
 {
 	const int64_t n = hec_model_config_of(model)->labels;
-	named *list = calloc((size_t)n, sizeof *list);
+	named *list = mem_zeros((size_t)n, sizeof *list);
 	*out = NULL;
 	if (!list)
 		return no_memory(n);
 	hec_status status = make(model, n, list, out);
-	free(list);
+	mem_free(list);
 	if (status != HEC_OK) {
 		label_names_free(*out, n);
 		*out = NULL;
@@ -121,6 +122,6 @@ hec_status label_names_make(const hec_model *model, char ***out)
 void label_names_free(char **names, int64_t labels)
 {
 	for (int64_t i = 0; names && i < labels; i++)
-		free(names[i]);
-	free(names);
+		mem_free(names[i]);
+	mem_free(names);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "task/folder.h"
 
@@ -134,7 +135,7 @@ static hec_status read_settings(const char *folder, sentence_files *out)
 static hec_status keep_model(const char *folder, sentence_files *out)
 {
 	const size_t bytes = strlen(folder) + 1;
-	out->model = malloc(bytes);
+	out->model = mem_alloc(bytes);
 	if (!out->model)
 		return fail(HEC_ERR_MEMORY, "embed: no memory for a path");
 	memcpy(out->model, folder, bytes);
@@ -232,6 +233,6 @@ hec_status sentence_files_read(const char *dir, sentence_files *out)
 
 void sentence_files_free(sentence_files *s)
 {
-	free(s->model);
+	mem_free(s->model);
 	*s = (sentence_files){0};
 }

@@ -5,10 +5,12 @@
 
 #include <hecate/embed.h>
 
+#include "base/memory.h"
+
 #define SENTENCE_POOLINGS 16 /* at most */
 
 typedef struct sentence_files {
-	char *model;                            /* the folder of the model itself, for free() */
+	char *model;                            /* the folder of the model itself, for mem_free() */
 	hec_pooling pooling[SENTENCE_POOLINGS]; /* [poolings] one behind the other */
 	size_t poolings;
 	bool normalize;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -27,13 +28,13 @@ static hec_status grow(sources *s)
 {
 	int64_t capacity = s->capacity ? 2 * s->capacity : 16;
 	const size_t n = (size_t)capacity;
-	int32_t **ids = realloc(s->ids, n * sizeof *ids);
+	int32_t **ids = mem_resize(s->ids, n * sizeof *ids);
 	if (ids)
 		s->ids = ids;
-	int64_t *lengths = realloc(s->lengths, n * sizeof *lengths);
+	int64_t *lengths = mem_resize(s->lengths, n * sizeof *lengths);
 	if (lengths)
 		s->lengths = lengths;
-	int64_t *which = realloc(s->which, n * sizeof *which);
+	int64_t *which = mem_resize(s->which, n * sizeof *which);
 	if (which)
 		s->which = which;
 	if (!ids || !lengths || !which)
@@ -48,7 +49,7 @@ static hec_status keep(sources *s, int64_t which)
 	const hec_encoding *e = &s->encoding;
 	if (s->n == s->capacity)
 		HEC_TRY(grow(s));
-	int32_t *ids = malloc(e->n * sizeof *ids);
+	int32_t *ids = mem_alloc(e->n * sizeof *ids);
 	if (!ids)
 		return fail(HEC_ERR_MEMORY, "translate: no memory for %zu tokens", e->n);
 	memcpy(ids, e->ids, e->n * sizeof *ids);
@@ -71,7 +72,7 @@ static hec_status encode(const source_rules *r, const char *text, size_t bytes, 
 	               .lossy = r->lossy};
 	if (before == 0)
 		return task_encode(r->model, &t, e);
-	char *whole = size_add(before, bytes, &all) && all < SIZE_MAX ? malloc(all + 1) : NULL;
+	char *whole = size_add(before, bytes, &all) && all < SIZE_MAX ? mem_alloc(all + 1) : NULL;
 	if (!whole)
 		return fail(HEC_ERR_MEMORY, "translate: no memory for a text of %zu bytes", bytes);
 	memcpy(whole, prefix, before + 1);
@@ -79,7 +80,7 @@ static hec_status encode(const source_rules *r, const char *text, size_t bytes, 
 	t.text = whole;
 	t.bytes = all;
 	hec_status status = task_encode(r->model, &t, e);
-	free(whole);
+	mem_free(whole);
 	t.text = text;
 	t.bytes = bytes;
 	if (status == HEC_ERR_FORMAT)
@@ -174,10 +175,10 @@ hec_status sources_add(sources *s, const source_rules *rules, int64_t which, con
 void sources_free(sources *s)
 {
 	for (int64_t i = 0; i < s->n; i++)
-		free(s->ids[i]);
-	free(s->ids);
-	free(s->lengths);
-	free(s->which);
+		mem_free(s->ids[i]);
+	mem_free(s->ids);
+	mem_free(s->lengths);
+	mem_free(s->which);
 	hec_encoding_free(&s->encoding);
 	*s = (sources){0};
 }

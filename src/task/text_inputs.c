@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 
 hec_status text_inputs_check(const task_model *m, const text_inputs *t)
@@ -40,7 +41,7 @@ hec_status text_inputs_encode(const task_model *m, const text_inputs *t, batch_i
                               int64_t *failed)
 {
 	*failed = -1;
-	batch_input *inputs = calloc((size_t)(t->n > 0 ? t->n : 1), sizeof *inputs);
+	batch_input *inputs = mem_zeros((size_t)(t->n > 0 ? t->n : 1), sizeof *inputs);
 	if (!inputs)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %lld texts", m->task,
 		            (long long)t->n);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -87,7 +88,7 @@ static hec_status first_logits(const work *w, const hec_tensor *window)
 	int64_t vocab = hec_model_config_of(w->t->base.model)->vocab;
 	hec_tensor one =
 		hec_tensor_3d(window->data, HEC_F32, 1, window->shape[0], window->shape[1]);
-	int32_t *start = malloc((size_t)rows * sizeof *start);
+	int32_t *start = mem_alloc((size_t)rows * sizeof *start);
 	if (!start)
 		return fail(HEC_ERR_MEMORY, "transcribe: no memory for a step");
 	for (int64_t i = 0; i < rows; i++)
@@ -97,7 +98,7 @@ static hec_status first_logits(const work *w, const hec_tensor *window)
 	hec_status status = hec_session_start_features(s, 1, &one);
 	if (status == HEC_OK)
 		status = hec_session_step(s, &ids, NULL, &logits);
-	free(start);
+	mem_free(start);
 	return status;
 }
 
@@ -220,7 +221,7 @@ static hec_status take_window(const work *w, job *j, const hec_hypothesis *h)
 	int64_t n = h->n, count = 0, frames = frames_left(w, j);
 	if (n > 0 && h->ids[n - 1] == c->end)
 		n--;
-	whisper_segment *segments = calloc((size_t)n + 1, sizeof *segments);
+	whisper_segment *segments = mem_zeros((size_t)n + 1, sizeof *segments);
 	if (!segments)
 		return fail(HEC_ERR_MEMORY, "transcribe: no memory for segments");
 	int64_t move = whisper_segments(c, h->ids, n, j->seek, frames, segments, &count);
@@ -239,7 +240,7 @@ static hec_status take_window(const work *w, job *j, const hec_hypothesis *h)
 		                       .place = segments[i].from};
 		status = transcript_add(j->out, w->t->base.tokenizer, &s, c->no_timestamps + 1);
 	}
-	free(segments);
+	mem_free(segments);
 	j->seek += move;
 	return status;
 }
@@ -367,14 +368,14 @@ static hec_status make_memory(work *w, const float *const *samples, const int64_
 {
 	const whisper_config *c = &w->t->config;
 	size_t windows, logits;
-	w->jobs = calloc((size_t)w->n + 1, sizeof *w->jobs);
-	w->out->items = calloc((size_t)w->n + 1, sizeof *w->out->items);
+	w->jobs = mem_zeros((size_t)w->n + 1, sizeof *w->jobs);
+	w->out->items = mem_zeros((size_t)w->n + 1, sizeof *w->out->items);
 	if (size_mul((size_t)w->o.batch * (size_t)c->mel.mels, (size_t)c->window * sizeof(float),
 	             &windows))
-		w->windows = malloc(windows);
+		w->windows = mem_alloc(windows);
 	if (size_mul((size_t)hec_model_config_of(w->t->base.model)->vocab,
 	             (size_t)w->decode.beams * sizeof(float), &logits))
-		w->logits = malloc(logits);
+		w->logits = mem_alloc(logits);
 	if (!w->jobs || !w->out->items || !w->windows || !w->logits)
 		return fail(HEC_ERR_MEMORY, "transcribe: no memory for %lld sounds",
 		            (long long)w->n);
@@ -425,9 +426,9 @@ hec_status hec_transcribe(hec_transcriber *transcriber, int64_t n, const float *
 	hec_status status = run(&w, samples, counts);
 	for (int64_t i = 0; w.jobs && i < n; i++)
 		whisper_features_free(&w.jobs[i].features);
-	free(w.jobs);
-	free(w.windows);
-	free(w.logits);
+	mem_free(w.jobs);
+	mem_free(w.windows);
+	mem_free(w.logits);
 	if (status != HEC_OK) {
 		int64_t failed = out->failed;
 		hec_transcripts_free(out);
@@ -442,6 +443,6 @@ void hec_transcripts_free(hec_transcripts *transcripts)
 		return;
 	for (int64_t i = 0; transcripts->items && i < transcripts->count; i++)
 		transcript_free(&transcripts->items[i]);
-	free(transcripts->items);
+	mem_free(transcripts->items);
 	*transcripts = (hec_transcripts){.size = sizeof *transcripts, .failed = -1};
 }

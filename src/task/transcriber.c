@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "tensor/check.h"
@@ -24,7 +25,7 @@ static hec_status begin(hec_transcriber **out, hec_transcriber **t)
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
 	*out = NULL;
-	*t = calloc(1, sizeof **t);
+	*t = mem_zeros(1, sizeof **t);
 	return *t ? HEC_OK : fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcriber");
 }
 
@@ -82,7 +83,7 @@ void hec_transcriber_destroy(hec_transcriber *transcriber)
 	hec_session_destroy(transcriber->session);
 	whisper_config_free(&transcriber->config);
 	task_model_free(&transcriber->base);
-	free(transcriber);
+	mem_free(transcriber);
 }
 
 const hec_model *hec_transcriber_model(const hec_transcriber *transcriber)

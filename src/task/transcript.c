@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "task/written_text.h"
@@ -41,7 +42,7 @@ static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int6
                         int32_t first_time, char **text)
 {
 	int64_t count = 0;
-	int32_t *spoken = calloc((size_t)n + 1, sizeof *spoken);
+	int32_t *spoken = mem_zeros((size_t)n + 1, sizeof *spoken);
 	if (!spoken)
 		return no_memory();
 	for (int64_t i = 0; i < n; i++)
@@ -49,7 +50,7 @@ static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int6
 			spoken[count++] = ids[i];
 	size_t bytes = 0;
 	hec_status status = written_text(tokenizer, spoken, count, text, &bytes);
-	free(spoken);
+	mem_free(spoken);
 	for (size_t i = 0; status == HEC_OK && i < bytes; i++) /* nobody speaks NUL bytes */
 		if ((*text)[i] == '\0')
 			(*text)[i] = ' ';
@@ -64,7 +65,7 @@ static hec_status grow(hec_transcript *t)
 	size_t bytes;
 	hec_segment *grown = NULL;
 	if (size_mul(t->count ? 2 * (size_t)t->count : 1, sizeof *grown, &bytes))
-		grown = realloc(t->segments, bytes);
+		grown = mem_resize(t->segments, bytes);
 	if (!grown)
 		return no_memory();
 	t->segments = grown;
@@ -77,7 +78,7 @@ hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
 	hec_segment s = *segment;
 	const size_t n = (size_t)(s.place + s.n);
 	s.text = NULL;
-	s.written = calloc(n + 1, sizeof *s.written);
+	s.written = mem_zeros(n + 1, sizeof *s.written);
 	if (!s.written)
 		return no_memory();
 	if (n > 0)
@@ -87,8 +88,8 @@ hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
 	if (status == HEC_OK && has_words(s.text))
 		status = grow(t);
 	if (status != HEC_OK || !has_words(s.text)) {
-		free(s.written);
-		free(s.text);
+		mem_free(s.written);
+		mem_free(s.text);
 		return status;
 	}
 	t->segments[t->count++] = s;
@@ -102,7 +103,7 @@ hec_status transcript_finish(hec_transcript *t)
 	for (int64_t i = 0; i < t->count; i++)
 		if (!size_add(bytes, strlen(t->segments[i].text), &bytes))
 			return no_memory();
-	t->text = malloc(bytes);
+	t->text = mem_alloc(bytes);
 	if (!t->text)
 		return no_memory();
 	char *to = t->text;
@@ -120,10 +121,10 @@ hec_status transcript_finish(hec_transcript *t)
 void transcript_free(hec_transcript *t)
 {
 	for (int64_t i = 0; i < t->count; i++) {
-		free(t->segments[i].text);
-		free(t->segments[i].written);
+		mem_free(t->segments[i].text);
+		mem_free(t->segments[i].written);
 	}
-	free(t->segments);
-	free(t->text);
+	mem_free(t->segments);
+	mem_free(t->text);
 	*t = (hec_transcript){0};
 }

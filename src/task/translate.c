@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -42,7 +43,7 @@ static hec_status check_model(const hec_model *model)
 
 static hec_status translator_new(hec_translator **out)
 {
-	hec_translator *t = calloc(1, sizeof *t);
+	hec_translator *t = mem_zeros(1, sizeof *t);
 	if (!t)
 		return fail(HEC_ERR_MEMORY, "translate: no memory for a translator");
 	t->generation.options = (hec_decode_options)HEC_DECODE_OPTIONS_INIT;
@@ -117,7 +118,7 @@ void hec_translator_destroy(hec_translator *translator)
 	writer_close(&translator->writer);
 	task_model_free(&translator->m);
 	generation_config_free(&translator->generation);
-	free(translator);
+	mem_free(translator);
 }
 
 const hec_model *hec_translator_model(const hec_translator *translator)
@@ -280,10 +281,10 @@ static void set_starts(job *j)
 static hec_status write_all(job *j, hec_decoded *decoded)
 {
 	const size_t n = (size_t)j->sources.n;
-	j->most = calloc(n, sizeof *j->most);
-	j->starts = calloc(n, sizeof *j->starts);
-	j->start_lengths = calloc(n, sizeof *j->start_lengths);
-	j->streams = calloc(n, sizeof *j->streams);
+	j->most = mem_zeros(n, sizeof *j->most);
+	j->starts = mem_zeros(n, sizeof *j->starts);
+	j->start_lengths = mem_zeros(n, sizeof *j->start_lengths);
+	j->streams = mem_zeros(n, sizeof *j->streams);
 	if (!j->most || !j->starts || !j->start_lengths || !j->streams)
 		return fail(HEC_ERR_MEMORY, "translate: no memory for %zu texts", n);
 	bound_each(j);
@@ -321,10 +322,10 @@ static hec_status append(hec_translation *to, const char *text, size_t more,
                          const hec_hypothesis *h)
 {
 	size_t old = to->text_bytes, n = (size_t)to->n, m = (size_t)h->n;
-	char *joined = realloc(to->text, old + more + 2);
+	char *joined = mem_resize(to->text, old + more + 2);
 	if (joined)
 		to->text = joined;
-	int32_t *ids = realloc(to->ids, (n + m + 1) * sizeof *ids);
+	int32_t *ids = mem_resize(to->ids, (n + m + 1) * sizeof *ids);
 	if (ids)
 		to->ids = ids;
 	if (!joined || !ids)
@@ -349,7 +350,7 @@ static hec_status give(job *j, int64_t i, hec_hypothesis *h, hec_translation *to
 	HEC_TRY(written_text(j->t->m.tokenizer, h->ids, h->n, &text, &bytes));
 	if (to->text) {
 		hec_status status = append(to, text, bytes, h);
-		free(text);
+		mem_free(text);
 		return status;
 	}
 	to->text = text;
@@ -377,7 +378,7 @@ static hec_status give_all(job *j, hec_decoded *decoded)
 	/* What has no words has no translation. */
 	for (int64_t i = 0; i < j->n * nbest; i++) {
 		hec_translation *item = &j->out->items[i];
-		if (!item->text && !(item->text = calloc(1, 1)))
+		if (!item->text && !(item->text = mem_zeros(1, 1)))
 			return fail(HEC_ERR_MEMORY, "translate: no memory for a text");
 	}
 	return HEC_OK;
@@ -387,7 +388,7 @@ static hec_status work(job *j)
 {
 	size_t items;
 	if (!size_mul((size_t)j->n, (size_t)j->out->nbest, &items) ||
-	    !(j->out->items = calloc(items, sizeof *j->out->items)))
+	    !(j->out->items = mem_zeros(items, sizeof *j->out->items)))
 		return fail(HEC_ERR_MEMORY, "translate: no memory for %lld texts", (long long)j->n);
 	j->out->texts = j->n;
 	HEC_TRY(set_rules(j));
@@ -436,10 +437,10 @@ hec_status hec_translate(hec_translator *translator, int64_t n, const char *cons
 		return HEC_OK;
 	hec_status status = work(&j);
 	sources_free(&j.sources);
-	free(j.starts);
-	free(j.start_lengths);
-	free(j.streams);
-	free(j.most);
+	mem_free(j.starts);
+	mem_free(j.start_lengths);
+	mem_free(j.streams);
+	mem_free(j.most);
 	if (status != HEC_OK) {
 		int64_t failed = out->failed;
 		hec_translations_free(out);
@@ -454,10 +455,10 @@ void hec_translations_free(hec_translations *translations)
 		return;
 	for (int64_t i = 0; translations->items && i < translations->texts * translations->nbest;
 	     i++) {
-		free(translations->items[i].text);
-		free(translations->items[i].ids);
-		free(translations->items[i].source);
+		mem_free(translations->items[i].text);
+		mem_free(translations->items[i].ids);
+		mem_free(translations->items[i].source);
 	}
-	free(translations->items);
+	mem_free(translations->items);
 	*translations = (hec_translations){.size = sizeof *translations, .failed = -1};
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "base/size.h"
 #include "task/folder.h"
@@ -29,7 +30,7 @@ static hec_status add_language(whisper_config *c, const char *token, int32_t id)
 		return fail(HEC_ERR_FORMAT, GENERATION ": lang_to_id: more than %d languages",
 		            LANGUAGES_MOST);
 	if (!c->languages)
-		c->languages = calloc(LANGUAGES_MOST, sizeof *c->languages);
+		c->languages = mem_zeros(LANGUAGES_MOST, sizeof *c->languages);
 	if (!c->languages)
 		return fail(HEC_ERR_MEMORY, GENERATION ": no memory for its languages");
 	c->languages[c->language_count++] = l;
@@ -80,7 +81,7 @@ static hec_status read_begin(const json_scope *s, int64_t vocab, whisper_config 
 	size_t n = json_array_size(ids), i;
 	if (n == 0)
 		return HEC_OK;
-	c->begin_suppress = calloc(n, sizeof *c->begin_suppress);
+	c->begin_suppress = mem_zeros(n, sizeof *c->begin_suppress);
 	if (!c->begin_suppress)
 		return fail(HEC_ERR_MEMORY, GENERATION ": no memory for %zu ids", n);
 	json_array_foreach(ids, i, id)
@@ -282,7 +283,7 @@ hec_status whisper_config_read(const char *dir, const hec_model_config *model,
 void whisper_config_free(whisper_config *c)
 {
 	generation_config_free(&c->generation);
-	free(c->languages);
-	free(c->begin_suppress);
+	mem_free(c->languages);
+	mem_free(c->begin_suppress);
 	*c = (whisper_config){0};
 }

@@ -4,6 +4,7 @@
  * that fits into a window is filled up with silence before, a longer one with zero features behind. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "task/whisper.h"
@@ -25,7 +26,7 @@ hec_status whisper_features_make(const whisper_config *c, hec_ctx *ctx, const fl
 	HEC_TRY(hec_log_mel_frames(&mel, count, &out->frames));
 	size_t bytes;
 	if (!size_mul((size_t)out->frames, (size_t)mel.mels * sizeof(float), &bytes) ||
-	    !(out->data = malloc(bytes)))
+	    !(out->data = mem_alloc(bytes)))
 		return fail(HEC_ERR_MEMORY, "transcribe: no memory for features [%lld, %lld]",
 		            (long long)mel.mels, (long long)out->frames);
 	hec_tensor all = hec_tensor_2d(out->data, HEC_F32, mel.mels, out->frames);
@@ -37,7 +38,7 @@ hec_status whisper_features_make(const whisper_config *c, hec_ctx *ctx, const fl
 
 void whisper_features_free(whisper_features *f)
 {
-	free(f->data);
+	mem_free(f->data);
 	*f = (whisper_features){0};
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -12,7 +13,7 @@
 hec_status written_text(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n, char **text,
                         size_t *bytes)
 {
-	int32_t *known = malloc((size_t)(n + 1) * sizeof *known);
+	int32_t *known = mem_alloc((size_t)(n + 1) * sizeof *known);
 	if (!known)
 		return fail(HEC_ERR_MEMORY, "no memory for a text of %lld tokens", (long long)n);
 	size_t count = 0;
@@ -21,7 +22,7 @@ hec_status written_text(const hec_tokenizer *tokenizer, const int32_t *ids, int6
 			known[count++] = ids[i];
 	}
 	hec_status status = hec_tokenizer_decode(tokenizer, known, count, true, text, bytes);
-	free(known);
+	mem_free(known);
 	return status;
 }
 
@@ -29,7 +30,7 @@ static hec_status keep(text_stream *s, int32_t id)
 {
 	if (s->n == s->capacity) {
 		int64_t capacity = s->capacity ? 2 * s->capacity : 64;
-		int32_t *ids = realloc(s->ids, (size_t)capacity * sizeof *ids);
+		int32_t *ids = mem_resize(s->ids, (size_t)capacity * sizeof *ids);
 		if (!ids)
 			return fail(HEC_ERR_MEMORY, "no memory for %lld tokens",
 			            (long long)capacity);
@@ -54,13 +55,13 @@ hec_status text_stream_add(text_stream *s, int32_t id, bool last, char **text, s
 	char *before = NULL, *after = NULL;
 	size_t old, now;
 	if (s->n == 0) {
-		*text = calloc(1, 1);
+		*text = mem_zeros(1, 1);
 		return *text ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for a text");
 	}
 	HEC_TRY(written_text(s->tokenizer, s->ids + s->from, s->given - s->from, &before, &old));
 	hec_status status =
 		written_text(s->tokenizer, s->ids + s->from, s->n - s->from, &after, &now);
-	free(before);
+	mem_free(before);
 	if (status != HEC_OK)
 		return status;
 	/* Bytes of a character that others behind them make no text of, after all. */
@@ -80,6 +81,6 @@ hec_status text_stream_add(text_stream *s, int32_t id, bool last, char **text, s
 
 void text_stream_free(text_stream *s)
 {
-	free(s->ids);
+	mem_free(s->ids);
 	*s = (text_stream){0};
 }

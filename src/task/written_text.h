@@ -4,7 +4,7 @@
 
 #include <hecate/tokenizer.h>
 
-/* For free(); a zero byte that is not counted follows it. Special tokens are left out, and ids beyond the tokenizer's, which a model may have to fill up
+/* For mem_free(); a zero byte that is not counted follows it. Special tokens are left out, and ids beyond the tokenizer's, which a model may have to fill up
  * its vocabulary. */
 hec_status written_text(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n, char **text,
                         size_t *bytes);
@@ -21,7 +21,7 @@ typedef struct text_stream {
 	int64_t given; /* the text of those before this one was given */
 } text_stream;
 
-/* *text for free(), of 0 bytes where nothing is ready. last: no more come, so give what is held back. id −1:
+/* *text for mem_free(), of 0 bytes where nothing is ready. last: no more come, so give what is held back. id −1:
  * none. */
 hec_status text_stream_add(text_stream *s, int32_t id, bool last, char **text, size_t *bytes);
 void text_stream_free(text_stream *s); /* takes a zeroed one */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "tensor/check.h"
@@ -38,11 +39,11 @@ hec_status hec_arena_create(size_t capacity, hec_arena **out)
 	*out = NULL;
 	size_t align = capacity >= HUGE_PAGE ? HUGE_PAGE : PAGE, rounded = 0;
 	HEC_TRY(round_capacity(capacity, align, &rounded));
-	hec_arena *arena = malloc(sizeof *arena);
-	char *base = aligned_alloc(align, rounded);
+	hec_arena *arena = mem_alloc(sizeof *arena);
+	char *base = mem_aligned(align, rounded);
 	if (!arena || !base) {
-		free(arena);
-		free(base);
+		mem_free(arena);
+		mem_free(base);
 		return fail(HEC_ERR_MEMORY, "arena: no memory for %zu bytes", capacity);
 	}
 	if (align == HUGE_PAGE)
@@ -69,14 +70,14 @@ static hec_status reserve(size_t capacity, size_t least, hec_arena **out)
 {
 	size_t bytes = capacity, rounded = 0;
 	HEC_TRY(round_capacity(bytes, PAGE, &rounded));
-	hec_arena *arena = malloc(sizeof *arena);
+	hec_arena *arena = mem_alloc(sizeof *arena);
 	void *base = arena ? map_addresses(rounded) : NULL;
 	while (arena && !base && bytes > least) {
 		bytes /= 2; /* of a power of two: still whole pages */
 		base = map_addresses(rounded = bytes);
 	}
 	if (!base) {
-		free(arena);
+		mem_free(arena);
 		return fail(HEC_ERR_MEMORY, "arena: no addresses for %zu bytes", bytes);
 	}
 	*arena = (hec_arena){.base = base, .capacity = bytes, .mapped = rounded};
@@ -103,8 +104,8 @@ void hec_arena_destroy(hec_arena *arena)
 	if (arena->mapped)
 		(void)munmap(arena->base, arena->mapped);
 	else
-		free(arena->base);
-	free(arena);
+		mem_free(arena->base);
+	mem_free(arena);
 }
 
 hec_status hec_arena_alloc(hec_arena *arena, size_t bytes, void **out)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -185,7 +186,7 @@ static bool allocate_features(batcher *b)
 	if (!size_mul((size_t)s->mel.mels * sizeof(float), (size_t)sound_frames(s), &frame) ||
 	    !size_mul(frame, (size_t)min_i64(rows, b->count), &all))
 		return false;
-	b->features = malloc(all);
+	b->features = mem_alloc(all);
 	return b->features != NULL;
 }
 
@@ -193,18 +194,19 @@ static bool allocate(batcher *b)
 {
 	size_t n = (size_t)b->o.max_tokens, pool = (size_t)min_i64(POOL, max_i64(b->count, 1));
 	bool shuffled = !b->o.in_order;
-	b->order = shuffled ? malloc((size_t)max_i64(b->count, 1) * sizeof *b->order) : NULL;
-	b->keys = malloc(pool * sizeof *b->keys);
-	b->cuts = malloc((pool + 1) * sizeof *b->cuts);
-	b->turn = malloc(pool * sizeof *b->turn);
+	b->order = shuffled ? mem_alloc((size_t)max_i64(b->count, 1) * sizeof *b->order) : NULL;
+	b->keys = mem_alloc(pool * sizeof *b->keys);
+	b->cuts = mem_alloc((pool + 1) * sizeof *b->cuts);
+	b->turn = mem_alloc(pool * sizeof *b->turn);
 	/* A side of one example may be read with its target one place on: one more than counted. */
-	b->example = malloc(2 * (CORPUS_LONGEST + 1) * sizeof *b->example);
-	b->source = malloc(n * sizeof *b->source);
-	b->types = malloc(n * sizeof *b->types);
-	b->input = malloc(n * sizeof *b->input);
-	b->target = malloc(2 * n * sizeof *b->target); /* an answer has two of a row of one token */
-	b->source_length = malloc(n * sizeof *b->source_length);
-	b->target_length = malloc(n * sizeof *b->target_length);
+	b->example = mem_alloc(2 * (CORPUS_LONGEST + 1) * sizeof *b->example);
+	b->source = mem_alloc(n * sizeof *b->source);
+	b->types = mem_alloc(n * sizeof *b->types);
+	b->input = mem_alloc(n * sizeof *b->input);
+	b->target =
+		mem_alloc(2 * n * sizeof *b->target); /* an answer has two of a row of one token */
+	b->source_length = mem_alloc(n * sizeof *b->source_length);
+	b->target_length = mem_alloc(n * sizeof *b->target_length);
 	return (b->order || !shuffled) && b->keys && b->cuts && b->turn && b->example &&
 	       b->source && b->types && b->input && b->target && b->source_length &&
 	       b->target_length && allocate_features(b);
@@ -237,7 +239,7 @@ static hec_status check_sizes(const batcher *b)
 
 hec_status batcher_create(const hec_corpus *corpus, const batcher_options *options, batcher **out)
 {
-	batcher *b = calloc(1, sizeof *b);
+	batcher *b = mem_zeros(1, sizeof *b);
 	if (!b)
 		return fail(HEC_ERR_MEMORY, "batches: no memory");
 	*b = (batcher){.corpus = corpus, .o = *options, .count = corpus->counts.examples};
@@ -263,19 +265,19 @@ void batcher_destroy(batcher *b)
 {
 	if (!b)
 		return;
-	free(b->order);
-	free(b->keys);
-	free(b->cuts);
-	free(b->turn);
-	free(b->example);
-	free(b->source);
-	free(b->types);
-	free(b->input);
-	free(b->target);
-	free(b->source_length);
-	free(b->target_length);
-	free(b->features);
-	free(b);
+	mem_free(b->order);
+	mem_free(b->keys);
+	mem_free(b->cuts);
+	mem_free(b->turn);
+	mem_free(b->example);
+	mem_free(b->source);
+	mem_free(b->types);
+	mem_free(b->input);
+	mem_free(b->target);
+	mem_free(b->source_length);
+	mem_free(b->target_length);
+	mem_free(b->features);
+	mem_free(b);
 }
 
 /* ---- filling ---- */

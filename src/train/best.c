@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "train/carry.h"
 #include "train/folder.h"
 #include "train/run.h"
@@ -32,9 +33,9 @@ static hec_status share_file(const char *from_dir, const char *to_dir, const cha
 			status = file_copy(from, to); /* not every file system has links */
 		unlink(beside); /* a rename to a link of the same file does nothing */
 	}
-	free(from);
-	free(to);
-	free(beside);
+	mem_free(from);
+	mem_free(to);
+	mem_free(beside);
 	return status;
 }
 
@@ -83,7 +84,7 @@ static hec_status remove_model(const char *dir)
 			break;
 		if (lstat(inside, &info) == 0 && S_ISDIR(info.st_mode))
 			status = folder_remove(inside);
-		free(inside);
+		mem_free(inside);
 	}
 	names_free(names, count);
 	return status == HEC_OK ? folder_remove(dir) : status;
@@ -95,7 +96,7 @@ static bool holds_model(const char *dir)
 	if (path_make(&path, "%s/config.json", dir) != HEC_OK)
 		return false;
 	bool holds = access(path, F_OK) == 0;
-	free(path);
+	mem_free(path);
 	return holds;
 }
 
@@ -114,7 +115,7 @@ static hec_status put_away(const char *dir, const char *best, const char *to)
 		status = remove_model(to); /* no whole model */
 	if (status == HEC_OK && rename(half, to) != 0)
 		status = fail(HEC_ERR_IO, "%s: could not be put in place: %s", to, strerror(errno));
-	free(half);
+	mem_free(half);
 	return status == HEC_OK ? folder_flush(best) : status;
 }
 
@@ -152,8 +153,8 @@ hec_status run_choose(run *r)
 	/* What is in DIR is not kept a second time. */
 	if (status == HEC_OK)
 		status = remove_model(is);
-	free(best);
-	free(was);
-	free(is);
+	mem_free(best);
+	mem_free(was);
+	mem_free(is);
 	return status;
 }

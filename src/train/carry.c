@@ -8,6 +8,7 @@
 
 #include <hecate/train.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "format/json.h"
 #include "tensor/check.h"
@@ -96,8 +97,8 @@ static hec_status carry(const char *from_dir, const char *to_dir, const char *na
 	hec_status status = path_make(&to, "%s/%s", to_dir, name);
 	if (status == HEC_OK)
 		status = how(from, to);
-	free(from);
-	free(to);
+	mem_free(from);
+	mem_free(to);
 	return status;
 }
 
@@ -182,9 +183,9 @@ static hec_status carry_writing(const char *from_dir, const char *to_dir)
 		status = path_make(&to, "%s/%s", to_dir, name);
 	if (status == HEC_OK)
 		status = carry_generation(from, config, to);
-	free(from);
-	free(config);
-	free(to);
+	mem_free(from);
+	mem_free(config);
+	mem_free(to);
 	return status;
 }
 
@@ -222,8 +223,8 @@ static hec_status carry_module(const char *from_dir, const char *to_dir, const c
 		if (status == HEC_OK)
 			status = carry(from, to, "config.json", carry_file);
 	}
-	free(from);
-	free(to);
+	mem_free(from);
+	mem_free(to);
 	return status;
 }
 
@@ -254,7 +255,7 @@ hec_status carry_modules(const char *from, const char *to)
 	if (status == HEC_OK && list)
 		status = carry_listed(from, to, list);
 	json_decref(list);
-	free(path);
+	mem_free(path);
 	return status;
 }
 

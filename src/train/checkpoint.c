@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "model/model.h"
 #include "tensor/check.h"
 #include "train/folder.h"
@@ -24,7 +25,7 @@ hec_status checkpoints_open(const char *dir, checkpoints *out)
 	HEC_TRY(path_make(&path, "%s/checkpoint", dir));
 	hec_status status = folder_make(path);
 	if (status != HEC_OK) {
-		free(path);
+		mem_free(path);
 		return status;
 	}
 	*out = (checkpoints){.dir = path, .keep = 1};
@@ -33,7 +34,7 @@ hec_status checkpoints_open(const char *dir, checkpoints *out)
 
 void checkpoints_close(checkpoints *c)
 {
-	free(c->dir);
+	mem_free(c->dir);
 	*c = (checkpoints){0};
 }
 
@@ -93,7 +94,7 @@ static hec_status read_latest(const char *dir, char name[NAME_MOST])
 	name[0] = '\0';
 	HEC_TRY(path_make(&path, "%s/latest", dir));
 	if (access(path, F_OK) != 0 && errno == ENOENT) {
-		free(path);
+		mem_free(path);
 		return find_newest(dir, name);
 	}
 	hec_status status = file_read(path, NAME_MOST - 1, &text, &size);
@@ -103,9 +104,9 @@ static hec_status read_latest(const char *dir, char name[NAME_MOST])
 			snprintf(name, NAME_MOST, "%s", text);
 		else
 			status = fail(HEC_ERR_FORMAT, "%s: does not name a checkpoint", path);
-		free(text);
+		mem_free(text);
 	}
-	free(path);
+	mem_free(path);
 	return status;
 }
 
@@ -115,7 +116,7 @@ bool hec_train_can_resume(const char *dir)
 	if (!dir || path_make(&path, "%s/checkpoint", dir) != HEC_OK)
 		return false;
 	bool can = read_latest(path, name) == HEC_OK && name[0];
-	free(path);
+	mem_free(path);
 	return can;
 }
 
@@ -127,8 +128,8 @@ bool hec_train_checksums(const char *dir, uint32_t *train, uint32_t *valid)
 	            read_latest(path, name) == HEC_OK && name[0] &&
 	            path_make(&file, "%s/%s/state.json", path, name) == HEC_OK &&
 	            state_read(file, &s, NULL) == HEC_OK;
-	free(path);
-	free(file);
+	mem_free(path);
+	mem_free(file);
 	if (good) {
 		*train = s.identity.data;
 		*valid = s.identity.valid;
@@ -153,7 +154,7 @@ static hec_status write_first_state(const char *folder, const run_state *s)
 	hec_status status = path_make(&path, "%s/state.json", folder);
 	if (status == HEC_OK) {
 		status = state_write(path, s, files);
-		free(path);
+		mem_free(path);
 	}
 	json_decref(files);
 	return status;
@@ -180,7 +181,7 @@ static hec_status write_state_again(const checkpoints *c, const char *name, cons
 	if (status == HEC_OK)
 		status = state_write(path, s, files);
 	json_decref(files);
-	free(path);
+	mem_free(path);
 	return status;
 }
 
@@ -197,8 +198,8 @@ static hec_status discard(const checkpoints *c, const char *name)
 		status = fail(HEC_ERR_IO, "%s: could not be removed: %s", path, strerror(errno));
 	if (status == HEC_OK)
 		status = folder_remove(half);
-	free(path);
-	free(half);
+	mem_free(path);
+	mem_free(half);
 	return status;
 }
 
@@ -208,7 +209,7 @@ static hec_status name_latest(const checkpoints *c, const char *name)
 	int length = snprintf(line, sizeof line, "%s\n", name);
 	HEC_TRY(path_make(&path, "%s/latest", c->dir));
 	hec_status status = file_replace(path, line, (size_t)length);
-	free(path);
+	mem_free(path);
 	return status;
 }
 
@@ -222,7 +223,7 @@ static hec_status publish(const checkpoints *c, const char *folder, const char *
 	if (rename(folder, path) != 0)
 		status = fail(HEC_ERR_IO, "%s: could not be put in place: %s", path,
 		              strerror(errno));
-	free(path);
+	mem_free(path);
 	HEC_TRY(status);
 	HEC_TRY(folder_flush(c->dir));
 	HEC_TRY(check_held(c));
@@ -240,7 +241,7 @@ static void drop_optimizer(const checkpoints *c, const char *name)
 	if (path_make(&path, "%s/%s/" OPTIMIZER, c->dir, name) != HEC_OK)
 		return;
 	unlink(path);
-	free(path);
+	mem_free(path);
 }
 
 /* One that does not go, as somebody's folder is in it, keeps its name. */
@@ -250,7 +251,7 @@ static void remove_half(const checkpoints *c, const char *name)
 	if (path_make(&path, "%s/%s", c->dir, name) != HEC_OK)
 		return;
 	(void)folder_remove(path);
-	free(path);
+	mem_free(path);
 }
 
 /* Nothing depends on this: where it fails, or we are killed, too much is kept until the next time. What a
@@ -300,7 +301,7 @@ static hec_status save_whole(const checkpoints *c, hec_trainer *t, const run_sta
 			(void)folder_remove(folder);
 		(void)fail(status, "%s", message);
 	}
-	free(folder);
+	mem_free(folder);
 	return status;
 }
 
@@ -342,14 +343,14 @@ static hec_status read_whole(const checkpoints *c, const char *name, const char 
 			status = identity_check(path, &s.identity, identity);
 		if (status == HEC_OK)
 			status = check_place(path, name, &s);
-		free(path);
+		mem_free(path);
 	}
 	if (status == HEC_OK)
 		status = sums_check(folder, files, but);
 	if (status == HEC_OK)
 		*state = s;
 	json_decref(files);
-	free(folder);
+	mem_free(folder);
 	return status;
 }
 
@@ -422,7 +423,7 @@ static hec_status load(const checkpoints *c, const char *name, hec_trainer *t,
 		status = fail(HEC_ERR_FORMAT,
 		              "%s: its state is of step %lld, the weights beside it of %lld",
 		              folder, (long long)state->step, (long long)hec_trainer_steps(t));
-	free(folder);
+	mem_free(folder);
 	return status;
 }
 
@@ -434,7 +435,7 @@ static void name_again(const checkpoints *c, const char *name)
 		return;
 	if (access(path, F_OK) != 0 && check_held(c) == HEC_OK)
 		(void)name_latest(c, name);
-	free(path);
+	mem_free(path);
 }
 
 hec_status checkpoint_load(const checkpoints *c, hec_trainer *t, const run_identity *identity,
@@ -483,7 +484,7 @@ hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int
 	size_t listed;
 	*count = 0;
 	HEC_TRY(names_by_step(c->dir, &names, &listed));
-	folders = calloc(listed + 1, sizeof *folders);
+	folders = mem_zeros(listed + 1, sizeof *folders);
 	hec_status status = folders ? HEC_OK : fail(HEC_ERR_MEMORY, "average: no memory for names");
 	for (size_t i = listed; i-- > 0 && status == HEC_OK && *count < n;) {
 		int64_t at;

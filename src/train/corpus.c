@@ -13,6 +13,7 @@
 
 #include <zlib.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -26,7 +27,7 @@
 char *path_join(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
-	char *path = malloc(n + m + 1);
+	char *path = mem_alloc(n + m + 1);
 	if (path)
 		snprintf(path, n + m + 1, "%s%s", a, b);
 	return path;
@@ -160,8 +161,8 @@ static bool lengths_fit(hec_task task, const corpus_entry *e)
 static hec_status read_lengths(hec_corpus *c, bool *fit)
 {
 	int64_t count = c->header.count;
-	c->lengths = malloc(count > 0 ? (size_t)count * sizeof *c->lengths : 1);
-	corpus_entry *entries = malloc(ENTRIES * sizeof *entries);
+	c->lengths = mem_alloc(count > 0 ? (size_t)count * sizeof *c->lengths : 1);
+	corpus_entry *entries = mem_alloc(ENTRIES * sizeof *entries);
 	hec_status status = HEC_OK;
 	uint64_t next = 0;
 	if (!c->lengths || !entries)
@@ -180,7 +181,7 @@ static hec_status read_lengths(hec_corpus *c, bool *fit)
 			c->lengths[i + j][1] = entries[j].target;
 		}
 	}
-	free(entries);
+	mem_free(entries);
 	return status;
 }
 
@@ -206,14 +207,14 @@ static bool ids_fit(const hec_corpus *c, const int32_t *ids, int64_t source, int
 /* All that was written, once more: the sum must come out, and every id be one. */
 static hec_status check_ids(const hec_corpus *c, bool *fit)
 {
-	int32_t *ids = malloc((size_t)2 * CORPUS_LONGEST * sizeof *ids);
+	int32_t *ids = mem_alloc((size_t)2 * CORPUS_LONGEST * sizeof *ids);
 	uint32_t sum = 0;
 	uint64_t at = 0;
 	if (!ids)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to check its ids", c->name);
 	FILE *f = fopen(c->name, "rbe");
 	if (!f) {
-		free(ids);
+		mem_free(ids);
 		return fail(HEC_ERR_IO, "%s: could not be opened once more: %s", c->name,
 		            strerror(errno));
 	}
@@ -228,7 +229,7 @@ static hec_status check_ids(const hec_corpus *c, bool *fit)
 	}
 	*fit = *fit && sum == c->header.checksum && at == (uint64_t)c->header.ids;
 	(void)fclose(f);
-	free(ids);
+	mem_free(ids);
 	return HEC_OK;
 }
 
@@ -259,7 +260,7 @@ static hec_status open_part(const char *path, const char *end, int *fd)
 	if (!name)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for a name", path);
 	*fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	free(name);
+	mem_free(name);
 	return HEC_OK;
 }
 
@@ -277,7 +278,7 @@ static hec_status try_open(const hec_corpus_options *o, uint64_t fingerprint, he
 		HEC_TRY(check_ids(c, found));
 	if (*found)
 		return HEC_OK;
-	free(c->lengths);
+	mem_free(c->lengths);
 	c->lengths = NULL;
 	if (c->tokens >= 0)
 		close(c->tokens);
@@ -322,7 +323,7 @@ static hec_status take_speech(const hec_corpus_options *o, hec_corpus *c)
 {
 	c->sounds = true;
 	c->speech = *o->speech;
-	c->lists = calloc(o->n, sizeof *c->lists);
+	c->lists = mem_zeros(o->n, sizeof *c->lists);
 	for (size_t i = 0; c->lists && i < o->n; i++) {
 		c->lists[i] = path_join(o->files[i], "");
 		if (!c->lists[i])
@@ -364,7 +365,7 @@ hec_status hec_corpus_open(const hec_corpus_options *options, hec_corpus **out)
 	HEC_TRY(CHECK_GIVEN("corpus", options));
 	HEC_TRY(options_take("hec_corpus_options", &o, sizeof o, options));
 	HEC_TRY(check_options(&o));
-	hec_corpus *c = calloc(1, sizeof *c);
+	hec_corpus *c = mem_zeros(1, sizeof *c);
 	if (!c)
 		return fail(HEC_ERR_MEMORY, "corpus: no memory");
 	c->tokens = c->index = -1;
@@ -387,11 +388,11 @@ void hec_corpus_close(hec_corpus *c)
 	if (c->index >= 0)
 		close(c->index);
 	for (size_t i = 0; i < c->n_lists; i++)
-		free(c->lists[i]);
-	free(c->lists);
-	free(c->lengths);
-	free(c->name);
-	free(c);
+		mem_free(c->lists[i]);
+	mem_free(c->lists);
+	mem_free(c->lengths);
+	mem_free(c->name);
+	mem_free(c);
 }
 
 const hec_corpus_counts *hec_corpus_counts_of(const hec_corpus *c)

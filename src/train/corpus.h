@@ -63,7 +63,7 @@ hec_status corpus_mix_sounds(const hec_corpus_options *options, uint64_t *hash);
 /* Reads example i: source ids, then target ids, as many as its lengths say. */
 hec_status corpus_read(const hec_corpus *corpus, int64_t i, int32_t *ids);
 
-/* "PATH" + ".tokens" for free(); NULL where memory runs out. */
+/* "PATH" + ".tokens" for mem_free(); NULL where memory runs out. */
 char *path_join(const char *a, const char *b);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <zlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "text/vocab/language.h"
 
@@ -93,7 +94,7 @@ static hec_status join(builder *b, const char *text, size_t bytes)
 		return fail(HEC_ERR_MEMORY, "corpus: no memory for a text");
 	if (all > b->joined_room) {
 		size_t room = all > 2 * b->joined_room ? all : 2 * b->joined_room;
-		char *more = realloc(b->joined, room);
+		char *more = mem_resize(b->joined, room);
 		if (!more)
 			return fail(HEC_ERR_MEMORY, "corpus: no memory for a text of %zu bytes",
 			            room);
@@ -375,20 +376,20 @@ static void close_builder(builder *b)
 	for (int i = 0; i < 4; i++) {
 		if (i < 2 && b->names[i])
 			unlink(b->names[i]);
-		free(b->names[i]);
+		mem_free(b->names[i]);
 	}
 	hec_lines_close(b->lines);
 	hec_encoding_free(&b->side[0]);
 	hec_encoding_free(&b->side[1]);
-	free(b->piece);
-	free(b->joined);
+	mem_free(b->piece);
+	mem_free(b->joined);
 }
 
 static hec_status build(builder *b)
 {
 	const hec_corpus_options *o = b->o;
 	int64_t room = o->max_source + o->max_target + 2;
-	b->piece = malloc((size_t)room * sizeof *b->piece);
+	b->piece = mem_alloc((size_t)room * sizeof *b->piece);
 	if (!b->piece)
 		return fail(HEC_ERR_MEMORY, "corpus: no memory for %lld ids", (long long)room);
 	bool lines = o->task != HEC_TASK_ANSWER;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "format/json.h"
 
 #define WIDTH 720
@@ -44,7 +45,7 @@ static void draw(drawing *d, const char *format, ...)
 	va_end(args);
 	if (d->n + (size_t)n + 1 > d->room) {
 		size_t room = 2 * d->room + (size_t)n + 4096;
-		char *more = realloc(d->text, room);
+		char *more = mem_resize(d->text, room);
 		if (!more) {
 			d->failed = true;
 			return;
@@ -74,7 +75,7 @@ static hec_status add_point(points *p, const json_t *object)
 {
 	if (p->n == p->room) {
 		size_t room = 2 * p->room + 64;
-		point *more = realloc(p->at, room * sizeof *more);
+		point *more = mem_resize(p->at, room * sizeof *more);
 		if (!more)
 			return fail(HEC_ERR_MEMORY, "curve: no memory for %zu points", room);
 		p->at = more;
@@ -169,7 +170,7 @@ hec_status curve_write(const char *log, const char *svg)
 		status = d.failed ? fail(HEC_ERR_MEMORY, "%s: no memory to draw it", svg)
 		                  : file_replace(svg, d.text, d.n);
 	}
-	free(d.text);
-	free(p.at);
+	mem_free(d.text);
+	mem_free(p.at);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "train/corpus.h"
 
 #define PIECE ((size_t)1 << 20) /* of a file that is copied */
@@ -23,7 +24,7 @@ hec_status path_make(char **out, const char *format, ...)
 	va_copy(again, args);
 	int n = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	char *path = n >= 0 ? malloc((size_t)n + 1) : NULL;
+	char *path = n >= 0 ? mem_alloc((size_t)n + 1) : NULL;
 	if (path)
 		vsnprintf(path, (size_t)n + 1, format, again);
 	va_end(again);
@@ -39,7 +40,7 @@ static hec_status flush_parent(const char *path)
 	char *parent;
 	HEC_TRY(path_make(&parent, "%s/..", path));
 	hec_status status = folder_flush(parent);
-	free(parent);
+	mem_free(parent);
 	return status;
 }
 
@@ -59,7 +60,7 @@ hec_status file_copy(const char *from, const char *to)
 	file_in *in;
 	file_out *out = NULL;
 	HEC_TRY(file_in_open(from, &in));
-	char *piece = malloc(PIECE);
+	char *piece = mem_alloc(PIECE);
 	hec_status status = piece ? file_out_open(to, &out)
 	                          : fail(HEC_ERR_MEMORY, "%s: no memory to copy it", from);
 	const uint64_t size = file_in_size(in);
@@ -73,7 +74,7 @@ hec_status file_copy(const char *from, const char *to)
 		status = file_out_commit(out);
 	else
 		file_out_abort(out);
-	free(piece);
+	mem_free(piece);
 	file_in_close(in);
 	return status;
 }
@@ -81,8 +82,8 @@ hec_status file_copy(const char *from, const char *to)
 void names_free(char **names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
+		mem_free(names[i]);
+	mem_free(names);
 }
 
 static int by_name(const void *a, const void *b)
@@ -92,7 +93,7 @@ static int by_name(const void *a, const void *b)
 
 static bool add_name(char ***names, size_t *count, const char *name)
 {
-	char **more = realloc(*names, (*count + 1) * sizeof *more);
+	char **more = mem_resize(*names, (*count + 1) * sizeof *more);
 	if (!more)
 		return false;
 	*names = more;
@@ -140,7 +141,7 @@ hec_status folder_remove(const char *path)
 		char *file;
 		if (path_make(&file, "%s/%s", path, names[i]) == HEC_OK) {
 			unlink(file);
-			free(file);
+			mem_free(file);
 		}
 	}
 	names_free(names, count);
@@ -176,7 +177,7 @@ void folder_sweep(const char *path, int deep)
 			(void)folder_remove(inside);
 		else if (deep > 0 && lstat(inside, &info) == 0 && S_ISDIR(info.st_mode))
 			folder_sweep(inside, deep - 1);
-		free(inside);
+		mem_free(inside);
 	}
 	names_free(names, count);
 }

@@ -20,7 +20,7 @@ hec_status file_copy(const char *from, const char *to); /* whole, or not at all 
 hec_status folder_names(const char *path, const char *prefix, char ***names, size_t *count);
 void names_free(char **names, size_t count);
 
-/* "a/b" for free(), by a format. */
+/* "a/b" for mem_free(), by a format. */
 hec_status path_make(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 
 #define PIECE ((size_t)128 << 10)
 #define GZIP_ONLY (16 + MAX_WBITS) /* of inflate: no zlib, no bare deflate */
@@ -77,7 +78,7 @@ hec_status gzip_open(const char *path, gzip_in **out)
 	*out = NULL;
 	file_in *file;
 	HEC_TRY(file_in_open(path, &file));
-	gzip_in *g = calloc(1, sizeof *g);
+	gzip_in *g = mem_zeros(1, sizeof *g);
 	if (!g) {
 		file_in_close(file);
 		return fail(HEC_ERR_MEMORY, "%s: no memory to read it", path);
@@ -99,7 +100,7 @@ void gzip_close(gzip_in *g)
 	if (g->packed)
 		(void)inflateEnd(&g->out);
 	file_in_close(g->file);
-	free(g);
+	mem_free(g);
 }
 
 /* Behind a member: another one, or nothing but zeros. */

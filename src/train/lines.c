@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "tensor/check.h"
 #include "train/corpus.h"
 #include "train/sound.h"
@@ -60,11 +61,11 @@ hec_status hec_lines_open(hec_task task, const char *const *files, size_t n, hec
 	HEC_TRY(CHECK_GIVEN("lines", out));
 	*out = NULL;
 	HEC_TRY(check_files(task, files, n));
-	hec_lines *l = calloc(1, sizeof *l);
-	char **names = calloc(n, sizeof *names);
+	hec_lines *l = mem_zeros(1, sizeof *l);
+	char **names = mem_zeros(n, sizeof *names);
 	if (!l || !names) {
-		free(l);
-		free(names);
+		mem_free(l);
+		mem_free(names);
 		return fail(HEC_ERR_MEMORY, "lines: no memory for %zu names", n);
 	}
 	*l = (hec_lines){.task = task, .files = names, .n = n, .side = 2};
@@ -87,9 +88,9 @@ void hec_lines_close(hec_lines *l)
 	reader_close(l->reader[0]);
 	reader_close(l->reader[1]);
 	for (size_t i = 0; i < l->n; i++)
-		free(l->files[i]);
-	free(l->files);
-	free(l);
+		mem_free(l->files[i]);
+	mem_free(l->files);
+	mem_free(l);
 }
 
 const hec_corpus_counts *hec_lines_counts(const hec_lines *l)

@@ -10,6 +10,7 @@
 
 #include <hecate/train.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "tensor/check.h"
 
@@ -22,7 +23,7 @@ hec_status hec_train_lock_take(const char *dir, hec_train_lock **out)
 	HEC_TRY(CHECK_GIVEN("train", out));
 	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("train", dir));
-	hec_train_lock *lock = malloc(sizeof *lock);
+	hec_train_lock *lock = mem_alloc(sizeof *lock);
 	if (!lock)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to lock it", dir);
 	lock->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -49,7 +50,7 @@ void hec_train_lock_free(hec_train_lock *lock)
 		return;
 	if (lock->fd >= 0)
 		close(lock->fd);
-	free(lock);
+	mem_free(lock);
 }
 
 hec_status hec_train_lock_holds(const hec_train_lock *lock, const char *dir)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "format/json.h"
 
 #define LINE_MOST ((size_t)64 << 10)
@@ -67,14 +68,14 @@ hec_status log_add(const char *path, const log_line *line)
 		status = json_text_make(object, false, &text, &size);
 	json_decref(object);
 	HEC_TRY(status);
-	char *whole = realloc(text, size + 2);
+	char *whole = mem_resize(text, size + 2);
 	if (!whole) {
-		free(text);
+		mem_free(text);
 		return fail(HEC_ERR_MEMORY, "%s: no memory for a line", path);
 	}
 	whole[size] = '\n';
 	status = append(path, whole, size + 1);
-	free(whole);
+	mem_free(whole);
 	return status;
 }
 
@@ -109,7 +110,7 @@ hec_status log_each(const char *path, log_visit *visit, void *user)
 	file_in *in;
 	HEC_TRY(file_in_open(path, &in));
 	const uint64_t size = file_in_size(in);
-	char *buffer = malloc(LINE_MOST);
+	char *buffer = mem_alloc(LINE_MOST);
 	hec_status status =
 		buffer ? HEC_OK : fail(HEC_ERR_MEMORY, "%s: no memory to read it", path);
 	bool too_long = false;
@@ -129,7 +130,7 @@ hec_status log_each(const char *path, log_visit *visit, void *user)
 		if (n < LINE_MOST)
 			break; /* what is left has no end: cut short when the run was killed */
 	}
-	free(buffer);
+	mem_free(buffer);
 	file_in_close(in);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -460,8 +461,8 @@ static void close_run(run *r)
 	hec_trainer_destroy(r->trainer);
 	checkpoints_close(&r->checkpoints);
 	hec_train_lock_free(r->lock);
-	free(r->log);
-	free(r->curve);
+	mem_free(r->log);
+	mem_free(r->curve);
 }
 
 hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train, hec_corpus *valid,

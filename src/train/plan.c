@@ -4,6 +4,7 @@
  * that could not have one more row: for each number of rows, the longest sequences. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "model/model.h"
 #include "tensor/arena.h"
@@ -99,10 +100,10 @@ static hec_status run(planner *p, hec_ctx *ctx)
 	options.isa = hec_ctx_isa(ctx);
 	/* One row may always be, however long it is. */
 	size_t n = (size_t)max_i64(p->o->max_tokens, max_i64(p->o->max_source, p->o->max_target));
-	p->zeros = calloc(n, sizeof *p->zeros);
-	p->targets = calloc(2 * n, sizeof *p->targets); /* ANSWER: two a row */
-	p->lengths[0] = malloc(n * sizeof **p->lengths);
-	p->lengths[1] = malloc(n * sizeof **p->lengths);
+	p->zeros = mem_zeros(n, sizeof *p->zeros);
+	p->targets = mem_zeros(2 * n, sizeof *p->targets); /* ANSWER: two a row */
+	p->lengths[0] = mem_alloc(n * sizeof **p->lengths);
+	p->lengths[1] = mem_alloc(n * sizeof **p->lengths);
 	if (!p->zeros || !p->targets || !p->lengths[0] || !p->lengths[1])
 		return fail(HEC_ERR_MEMORY, "trainer: no memory for a batch of %zu tokens", n);
 	/* A head that reads where the end stands wants one in every sequence. */
@@ -136,9 +137,9 @@ hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *model, const hec_trai
 		};
 	hec_arena_destroy(p.arena);
 	hec_ctx_destroy(p.dry);
-	free(p.zeros);
-	free(p.targets);
-	free(p.lengths[0]);
-	free(p.lengths[1]);
+	mem_free(p.zeros);
+	mem_free(p.targets);
+	mem_free(p.lengths[0]);
+	mem_free(p.lengths[1]);
 	return status;
 }

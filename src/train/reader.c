@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/unicode/utf8.h"
 #include "train/gzip.h"
 
@@ -23,11 +24,11 @@ hec_status reader_open(const char *path, reader **out)
 {
 	gzip_in *file;
 	HEC_TRY(gzip_open(path, &file));
-	reader *r = calloc(1, sizeof *r);
-	char *buffer = malloc(BUFFER);
+	reader *r = mem_zeros(1, sizeof *r);
+	char *buffer = mem_alloc(BUFFER);
 	if (!r || !buffer) {
-		free(r);
-		free(buffer);
+		mem_free(r);
+		mem_free(buffer);
 		gzip_close(file);
 		return fail(HEC_ERR_MEMORY, "%s: no memory to read it", path);
 	}
@@ -41,8 +42,8 @@ void reader_close(reader *r)
 	if (!r)
 		return;
 	gzip_close(r->file);
-	free(r->buffer);
-	free(r);
+	mem_free(r->buffer);
+	mem_free(r);
 }
 
 /* Reads on behind what is there. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "base/size.h"
 #include "format/json.h"
@@ -66,7 +67,7 @@ static hec_status mark_context(squad_reader *r)
 {
 	size_t wanted = r->bytes / MARK + 2, at = 0;
 	if (wanted > r->room) {
-		size_t *more = realloc(r->marks, wanted * sizeof *more);
+		size_t *more = mem_resize(r->marks, wanted * sizeof *more);
 		if (!more)
 			return no_memory(r->count);
 		r->marks = more;
@@ -211,8 +212,8 @@ static hec_status read_all(squad_reader *r, hec_squad *s, const char *const *fil
 	HEC_TRY(read_roots(r, s, files));
 	s->count = r->count;
 	s->answer_count = r->answers;
-	s->questions = calloc(s->count + 1, sizeof *s->questions);
-	s->answers = calloc(s->answer_count + 1, sizeof *s->answers);
+	s->questions = mem_zeros(s->count + 1, sizeof *s->questions);
+	s->answers = mem_zeros(s->answer_count + 1, sizeof *s->answers);
 	if (!s->questions || !s->answers)
 		return no_memory(s->count);
 	r->squad = s;
@@ -225,17 +226,17 @@ hec_status hec_squad_read(const char *const *files, size_t n, hec_squad **out)
 	HEC_TRY(CHECK_GIVEN("squad", out));
 	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("squad", files));
-	hec_squad *s = calloc(1, sizeof *s);
-	json_t **roots = calloc(n + 1, sizeof *roots);
+	hec_squad *s = mem_zeros(1, sizeof *s);
+	json_t **roots = mem_zeros(n + 1, sizeof *roots);
 	if (!s || !roots) {
-		free(s);
-		free(roots);
+		mem_free(s);
+		mem_free(roots);
 		return no_memory(0);
 	}
 	*s = (hec_squad){.roots = roots, .n = n};
 	squad_reader r = {0};
 	hec_status status = read_all(&r, s, files);
-	free(r.marks);
+	mem_free(r.marks);
 	if (status != HEC_OK) {
 		hec_squad_free(s);
 		return status;
@@ -250,10 +251,10 @@ void hec_squad_free(hec_squad *s)
 		return;
 	for (size_t i = 0; i < s->n; i++)
 		json_decref(s->roots[i]);
-	free(s->roots);
-	free(s->questions);
-	free(s->answers);
-	free(s);
+	mem_free(s->roots);
+	mem_free(s->questions);
+	mem_free(s->answers);
+	mem_free(s);
 }
 
 size_t hec_squad_count(const hec_squad *s)

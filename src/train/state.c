@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/quote.h"
 #include "format/json.h"
 #include "train/sums.h"
@@ -126,7 +127,7 @@ hec_status state_write(const char *path, const run_state *s, json_t *files)
 		status = json_text_make(root, true, &text, &size);
 	if (status == HEC_OK)
 		status = write_text(path, text, size);
-	free(text);
+	mem_free(text);
 	json_decref(root);
 	return status;
 }
@@ -288,7 +289,7 @@ hec_status state_read(const char *path, run_state *state, json_t **files)
 	size_t size;
 	HEC_TRY(file_read(path, JSON_CONFIG_MOST, &text, &size));
 	hec_status status = read_text(path, text, size, &s, files);
-	free(text);
+	mem_free(text);
 	if (status == HEC_OK)
 		*state = s;
 	return status;

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/quote.h"
 #include "format/json.h"
 #include "train/folder.h"
@@ -27,13 +28,13 @@ static hec_status open_in(const char *folder, const char *name, file_in **in)
 	char *path;
 	HEC_TRY(path_make(&path, "%s/%s", folder, name));
 	hec_status status = file_in_open(path, in);
-	free(path);
+	mem_free(path);
 	return status;
 }
 
 static hec_status sum_open_file(const file_in *in, char text[SUM_TEXT])
 {
-	char *piece = malloc(PIECE);
+	char *piece = mem_alloc(PIECE);
 	if (!piece)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to sum it up", file_in_path(in));
 	hec_status status = HEC_OK;
@@ -45,7 +46,7 @@ static hec_status sum_open_file(const file_in *in, char text[SUM_TEXT])
 		if (status == HEC_OK)
 			sum = (uint32_t)crc32_z(sum, (const unsigned char *)piece, n);
 	}
-	free(piece);
+	mem_free(piece);
 	snprintf(text, SUM_TEXT, "%08" PRIx32, sum);
 	return status;
 }

@@ -11,6 +11,7 @@
 #include <hecate/adamw.h>
 #include <hecate/ops.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "tensor/check.h"
@@ -74,7 +75,7 @@ static hec_status make_ranges(hec_trainer *t)
 {
 	size_t n = hec_model_param_count(t->model);
 	hec_tensor block = hec_model_block(t->model);
-	t->ranges = calloc(n > 0 ? n : 1, sizeof *t->ranges);
+	t->ranges = mem_zeros(n > 0 ? n : 1, sizeof *t->ranges);
 	if (!t->ranges)
 		return fail(HEC_ERR_MEMORY, "trainer: no memory for %zu parameters", n);
 	for (size_t i = 0; i < n; i++) {
@@ -118,7 +119,7 @@ hec_status hec_trainer_create(hec_ctx *ctx, hec_model *model, const hec_trainer_
 	if (dtype != HEC_F32)
 		return fail(HEC_ERR_UNSUPPORTED, "trainer: the model is %s; f32 is learned",
 		            hec_dtype_name(dtype));
-	hec_trainer *t = calloc(1, sizeof *t);
+	hec_trainer *t = mem_zeros(1, sizeof *t);
 	if (!t)
 		return fail(HEC_ERR_MEMORY, "trainer: no memory");
 	t->ctx = ctx;
@@ -141,8 +142,8 @@ void hec_trainer_destroy(hec_trainer *t)
 	hec_model_destroy(t->first);
 	hec_model_destroy(t->second);
 	hec_arena_destroy(t->arena);
-	free(t->ranges);
-	free(t);
+	mem_free(t->ranges);
+	mem_free(t);
 }
 
 int64_t hec_trainer_steps(const hec_trainer *t)

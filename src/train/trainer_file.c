@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "format/safetensors.h"
 #include "model/model.h"
@@ -50,8 +51,8 @@ static hec_status fill_items(const hec_trainer *t, safetensors_item *items,
 static hec_status write_optimizer(const hec_trainer *t, const char *path)
 {
 	size_t n = 2 * hec_model_param_count(t->model);
-	safetensors_item *items = calloc(n, sizeof *items);
-	char(*names)[NAME_MOST] = malloc(n * sizeof *names);
+	safetensors_item *items = mem_zeros(n, sizeof *items);
+	char(*names)[NAME_MOST] = mem_alloc(n * sizeof *names);
 	char step[24], skips[24], sums[32];
 	const char *metadata[] = {"format", FORMAT, "step", step, "skips",
 	                          skips,    "sums", sums,   NULL};
@@ -66,8 +67,8 @@ static hec_status write_optimizer(const hec_trainer *t, const char *path)
 		status = fill_items(t, items, names);
 	if (status == HEC_OK)
 		status = safetensors_write(path, items, n, metadata, NULL, NULL);
-	free(items);
-	free(names);
+	mem_free(items);
+	mem_free(names);
 	return status;
 }
 
@@ -82,7 +83,7 @@ hec_status hec_trainer_save(hec_trainer *t, const char *dir)
 	if (!path)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for a name", dir);
 	hec_status status = write_optimizer(t, path);
-	free(path);
+	mem_free(path);
 	return status;
 }
 
@@ -194,6 +195,6 @@ hec_status hec_trainer_load(hec_trainer *t, const char *dir)
 	if (status == HEC_OK)
 		status = read_trainer(t, dir, file, path);
 	safetensors_close(file);
-	free(path);
+	mem_free(path);
 	return status;
 }

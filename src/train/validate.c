@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "tensor/arena.h"
 #include "train/folder.h"
 #include "train/run.h"
@@ -75,7 +76,7 @@ hec_status run_keep_model(run *r, const hec_model *model, const char *metric)
 	hec_status status =
 		metric ? path_make(&dir, "%s/%s", parent, metric) : path_make(&dir, "%s", r->o.dir);
 	if (status != HEC_OK) {
-		free(parent);
+		mem_free(parent);
 		return status;
 	}
 	if (metric)
@@ -88,8 +89,8 @@ hec_status run_keep_model(run *r, const hec_model *model, const char *metric)
 		status = hec_tokenizer_save(r->o.tokenizer, dir);
 	if (status == HEC_OK && r->o.origin)
 		status = hec_train_carry(r->o.origin, dir);
-	free(dir);
-	free(parent);
+	mem_free(dir);
+	mem_free(parent);
 	return status;
 }
 

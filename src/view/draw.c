@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "view/look.h"
 
@@ -36,7 +37,7 @@ static int grow(void *user, const char *text, size_t length)
 		return -1;
 	if (need > g->capacity) {
 		size_t capacity = need > SIZE_MAX / 2 ? need : need * 2;
-		char *data = realloc(g->data, capacity);
+		char *data = mem_resize(g->data, capacity);
 		if (!data) {
 			g->no_memory = true;
 			return -1;
@@ -60,6 +61,6 @@ hec_status hec_view_save(const hec_view *view, hec_view_format format,
 		status = fail(HEC_ERR_MEMORY, "view: no memory for %zu bytes of %s", g.used, path);
 	if (status == HEC_OK)
 		status = file_replace(path, g.data, g.used);
-	free(g.data);
+	mem_free(g.data);
 	return status;
 }

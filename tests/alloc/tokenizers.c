@@ -65,7 +65,7 @@ static void there_and_back(world *w, const hec_tokenizer *t, hec_encoding *e, ch
 		size_t bytes;
 		CALL(w, hec_tokenizer_decode(t, e->ids, e->n, true, text, &bytes));
 		take(w, *text, bytes);
-		free(*text);
+		hec_free(*text);
 		*text = NULL;
 	}
 	/* A repeated call asks for nothing. */

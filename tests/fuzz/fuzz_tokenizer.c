@@ -31,7 +31,7 @@ static void use(const hec_tokenizer *t, const char *text, size_t bytes)
 		} else {
 			expect_reason();
 		}
-		free(back);
+		hec_free(back);
 	}
 	hec_encoding_free(&e);
 }

@@ -14,6 +14,7 @@
 #include "backend/context.h"
 #include "backend/cpu/ceiling.h"
 #include "backend/cpu/cpu.h"
+#include "base/memory.h"
 #include "base/size.h"
 
 #define TASKS_PER_THREAD 32
@@ -129,7 +130,7 @@ static hec_status batch_create(const ceiling *c, const char *isa, batch **out)
 	if (!c)
 		return fail(HEC_ERR_UNSUPPORTED, "bench: there is no ceiling for level %s",
 		            isa ? isa : "(none)");
-	*out = aligned_alloc(64, sizeof **out);
+	*out = mem_aligned(64, sizeof **out);
 	if (!*out)
 		return fail(HEC_ERR_MEMORY, "bench: no memory for %zu bytes", sizeof **out);
 	memset(*out, 0, sizeof **out);
@@ -146,7 +147,7 @@ hec_status hec_bench_fma(hec_ctx *ctx, int isa, double seconds, double *gflops)
 	HEC_TRY(batch_create(find_ceiling(name), name, &b));
 	int64_t tasks = (int64_t)hec_ctx_threads(ctx) * TASKS_PER_THREAD;
 	*gflops = 1e-9 * best_rate(ctx, b, fma_task, tasks, seconds);
-	free(b);
+	mem_free(b);
 	return HEC_OK;
 }
 
@@ -170,6 +171,6 @@ hec_status hec_bench_read(hec_ctx *ctx, size_t bytes, double seconds, double *gb
 		*gbs = 1e-9 * best_rate(ctx, b, read_task, tasks, seconds);
 	}
 	hec_arena_destroy(arena);
-	free(b);
+	mem_free(b);
 	return status;
 }

@@ -197,7 +197,7 @@ static int decode_one(const settings *s, const char *line, size_t bytes)
 		code = LINE_WORK_REFUSED;
 	else
 		code = print_text(s, decoded, decoded_bytes);
-	free(decoded);
+	hec_free(decoded);
 	free(ids);
 	return code;
 }
@@ -246,7 +246,7 @@ static int chat_one(settings *s, const char *model)
 	} else if (code == EXIT_DONE) {
 		put_words(made, bytes, stdout);
 	}
-	free(made);
+	hec_free(made);
 	return code == LINE_WORK_REFUSED ? command_failed(s->self, "%s", hec_error_message())
 	                                 : code;
 }

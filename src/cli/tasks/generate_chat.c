@@ -58,7 +58,7 @@ static int answer_lines(generating *g, int64_t n, const char *const *texts, cons
 	else
 		*failed = made - 1;
 	for (int64_t i = 0; i < n; i++)
-		free((char *)(uintptr_t)prompts[i].text);
+		hec_free((char *)(uintptr_t)prompts[i].text);
 	free(prompts);
 	return code;
 }
@@ -169,7 +169,7 @@ static int reply(generating *g, conversation *c)
 		code = command_failed(g->self, "no memory for the conversation");
 	hec_generations_free(&out);
 	free(a.text);
-	free(text);
+	hec_free(text);
 	return code;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "base/pool.h"
 #include "base/size.h"
 #include "text/unicode/classes.h"
@@ -164,8 +165,8 @@ static hec_status count_with(counting *c, const bpe_count_options *o, hec_line_f
 {
 	HEC_TRY(choose_threads(o->threads, &c->threads));
 	c->count = (size_t)c->threads * BLOCKS_EACH;
-	c->blocks = calloc(c->count, sizeof *c->blocks);
-	c->workers = calloc((size_t)c->threads, sizeof *c->workers);
+	c->blocks = mem_zeros(c->count, sizeof *c->blocks);
+	c->workers = mem_zeros((size_t)c->threads, sizeof *c->workers);
 	if (!c->blocks || !c->workers)
 		return fail(HEC_ERR_MEMORY, "no memory to count with %d threads", c->threads);
 	HEC_TRY(pool_create(c->threads, false, &c->pool));
@@ -187,12 +188,12 @@ hec_status bpe_count(const bpe_count_options *o, hec_line_fn *next_line, void *u
 	hec_status status = count_with(&c, o, next_line, user, out);
 	pool_destroy(c.pool);
 	for (size_t i = 0; c.blocks && i < c.count; i++) {
-		free(c.blocks[i].text);
-		free(c.blocks[i].ends);
+		mem_free(c.blocks[i].text);
+		mem_free(c.blocks[i].ends);
 	}
 	for (int i = 0; c.workers && i < c.threads; i++)
 		word_counts_free(&c.workers[i].words);
-	free(c.blocks);
-	free(c.workers);
+	mem_free(c.blocks);
+	mem_free(c.workers);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/grow.h"
 #include "text/model/pairs.h"
@@ -47,20 +48,20 @@ typedef struct learner {
 
 void bpe_words_free(bpe_words *w)
 {
-	free(w->symbols);
-	free(w->words);
+	mem_free(w->symbols);
+	mem_free(w->words);
 	memset(w, 0, sizeof *w);
 }
 
 static void learner_free(learner *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		free(l->infos[i].words);
-	free(l->infos);
-	free(l->slots);
-	free(l->heap);
-	free(l->gained);
-	free(l->joined);
+		mem_free(l->infos[i].words);
+	mem_free(l->infos);
+	mem_free(l->slots);
+	mem_free(l->heap);
+	mem_free(l->gained);
+	mem_free(l->joined);
 }
 
 /* ---- pairs ---- */
@@ -76,12 +77,12 @@ static size_t slot_of(const learner *l, uint64_t key)
 static hec_status more_slots(learner *l)
 {
 	size_t count = l->slot_count ? 2 * l->slot_count : 4096;
-	uint32_t *slots = calloc(count, sizeof *slots);
+	uint32_t *slots = mem_zeros(count, sizeof *slots);
 	if (!slots || l->n >= UINT32_MAX / 2) {
-		free(slots);
+		mem_free(slots);
 		return fail(HEC_ERR_MEMORY, "no memory to count %zu different pairs", l->n + 1);
 	}
-	free(l->slots);
+	mem_free(l->slots);
 	l->slots = slots;
 	l->slot_count = count;
 	for (size_t i = 0; i < l->n; i++)
@@ -222,7 +223,7 @@ static hec_status join_everywhere(learner *l, uint32_t info, int32_t id)
 	hec_status status = HEC_OK;
 	for (size_t i = 0; i < n && status == HEC_OK; i++)
 		status = join_in_word(l, list[i], (int32_t)(key >> 32), (int32_t)(uint32_t)key, id);
-	free(list);
+	mem_free(list);
 	HEC_TRY(status);
 	l->infos[info].count = 0;
 	return push_gained(l);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/quote.h"
 #include "text/learn/bpe_count.h"
@@ -131,10 +132,10 @@ static hec_status add_bytes(vocab *v)
 	return add_characters(v, list, 256);
 }
 
-/* Each character with its count; *n of them, at *list for free(). */
+/* Each character with its count; *n of them, at *list for mem_free(). */
 static hec_status count_characters(const word_counts *words, character **list, size_t *n)
 {
-	character *all = calloc(CHARACTERS, sizeof *all);
+	character *all = mem_zeros(CHARACTERS, sizeof *all);
 	if (!all)
 		return fail(HEC_ERR_MEMORY, "no memory to count characters");
 	for (size_t i = 0; i < words->n; i++) {
@@ -166,7 +167,7 @@ static hec_status add_alphabet(const hec_bpe_train_options *o, const word_counts
 	if (n > (size_t)o->limit_alphabet)
 		n = (size_t)o->limit_alphabet;
 	hec_status status = add_characters(v, list, n < room ? n : room);
-	free(list);
+	mem_free(list);
 	return status;
 }
 
@@ -288,8 +289,8 @@ hec_status hec_bpe_train(const hec_bpe_train_options *options, hec_line_fn *next
 	vocab_free(&t.vocab);
 	vocab_free(&t.later);
 	bpe_words_free(&t.words);
-	free(t.merges.at);
-	free(t.json);
-	free(t.config);
+	mem_free(t.merges.at);
+	mem_free(t.json);
+	mem_free(t.config);
 	return status;
 }

@@ -6,7 +6,7 @@
 
 #include "text/learn/bpe_learn.h"
 
-/* tokenizer.json as text for free(). Special tokens are already in the vocabulary. */
+/* tokenizer.json as text for mem_free(). Special tokens are already in the vocabulary. */
 hec_status bpe_write_json(const hec_bpe_train_options *o, const vocab *v, const bpe_merges *merges,
                           char **out, size_t *bytes);
 /* tokenizer_config.json: which token has which role. */

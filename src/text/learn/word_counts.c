@@ -6,14 +6,15 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 #define WORDS_MOST ((size_t)1 << 31)
 
 void word_counts_free(word_counts *c)
 {
-	free(c->text);
-	free(c->words);
-	free(c->slots);
+	mem_free(c->text);
+	mem_free(c->words);
+	mem_free(c->slots);
 	memset(c, 0, sizeof *c);
 }
 
@@ -30,7 +31,7 @@ void word_counts_clear(word_counts *c)
 static hec_status rehash(word_counts *c)
 {
 	size_t count = c->slot_count ? 2 * c->slot_count : 4096;
-	uint32_t *slots = c->n < WORDS_MOST ? calloc(count, sizeof *slots) : NULL;
+	uint32_t *slots = c->n < WORDS_MOST ? mem_zeros(count, sizeof *slots) : NULL;
 	if (!slots)
 		return fail(HEC_ERR_MEMORY, "no memory to count %zu different words", c->n + 1);
 	for (size_t i = 0; i < c->n; i++) {
@@ -39,7 +40,7 @@ static hec_status rehash(word_counts *c)
 			at = (at + 1) & (count - 1);
 		slots[at] = (uint32_t)i + 1;
 	}
-	free(c->slots);
+	mem_free(c->slots);
 	c->slots = slots;
 	c->slot_count = count;
 	return HEC_OK;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/unicode/utf8.h"
 
 #define SHORT 48 /* symbols */
@@ -28,21 +29,21 @@ void bpe_free(bpe *b)
 {
 	pairs_free(&b->merges);
 	vocab_free(&b->whole);
-	free(b->prefix);
-	free(b->suffix);
+	mem_free(b->prefix);
+	mem_free(b->suffix);
 	memset(b, 0, sizeof *b);
 }
 
 void bpe_work_free(bpe_work *w)
 {
-	free(w->symbols);
-	free(w->nodes);
-	free(w->heads);
-	free(w->tails);
-	free(w->heap);
-	free(w->order);
-	free(w->spare);
-	free(w->cache);
+	mem_free(w->symbols);
+	mem_free(w->nodes);
+	mem_free(w->heads);
+	mem_free(w->tails);
+	mem_free(w->heap);
+	mem_free(w->order);
+	mem_free(w->spare);
+	mem_free(w->cache);
 	memset(w, 0, sizeof *w);
 }
 
@@ -194,7 +195,7 @@ static hec_status cache_of(bpe_work *w, uint64_t serial)
 	if (w->cache_of == serial)
 		return HEC_OK;
 	if (!w->cache)
-		w->cache = malloc(CACHE_SLOTS * sizeof *w->cache);
+		w->cache = mem_alloc(CACHE_SLOTS * sizeof *w->cache);
 	if (!w->cache)
 		return fail(HEC_ERR_MEMORY, "no memory for a cache of %d words", CACHE_SLOTS);
 	for (size_t i = 0; i < CACHE_SLOTS; i++)

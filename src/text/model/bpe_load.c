@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/split/byte_level.h"
 #include "text/model/model.h"
@@ -82,7 +83,7 @@ static hec_status load_merges(const json_scope *s, bpe *b)
 		if (left.bytes + right.bytes > most)
 			most = left.bytes + right.bytes;
 	}
-	char *joined = malloc(most + 1);
+	char *joined = mem_alloc(most + 1);
 	if (!joined)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for a token of %zu bytes", s->file,
 		            most);
@@ -93,7 +94,7 @@ static hec_status load_merges(const json_scope *s, bpe *b)
 		if ((status = load_merge(s, b, i, left, right, joined)) != HEC_OK)
 			break;
 	}
-	free(joined);
+	mem_free(joined);
 	return status;
 }
 
@@ -101,7 +102,8 @@ static hec_status load_merges(const json_scope *s, bpe *b)
 static hec_status look_at_ranks(bpe *b)
 {
 	size_t ids = b->words->ids;
-	uint32_t *after = calloc(ids + 1, sizeof *after); /* 1 + the last rank that makes an id */
+	uint32_t *after =
+		mem_zeros(ids + 1, sizeof *after); /* 1 + the last rank that makes an id */
 	if (!after)
 		return fail(HEC_ERR_MEMORY, "no memory for the ranks of %zu tokens", ids);
 	for (size_t i = 0; i < b->merges.count; i++) {
@@ -116,7 +118,7 @@ static hec_status look_at_ranks(bpe *b)
 		                            after[(uint32_t)p->key] > p->value.rank))
 			b->ascending = false;
 	}
-	free(after);
+	mem_free(after);
 	return HEC_OK;
 }
 
@@ -143,7 +145,7 @@ static hec_status load_affix(const json_scope *s, const char *key, char **out)
 	HEC_TRY(json_want_string(s, key, &text));
 	if (!text || !*text)
 		return HEC_OK;
-	*out = malloc(strlen(text) + 1);
+	*out = mem_alloc(strlen(text) + 1);
 	if (!*out)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for '%s%s'", s->file, s->path, key);
 	strcpy(*out, text);
@@ -212,7 +214,7 @@ hec_status bpe_take_bytes(bpe *b)
 		for (size_t i = 0; i < b->words->n; i++)
 			if (b->words->entries[i].size > most)
 				most = b->words->entries[i].size;
-		char *bytes = malloc(most);
+		char *bytes = mem_alloc(most);
 		if (!bytes)
 			return fail(HEC_ERR_MEMORY, "no memory for a token of %zu bytes", most);
 		hec_status status = vocab_init(&b->whole, b->words->ids);
@@ -221,7 +223,7 @@ hec_status bpe_take_bytes(bpe *b)
 			if (plain_bytes(b->words->text + e->at, e->size, bytes, &n))
 				status = vocab_add(&b->whole, bytes, n, e->id);
 		}
-		free(bytes);
+		mem_free(bytes);
 		HEC_TRY(status);
 	}
 	b->bytes = true;

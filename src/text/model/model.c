@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 
 static const model_kind *const kinds[] = {&model_bpe, &model_wordpiece, &model_word_level,
@@ -51,9 +52,9 @@ void model_free(model *m)
 void model_work_free(model_work *w)
 {
 	bpe_work_free(&w->bpe);
-	free(w->name);
-	free(w->places);
-	free(w->cuts);
+	mem_free(w->name);
+	mem_free(w->places);
+	mem_free(w->cuts);
 }
 
 hec_status model_load_vocab(const json_scope *s, vocab *v)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 
 hec_status pairs_init(pairs *p, size_t expected)
@@ -11,7 +12,7 @@ hec_status pairs_init(pairs *p, size_t expected)
 	while (count / 2 < expected && count < SIZE_MAX / 4)
 		count *= 2;
 	p->seed = hash_seed();
-	p->slots = size_mul(count, sizeof *p->slots, &bytes) ? malloc(bytes) : NULL;
+	p->slots = size_mul(count, sizeof *p->slots, &bytes) ? mem_alloc(bytes) : NULL;
 	if (!p->slots)
 		return fail(HEC_ERR_MEMORY, "no memory for %zu merges", expected);
 	p->count = count;
@@ -22,7 +23,7 @@ hec_status pairs_init(pairs *p, size_t expected)
 
 void pairs_free(pairs *p)
 {
-	free(p->slots);
+	mem_free(p->slots);
 	p->slots = NULL;
 	p->count = 0;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/unicode/utf8.h"
 
@@ -85,7 +86,7 @@ static hec_status make_unigram(const char *file, const sp_model *sp, model *m)
 	u->ids = sp->n;
 	u->unk = sp->unk;
 	u->byte_fallback = sp->byte_fallback;
-	u->score = calloc(sp->n, sizeof *u->score);
+	u->score = mem_zeros(sp->n, sizeof *u->score);
 	if (!u->score)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %zu scores", file, sp->n);
 	score_pieces(sp, u);
@@ -127,10 +128,10 @@ static void merger_free(merger *g)
 {
 	byte_tree_free(&g->forward);
 	byte_tree_free(&g->backward);
-	free(g->prefix);
-	free(g->reversed);
-	free(g->order);
-	free(g->merges);
+	mem_free(g->prefix);
+	mem_free(g->reversed);
+	mem_free(g->order);
+	mem_free(g->merges);
 }
 
 static hec_status build_trees(merger *g)
@@ -143,8 +144,8 @@ static hec_status build_trees(merger *g)
 	}
 	HEC_TRY(byte_tree_init(&g->forward, bytes));
 	HEC_TRY(byte_tree_init(&g->backward, bytes));
-	g->prefix = calloc(most + 1, sizeof *g->prefix);
-	g->reversed = malloc(most + 1);
+	g->prefix = mem_zeros(most + 1, sizeof *g->prefix);
+	g->reversed = mem_alloc(most + 1);
 	if (!g->prefix || !g->reversed)
 		return fail(HEC_ERR_MEMORY, "no memory for a piece of %zu bytes", most);
 	for (size_t i = 0; i < g->sp->n; i++) {
@@ -167,7 +168,7 @@ static int better(const void *a, const void *b)
 
 static hec_status order_pieces(merger *g)
 {
-	g->order = calloc(g->sp->n, sizeof *g->order);
+	g->order = mem_zeros(g->sp->n, sizeof *g->order);
 	if (!g->order)
 		return fail(HEC_ERR_MEMORY, "no memory for the order of %zu pieces", g->sp->n);
 	for (size_t i = 0; i < g->sp->n; i++)
@@ -268,7 +269,7 @@ hec_status model_from_pieces(const char *file, const sp_model *sp, const pieces_
 	if (sp->type == SP_UNIGRAM)
 		return make_unigram(file, sp, m);
 	if (o->ids) {
-		free(o->ids);
+		mem_free(o->ids);
 		m->unigram.map = NULL;
 		return fail(HEC_ERR_UNSUPPORTED,
 		            "%s: a BPE whose ids are those of another vocabulary is not known here",

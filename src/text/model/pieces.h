@@ -10,7 +10,7 @@ typedef struct pieces_options {
 	 * Transformers makes it: every piece can be found in text, BPE joins in the order of the ids. */
 	bool exact;
 	int32_t *
-		ids; /* [n] malloc: ids of v, which is filled already; NULL: piece i has the id i */
+		ids; /* [n] mem_alloc: ids of v, which is filled already; NULL: piece i has the id i */
 	bool unknown; /* BPE: a character without an id becomes the unknown piece, not nothing */
 } pieces_options;
 

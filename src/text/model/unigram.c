@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/model/model.h"
 #include "text/unicode/utf8.h"
 
@@ -68,7 +69,7 @@ static hec_status load_pieces(const json_scope *s, model *m)
 	HEC_TRY(json_need_array(s, "vocab", &list));
 	u->ids = json_array_size(list);
 	HEC_TRY(vocab_init(m->vocab, u->ids));
-	u->score = calloc(u->ids + 1, sizeof *u->score);
+	u->score = mem_zeros(u->ids + 1, sizeof *u->score);
 	if (!u->score)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %zu pieces", s->file, u->ids);
 	double least = DBL_MAX;
@@ -115,8 +116,8 @@ void unigram_find_bytes(model *m)
 
 static void release(model *m)
 {
-	free(m->unigram.score);
-	free(m->unigram.map);
+	mem_free(m->unigram.score);
+	mem_free(m->unigram.map);
 	byte_tree_free(&m->unigram.tree);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/model/model.h"
 #include "text/tokenizer/stage.h"
 #include "text/unicode/utf8.h"
@@ -17,7 +18,7 @@ static hec_status copy_text(const json_scope *s, const char *key, const char *us
 {
 	const char *text = usual;
 	HEC_TRY(json_want_string(s, key, &text));
-	*out = malloc(strlen(text) + 1);
+	*out = mem_alloc(strlen(text) + 1);
 	if (!*out)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for '%s%s'", s->file, s->path, key);
 	strcpy(*out, text);
@@ -136,7 +137,7 @@ static hec_status encode_wordpiece(const model *m, const char *text, size_t begi
 
 static void free_wordpiece(model *m)
 {
-	free(m->wordpiece.prefix);
+	mem_free(m->wordpiece.prefix);
 	byte_tree_free(&m->wordpiece.tree);
 }
 
@@ -173,8 +174,8 @@ typedef struct affix {
 static void free_affix(void *state)
 {
 	if (state)
-		free(((affix *)state)->text);
-	free(state);
+		mem_free(((affix *)state)->text);
+	mem_free(state);
 }
 
 static hec_status load_affix(const json_scope *s, const char *key, const char *usual, void **state)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/unicode/utf8.h"
 
 /* A hostile tree can be a ring, and a replacement as long as the file: each character would take as
@@ -19,7 +20,7 @@ static uint32_t read32(const unsigned char *p)
 hec_status charsmap_take(const char *what, unsigned char *bytes, size_t n, charsmap *out)
 {
 	if (n < 4 || read32(bytes) > n - 4 || read32(bytes) % 4 != 0) {
-		free(bytes);
+		mem_free(bytes);
 		return fail(HEC_ERR_FORMAT, "%s is not such a table", what);
 	}
 	*out = (charsmap){bytes, read32(bytes) / 4, n - 4 - read32(bytes)};
@@ -28,7 +29,7 @@ hec_status charsmap_take(const char *what, unsigned char *bytes, size_t n, chars
 
 hec_status charsmap_copy(const char *what, const char *bytes, size_t n, charsmap *out)
 {
-	unsigned char *copy = malloc(n + 1);
+	unsigned char *copy = mem_alloc(n + 1);
 	if (!copy)
 		return fail(HEC_ERR_MEMORY, "no memory for %zu bytes of replacements", n);
 	memcpy(copy, bytes, n);
@@ -37,7 +38,7 @@ hec_status charsmap_copy(const char *what, const char *bytes, size_t n, charsmap
 
 void charsmap_free(charsmap *m)
 {
-	free(m->bytes);
+	mem_free(m->bytes);
 	memset(m, 0, sizeof *m);
 }
 

@@ -11,7 +11,7 @@ typedef struct charsmap {
 	size_t units, texts; /* of the tree; bytes of replacements behind it */
 } charsmap;
 
-/* Takes the bytes over (malloc), also on failure. what is the name in messages. */
+/* Takes the bytes over (mem_alloc), also on failure. what is the name in messages. */
 hec_status charsmap_take(const char *what, unsigned char *bytes, size_t n, charsmap *out);
 hec_status charsmap_copy(const char *what, const char *bytes, size_t n, charsmap *out);
 void charsmap_free(charsmap *m);

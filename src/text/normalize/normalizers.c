@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/unicode/classes.h"
 #include "text/pattern/pattern.h"
 #include "text/tokenizer/stage.h"
@@ -18,9 +19,9 @@ static void free_text(void *state)
 	text_state *t = state;
 	if (t) {
 		pattern_free(&t->pattern);
-		free(t->text);
+		mem_free(t->text);
 	}
-	free(t);
+	mem_free(t);
 }
 
 static hec_status load_text(const json_scope *s, const char *key, void **state)
@@ -30,7 +31,7 @@ static hec_status load_text(const json_scope *s, const char *key, void **state)
 	const char *text;
 	HEC_TRY(json_need_string(s, key, &text));
 	t->bytes = strlen(text);
-	t->text = malloc(t->bytes + 1);
+	t->text = mem_alloc(t->bytes + 1);
 	if (!t->text)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for '%s%s'", s->file, s->path, key);
 	memcpy(t->text, text, t->bytes + 1);

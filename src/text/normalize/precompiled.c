@@ -6,6 +6,7 @@
 
 #include <utf8proc.h>
 
+#include "base/memory.h"
 #include "text/normalize/precompiled.h"
 #include "text/unicode/utf8.h"
 
@@ -48,7 +49,7 @@ static hec_status load(const json_scope *s, void **state)
 	const char *text;
 	HEC_TRY(json_need_string(s, "precompiled_charsmap", &text));
 	size_t n = strlen(text), bytes;
-	unsigned char *table = malloc(n + 1);
+	unsigned char *table = mem_alloc(n + 1);
 	if (!table)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %zu characters of base64", s->file,
 		            n);
@@ -69,7 +70,7 @@ static void release(void *state)
 {
 	if (state)
 		charsmap_free(state);
-	free(state);
+	mem_free(state);
 }
 
 /* ---- replacing ---- */

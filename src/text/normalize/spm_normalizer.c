@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/pattern/byte_tree.h"
 #include "text/normalize/charsmap.h"
 #include "text/unicode/utf8.h"
@@ -32,7 +33,7 @@ static void release(void *state)
 		charsmap_free(&s->map);
 		byte_tree_free(&s->symbols);
 	}
-	free(s);
+	mem_free(s);
 }
 
 static hec_status add_symbols(const sp_model *m, const int32_t *ids, spm_state *s)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 #define BYTES_MOST ((size_t)1 << 30)
 
@@ -19,8 +20,8 @@ hec_status byte_tree_init(byte_tree *t, size_t bytes)
 	while (t->slot_count < 2 * (bytes + 1))
 		t->slot_count *= 2;
 	t->capacity = bytes + 1;
-	t->slots = calloc(t->slot_count, sizeof *t->slots);
-	t->value = malloc(t->capacity * sizeof *t->value);
+	t->slots = mem_zeros(t->slot_count, sizeof *t->slots);
+	t->value = mem_alloc(t->capacity * sizeof *t->value);
 	if (!t->slots || !t->value) {
 		byte_tree_free(t);
 		return fail(HEC_ERR_MEMORY, "no memory for tokens of %zu bytes", bytes);
@@ -32,8 +33,8 @@ hec_status byte_tree_init(byte_tree *t, size_t bytes)
 
 void byte_tree_free(byte_tree *t)
 {
-	free(t->slots);
-	free(t->value);
+	mem_free(t->slots);
+	mem_free(t->value);
 	memset(t, 0, sizeof *t);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/pattern/dialect_parts.h"
 #include "base/grow.h"
@@ -246,7 +247,7 @@ hec_status dialect_translate(const char *expression, char **out, dialect_facts *
 	*out = NULL;
 	hec_status status = translate(&w);
 	if (status != HEC_OK)
-		free(w.to.bytes);
+		mem_free(w.to.bytes);
 	else
 		*out = w.to.bytes;
 	*facts = w.facts;

@@ -19,7 +19,7 @@ typedef struct dialect_facts {
 	bool calls; /* of a group: \g<1> */
 } dialect_facts;
 
-/* *out for free(). HEC_ERR_UNSUPPORTED: PCRE2 cannot say it. */
+/* *out for mem_free(). HEC_ERR_UNSUPPORTED: PCRE2 cannot say it. */
 hec_status dialect_translate(const char *expression, char **out, dialect_facts *facts);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/pattern/dialect_parts.h"
 #include "text/unicode/utf8.h"
@@ -10,8 +11,8 @@
 
 static void forget(dialect_set *s)
 {
-	free(s->in.bytes);
-	free(s->beside.bytes);
+	mem_free(s->in.bytes);
+	mem_free(s->beside.bytes);
 	*s = (dialect_set){0};
 }
 
@@ -142,6 +143,6 @@ hec_status dialect_class(dialect_writing *w)
 		status = write_class(w, &mine, &before, others);
 	}
 	forget(&mine);
-	free(before.bytes);
+	mem_free(before.bytes);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/memory.h"
 
 hec_status finder_init(finder *f, size_t bytes)
 {
@@ -20,9 +21,9 @@ hec_status finder_init(finder *f, size_t bytes)
 void finder_free(finder *f)
 {
 	byte_tree_free(&f->tree);
-	free(f->fewer);
-	free(f->longest);
-	free(f->depth);
+	mem_free(f->fewer);
+	mem_free(f->longest);
+	mem_free(f->depth);
 	memset(f, 0, sizeof *f);
 }
 
@@ -77,18 +78,18 @@ static void link_nodes(finder *f, const uint32_t *order)
 hec_status finder_finish(finder *f)
 {
 	size_t n = f->tree.nodes;
-	f->fewer = malloc(n * sizeof *f->fewer);
-	f->longest = malloc(n * sizeof *f->longest);
-	f->depth = malloc(n * sizeof *f->depth);
-	uint32_t *order = malloc(n * sizeof *order), *count = calloc(n, sizeof *count);
+	f->fewer = mem_alloc(n * sizeof *f->fewer);
+	f->longest = mem_alloc(n * sizeof *f->longest);
+	f->depth = mem_alloc(n * sizeof *f->depth);
+	uint32_t *order = mem_alloc(n * sizeof *order), *count = mem_zeros(n, sizeof *count);
 	bool made = f->fewer && f->longest && f->depth && order && count;
 	if (made) {
 		/* The slot of each node is not needed any more once longest is written. */
 		order_slots(&f->tree, f->depth, f->longest, order, count);
 		link_nodes(f, order);
 	}
-	free(order);
-	free(count);
+	mem_free(order);
+	mem_free(count);
 	return made ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory to find %zu bytes of tokens", n);
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/pattern/dialect.h"
 #include "text/unicode/utf8.h"
 
@@ -45,7 +46,7 @@ void pattern_work_free(pattern_work *w)
 	pcre2_match_data_free(w->data);
 	pcre2_match_context_free(w->context);
 	pcre2_jit_stack_free(w->stack);
-	free(w);
+	mem_free(w);
 }
 
 void pattern_work_reset(pattern_work *w)
@@ -59,7 +60,7 @@ static hec_status work_make(pattern_work **out)
 	if (*out)
 		return HEC_OK;
 	uint32_t compiler = 0;
-	pattern_work *w = calloc(1, sizeof *w);
+	pattern_work *w = mem_zeros(1, sizeof *w);
 	if (w) {
 		w->data = pcre2_match_data_create(1, NULL);
 		w->context = pcre2_match_context_create(NULL);
@@ -128,14 +129,14 @@ static hec_status compile_lead(const char *expression, pattern *p)
 	if (!n || !strchr("+*", expression[n]) || !expression[n] || is_several(expression) ||
 	    may_be_left_out(expression + n + 1))
 		return HEC_OK;
-	char *run = malloc(n + 3), *ours = NULL;
+	char *run = mem_alloc(n + 3), *ours = NULL;
 	dialect_facts facts;
 	if (!run)
 		return fail(HEC_ERR_MEMORY, "no memory for a pattern");
 	memcpy(run, expression, n);
 	memcpy(run + n, "*+", 3);
 	hec_status status = dialect_translate(run, &ours, &facts);
-	free(run);
+	mem_free(run);
 	HEC_TRY(status);
 	int error;
 	PCRE2_SIZE at;
@@ -143,7 +144,7 @@ static hec_status compile_lead(const char *expression, pattern *p)
 	                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_ANCHORED |
 	                                PCRE2_USE_OFFSET_LIMIT,
 	                        &error, &at, NULL);
-	free(ours);
+	mem_free(ours);
 	if (p->lead) /* without it there is only more to pay for */
 		(void)pcre2_jit_compile(p->lead, PCRE2_JIT_COMPLETE);
 	return HEC_OK;

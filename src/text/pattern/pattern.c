@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/pattern/dialect.h"
 #include "text/pattern/match.h"
@@ -60,7 +61,7 @@ static hec_status compile(const char *expression, pattern *p)
 	 * could decide otherwise. */
 	if (status == HEC_OK && facts.lines)
 		status = compile_code(expression, ours, PCRE2_ALT_CIRCUMFLEX, &facts, &p->open);
-	free(ours);
+	mem_free(ours);
 	return status == HEC_OK ? pattern_starts(expression, p) : status;
 }
 
@@ -95,7 +96,7 @@ hec_status pattern_load(const json_scope *s, const char *key, pattern *p)
 		}
 	}
 	p->plain_bytes = strlen(text);
-	p->plain = malloc(p->plain_bytes + 1);
+	p->plain = mem_alloc(p->plain_bytes + 1);
 	if (!p->plain)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for a pattern", s->file);
 	memcpy(p->plain, text, p->plain_bytes + 1);
@@ -104,7 +105,7 @@ hec_status pattern_load(const json_scope *s, const char *key, pattern *p)
 
 void pattern_free(pattern *p)
 {
-	free(p->plain);
+	mem_free(p->plain);
 	if (p->code)
 		pcre2_code_free(p->code);
 	if (p->open)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/unicode/classes.h"
 #include "text/pattern/pattern.h"
 #include "text/split/split.h"
@@ -30,7 +31,7 @@ static void free_split(void *state)
 	split_state *p = state;
 	if (p)
 		pattern_free(&p->pattern);
-	free(p);
+	mem_free(p);
 }
 
 /* An empty match is found too: it parts what is before it from what is behind. */

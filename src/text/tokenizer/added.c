@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/unicode/classes.h"
 #include "base/grow.h"
 #include "text/unicode/utf8.h"
@@ -178,8 +179,8 @@ hec_status added_prepare(added *a, const stages *normalizers)
 
 void added_free(added *a)
 {
-	free(a->at);
-	free(a->normal_names);
+	mem_free(a->at);
+	mem_free(a->normal_names);
 	vocab_free(&a->names);
 	finder_free(&a->given);
 	finder_free(&a->normal);

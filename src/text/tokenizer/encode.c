@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/grow.h"
 #include "text/tokenizer/tokenizer.h"
@@ -17,20 +18,20 @@ void hec_encoding_free(hec_encoding *e)
 	if (w) {
 		flow_free(&w->flow);
 		model_work_free(&w->model);
-		free(w->tokens.at);
+		mem_free(w->tokens.at);
 		for (int i = 0; i < 2; i++) {
-			free(w->part[i].ids);
-			free(w->part[i].offsets);
-			free(w->part[i].first);
+			mem_free(w->part[i].ids);
+			mem_free(w->part[i].offsets);
+			mem_free(w->part[i].first);
 		}
-		free(w->mended);
-		free(w->mended_from);
-		free(w);
+		mem_free(w->mended);
+		mem_free(w->mended_from);
+		mem_free(w);
 	}
-	free(e->ids);
-	free(e->offsets);
-	free(e->type_ids);
-	free(e->sequence);
+	mem_free(e->ids);
+	mem_free(e->offsets);
+	mem_free(e->type_ids);
+	mem_free(e->sequence);
 	memset(e, 0, sizeof *e);
 }
 
@@ -172,7 +173,7 @@ hec_status hec_tokenizer_encode(const hec_tokenizer *t, const char *text, size_t
 		return fail(HEC_ERR_ARGUMENT, "hec_encode_options: pair is NULL, of %zu bytes",
 		            o.pair_bytes);
 	if (!out->work) {
-		out->work = calloc(1, sizeof *out->work);
+		out->work = mem_zeros(1, sizeof *out->work);
 		if (!out->work)
 			return fail(HEC_ERR_MEMORY, "no memory to encode with");
 	}

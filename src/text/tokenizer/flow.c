@@ -5,19 +5,20 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/memory.h"
 #include "text/pattern/pattern.h"
 #include "text/unicode/utf8.h"
 
 void flow_free(flow *f)
 {
-	free(f->now.at);
-	free(f->next.at);
-	free(f->found.at);
+	mem_free(f->now.at);
+	mem_free(f->next.at);
+	mem_free(f->found.at);
 	pattern_work_free(f->pattern);
 	for (int i = 0; i < 2; i++) {
 		buffer *b = i ? &f->older : &f->newest;
-		free(b->bytes);
-		free(b->from);
+		mem_free(b->bytes);
+		mem_free(b->from);
 	}
 	memset(f, 0, sizeof *f);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/split/byte_level.h"
 #include "text/unicode/classes.h"
@@ -24,7 +25,7 @@
 void post_free(post *p)
 {
 	for (int i = 0; i < 4; i++)
-		free(p->form[i / 2][i % 2].at);
+		mem_free(p->form[i / 2][i % 2].at);
 	memset(p, 0, sizeof *p);
 }
 
@@ -163,7 +164,7 @@ static hec_status load_plans(const json_scope *s, post *p, post_form plan[2])
 		if (f->undefined)
 			continue;
 		hec_status status = fill_template(&plan[f->parts - 1], i % 2, f, &next);
-		free(status == HEC_OK ? f->at : next.at);
+		mem_free(status == HEC_OK ? f->at : next.at);
 		if (status != HEC_OK)
 			return status;
 		*f = next;
@@ -175,8 +176,8 @@ static hec_status load_template(const json_scope *s, post *p)
 {
 	post_form plan[2] = {{0}, {0}};
 	hec_status status = load_plans(s, p, plan);
-	free(plan[0].at);
-	free(plan[1].at);
+	mem_free(plan[0].at);
+	mem_free(plan[1].at);
 	return status;
 }
 
@@ -221,7 +222,7 @@ static hec_status load_around(const json_scope *s, post *p, bool roberta)
 			plain->at[i].type_id = 0;
 		hec_status status = put_around(f, roberta, cls, sep, &next);
 		next.undefined = f->undefined;
-		free(status == HEC_OK ? f->at : next.at);
+		mem_free(status == HEC_OK ? f->at : next.at);
 		if (status != HEC_OK)
 			return status;
 		*f = next;

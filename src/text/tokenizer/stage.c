@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "base/grow.h"
 
@@ -50,7 +51,7 @@ static const struct {
 
 hec_status stage_state(size_t bytes, void **out)
 {
-	*out = calloc(1, bytes);
+	*out = mem_zeros(1, bytes);
 	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, "tokenizer.json: no memory for a part of it");
 }
 
@@ -123,7 +124,7 @@ hec_status stages_put(stages *s, const stage_kind *kind, void *state)
 	if (kind->free)
 		kind->free(state);
 	else
-		free(state);
+		mem_free(state);
 	return status;
 }
 
@@ -133,9 +134,9 @@ void stages_free(stages *s)
 		if (s->at[i].kind->free)
 			s->at[i].kind->free(s->at[i].state);
 		else
-			free(s->at[i].state);
+			mem_free(s->at[i].state);
 	}
-	free(s->at);
+	mem_free(s->at);
 	memset(s, 0, sizeof *s);
 }
 

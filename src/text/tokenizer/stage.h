@@ -6,6 +6,7 @@
 #define TEXT_TOKENIZER_STAGE_H
 
 #include "format/json.h"
+#include "base/memory.h"
 #include "text/tokenizer/flow.h"
 #include "text/tokenizer/strings.h"
 
@@ -14,7 +15,7 @@ typedef struct stage_kind {
 	hec_status (*load)(const json_scope *s, void **state); /* NULL: nothing to read */
 	hec_status (*run)(const void *state, flow *f);         /* normalizer, pre-tokenizer */
 	hec_status (*decode)(const void *state, strings *s);   /* decoder */
-	void (*free)(void *state);                             /* NULL: free() */
+	void (*free)(void *state);                             /* NULL: mem_free() */
 } stage_kind;
 
 typedef struct stage {

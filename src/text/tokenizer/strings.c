@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/memory.h"
 #include "text/unicode/utf8.h"
 
 void strings_free(strings *s)
 {
-	free(s->now.bytes);
-	free(s->now.end);
-	free(s->next.bytes);
-	free(s->next.end);
+	mem_free(s->now.bytes);
+	mem_free(s->now.end);
+	mem_free(s->next.bytes);
+	mem_free(s->next.end);
 	memset(s, 0, sizeof *s);
 }
 

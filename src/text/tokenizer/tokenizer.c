@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/path.h"
 #include "base/quote.h"
 #include "text/split/byte_level.h"
@@ -124,10 +125,10 @@ static hec_status make(char *json, size_t bytes, char *config, size_t config_byt
 {
 	static _Atomic uint64_t serial;
 	classes_prepare();
-	hec_tokenizer *t = calloc(1, sizeof *t);
+	hec_tokenizer *t = mem_zeros(1, sizeof *t);
 	if (!t) {
-		free(json);
-		free(config);
+		mem_free(json);
+		mem_free(config);
 		vocab_files_free(files);
 		return fail(HEC_ERR_MEMORY, "no memory for a tokenizer");
 	}
@@ -152,7 +153,7 @@ static hec_status make(char *json, size_t bytes, char *config, size_t config_byt
 
 static hec_status copy_text(const char *text, size_t bytes, char **out)
 {
-	*out = malloc(bytes + 1);
+	*out = mem_alloc(bytes + 1);
 	if (!*out)
 		return fail(HEC_ERR_MEMORY, "no memory for the %zu bytes of a tokenizer", bytes);
 	memcpy(*out, text, bytes);
@@ -179,7 +180,7 @@ hec_status hec_tokenizer_parse(const char *json, size_t bytes, const char *confi
 	HEC_TRY(copy_text(json, bytes, &text));
 	hec_status status = config ? copy_text(config, config_bytes, &more) : HEC_OK;
 	if (status != HEC_OK) {
-		free(text);
+		mem_free(text);
 		return status;
 	}
 	return make(text, bytes, more, config_bytes, NULL, out);
@@ -211,7 +212,7 @@ static hec_status load_files(const char *path, bool folder, hec_tokenizer **out)
 	if (status == HEC_OK)
 		status = vocab_files_read(path, folder, config, bytes, &files);
 	if (status != HEC_OK)
-		free(config);
+		mem_free(config);
 	else
 		status = make(NULL, 0, config, bytes, files, out);
 	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", path);
@@ -233,7 +234,7 @@ hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 	HEC_TRY(file_read(name, JSON_TOKENIZER_MOST, &json, &bytes));
 	hec_status status = read_config(path, folder, &config, &config_bytes);
 	if (status != HEC_OK) {
-		free(json);
+		mem_free(json);
 		return status;
 	}
 	status = make(json, bytes, config, config_bytes, NULL, out);
@@ -252,9 +253,9 @@ void hec_tokenizer_destroy(hec_tokenizer *t)
 	vocab_free(&t->vocab);
 	post_free(&t->post);
 	vocab_files_free(t->files);
-	free(t->json);
-	free(t->config);
-	free(t);
+	mem_free(t->json);
+	mem_free(t->config);
+	mem_free(t);
 }
 
 /* ---- writing ---- */

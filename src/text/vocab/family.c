@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/model/pieces.h"
 #include "text/normalize/precompiled.h"
@@ -219,7 +220,7 @@ static hec_status map_ids(const vocab_files *v, vocab *words, int32_t **ids)
 		return fail(HEC_ERR_FORMAT, "vocab.json: has no token for the unknown, \"%s\"",
 		            quote(unk ? unk : "<unk>", name));
 	}
-	*ids = calloc(v->pieces.n, sizeof **ids);
+	*ids = mem_zeros(v->pieces.n, sizeof **ids);
 	if (!*ids)
 		return fail(HEC_ERR_MEMORY, "no memory for the ids of %zu pieces", v->pieces.n);
 	for (size_t i = 0; i < v->pieces.n; i++) {
@@ -250,7 +251,7 @@ hec_status vocab_files_model(const vocab_files *v, hec_tokenizer *t)
 		status = status == HEC_OK ? more : status;
 	}
 	if (status != HEC_OK) {
-		free(o.ids);
+		mem_free(o.ids);
 		return status;
 	}
 	return model_from_pieces(v->piece_file, &v->pieces, &o, t->serial, &t->vocab, &t->model);

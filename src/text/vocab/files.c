@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/path.h"
 
 /* ---- paths ---- */
@@ -75,9 +76,9 @@ hec_status vocab_file_need(vocab_files *v, const char *name, size_t most, const 
 		return fail(HEC_ERR_FORMAT, "%s: there are too many files", name);
 	vocab_file *f = &v->kept[v->n];
 	HEC_TRY(file_read(full, most, &f->data, &f->bytes));
-	f->name = malloc(strlen(name) + 1);
+	f->name = mem_alloc(strlen(name) + 1);
 	if (!f->name) {
-		free(f->data);
+		mem_free(f->data);
 		return fail(HEC_ERR_MEMORY, "%s: no memory for its name", name);
 	}
 	strcpy(f->name, name);
@@ -102,8 +103,8 @@ hec_status vocab_json_want(vocab_files *v, const char *name, bool keep, json_t *
 	hec_status status = json_object_read(name, f->data, f->bytes, JSON_CONFIG_MOST, out);
 	if (!keep) {
 		v->n--;
-		free(v->kept[v->n].name);
-		free(v->kept[v->n].data);
+		mem_free(v->kept[v->n].name);
+		mem_free(v->kept[v->n].data);
 	}
 	return status;
 }
@@ -131,7 +132,7 @@ static hec_status read_config(vocab_files *v, const char *config, size_t bytes)
 hec_status vocab_files_read(const char *path, bool folder, const char *config, size_t bytes,
                             vocab_files **out)
 {
-	vocab_files *v = calloc(1, sizeof *v);
+	vocab_files *v = mem_zeros(1, sizeof *v);
 	if (!v)
 		return fail(HEC_ERR_MEMORY, "no memory for a tokenizer");
 	v->path = path;
@@ -161,7 +162,7 @@ void vocab_files_forget(vocab_files *v)
 		*all[i] = NULL;
 	}
 	sentencepiece_free(&v->pieces);
-	free(v->extra);
+	mem_free(v->extra);
 	v->extra = NULL;
 	v->path = NULL;
 }
@@ -172,8 +173,8 @@ void vocab_files_free(vocab_files *v)
 		return;
 	vocab_files_forget(v);
 	for (size_t i = 0; i < v->n; i++) {
-		free(v->kept[i].name);
-		free(v->kept[i].data);
+		mem_free(v->kept[i].name);
+		mem_free(v->kept[i].data);
 	}
-	free(v);
+	mem_free(v);
 }

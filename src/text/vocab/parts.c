@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "text/unicode/classes.h"
 #include "text/unicode/utf8.h"
 #include "text/vocab/family.h"
@@ -268,7 +269,7 @@ static hec_status widen(sp_model *m, size_t drop, const char *const *before, siz
                         size_t n_behind)
 {
 	size_t kept = m->n > drop ? m->n - drop : 0, n = n_before + kept + n_behind;
-	sp_piece *pieces = calloc(n, sizeof *pieces);
+	sp_piece *pieces = mem_zeros(n, sizeof *pieces);
 	if (!pieces)
 		return fail(HEC_ERR_MEMORY, "no memory for %zu pieces", n);
 	for (size_t i = 0; i < n_before; i++)
@@ -280,7 +281,7 @@ static hec_status widen(sp_model *m, size_t drop, const char *const *before, siz
 		pieces[n_before + kept + i] =
 			(sp_piece){text, (uint32_t)strlen(text), 0, SP_NORMAL};
 	}
-	free(m->pieces);
+	mem_free(m->pieces);
 	m->pieces = pieces;
 	m->n = n;
 	return HEC_OK;
@@ -306,7 +307,7 @@ hec_status vocab_load_t5(vocab_files *v, const char *chosen)
 	HEC_TRY(read_pieces(v, chosen));
 	HEC_TRY(need_unigram(v));
 	HEC_TRY(json_want_int(&config, "extra_ids", 0, EXTRA_MOST, &n));
-	v->extra = calloc((size_t)n + 1, sizeof *v->extra);
+	v->extra = mem_zeros((size_t)n + 1, sizeof *v->extra);
 	if (!v->extra)
 		return fail(HEC_ERR_MEMORY, "no memory for %lld extra ids", (long long)n);
 	for (int64_t i = 0; i < n; i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/quote.h"
 #include "text/vocab/family.h"
 
@@ -71,7 +72,7 @@ static hec_status add_numbered(adder *a, const json_t *tokens)
 	const char *key;
 	json_t *value;
 	size_t n = 0;
-	numbered *list = calloc(json_object_size(tokens) + 1, sizeof *list);
+	numbered *list = mem_zeros(json_object_size(tokens) + 1, sizeof *list);
 	if (!list)
 		return fail(HEC_ERR_MEMORY, "no memory for added tokens");
 	hec_status status = HEC_OK;
@@ -88,7 +89,7 @@ static hec_status add_numbered(adder *a, const json_t *tokens)
 	qsort(list, n, sizeof *list, by_number);
 	for (size_t i = 0; i < n && status == HEC_OK; i++)
 		status = add_token(a, list[i].token, list[i].id, false);
-	free(list);
+	mem_free(list);
 	return status;
 }
 

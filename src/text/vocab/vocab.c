@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/memory.h"
 
 /* Holes between ids cost memory: an id may be this much larger than the tokens are many. */
 #define HOLES_TIMES 8
@@ -22,7 +23,7 @@ hec_status vocab_init(vocab *v, size_t expected)
 	v->slot_count = 64;
 	while (v->slot_count < 2 * expected)
 		v->slot_count *= 2;
-	v->slots = calloc(v->slot_count, sizeof *v->slots);
+	v->slots = mem_zeros(v->slot_count, sizeof *v->slots);
 	if (!v->slots)
 		return fail(HEC_ERR_MEMORY, "vocabulary: no memory for %zu tokens", expected);
 	return HEC_OK;
@@ -30,10 +31,10 @@ hec_status vocab_init(vocab *v, size_t expected)
 
 void vocab_free(vocab *v)
 {
-	free(v->text);
-	free(v->entries);
-	free(v->by_id);
-	free(v->slots);
+	mem_free(v->text);
+	mem_free(v->entries);
+	mem_free(v->by_id);
+	mem_free(v->slots);
 	memset(v, 0, sizeof *v);
 }
 
@@ -52,10 +53,10 @@ static uint32_t *find_slot(const vocab *v, const char *token, size_t bytes)
 static hec_status rehash(vocab *v)
 {
 	size_t count = v->slot_count * 2;
-	uint32_t *slots = calloc(count, sizeof *slots);
+	uint32_t *slots = mem_zeros(count, sizeof *slots);
 	if (!slots)
 		return fail(HEC_ERR_MEMORY, "vocabulary: no memory for %zu tokens", v->n + 1);
-	free(v->slots);
+	mem_free(v->slots);
 	v->slots = slots;
 	v->slot_count = count;
 	for (size_t i = 0; i < v->n; i++)
