@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 	hec_generator *generator;
 	hec_generations written;
 	MUST(hec_ctx_create(NULL, &ctx));
-	MUST(hec_generator_load(ctx, argv[1], &generator));
+	MUST(hec_generator_load(ctx, argv[1], NULL, &generator));
 
 	/* As the folder says, but for the length, and greedily: with one beam text can come as it is written. */
 	hec_decode_options decode = *hec_generator_defaults(generator);

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	hec_embedder *embedder;
 	hec_embeddings vectors;
 	MUST(hec_ctx_create(NULL, &ctx));
-	MUST(hec_embedder_load(ctx, argv[1], &embedder));
+	MUST(hec_embedder_load(ctx, argv[1], NULL, &embedder));
 
 	/* All texts in one call: they run together, and each gets the vector that it would get alone. */
 	const char *const *texts = (const char *const *)argv + 2;

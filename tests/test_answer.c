@@ -14,7 +14,7 @@
 static hec_answerer *load_at(const kit *k, const char *path)
 {
 	hec_answerer *a = NULL;
-	OK(k, hec_answerer_load(k->ctx, path, &a));
+	OK(k, hec_answerer_load(k->ctx, path, NULL, &a));
 	return a;
 }
 
@@ -340,10 +340,10 @@ static void a_model_without_the_head_says_what_to_use(void **state)
 	char path[512];
 	hec_answerer *a = NULL;
 	answers_path("bart_fill", path);
-	assert_int_equal(hec_answerer_load(k.ctx, path, &a), HEC_ERR_UNSUPPORTED);
+	assert_int_equal(hec_answerer_load(k.ctx, path, NULL, &a), HEC_ERR_UNSUPPORTED);
 	assert_non_null(strstr(hec_error_message(), "hecate generate"));
 	answers_path("bert_fill", path);
-	assert_int_equal(hec_answerer_load(k.ctx, path, &a), HEC_ERR_UNSUPPORTED);
+	assert_int_equal(hec_answerer_load(k.ctx, path, NULL, &a), HEC_ERR_UNSUPPORTED);
 	assert_non_null(strstr(hec_error_message(), "--task answer"));
 	assert_null(a);
 	assert_int_equal(hec_answerer_create(k.ctx, NULL, NULL, &a), HEC_ERR_ARGUMENT);
@@ -388,7 +388,7 @@ static hec_status load_and_answer(void *user)
 	char path[512];
 	answers_path("bert_answer", path);
 	hec_answerer *a = NULL;
-	hec_status status = hec_answerer_load(k->ctx, path, &a);
+	hec_status status = hec_answerer_load(k->ctx, path, NULL, &a);
 	if (status != HEC_OK)
 		return status;
 	hec_question q[] = {ask("who", "the water was called one of them"),

@@ -111,7 +111,7 @@ static void the_weights_are_those_of_the_model(void **state)
 	snprintf(dir, sizeof dir, "%s/both", folder);
 	hec_model *model = NULL;
 	hec_tokenizer *tokenizer = NULL;
-	OK(&k, hec_model_load(k.ctx, dir, &model));
+	OK(&k, hec_model_load(k.ctx, dir, NULL, &model));
 	OK(&k, hec_tokenizer_load(dir, &tokenizer));
 	hec_encoding source = HEC_ENCODING_INIT, target = HEC_ENCODING_INIT;
 	OK(&k, hec_tokenizer_encode(tokenizer, "the dog", 7, NULL, &source));

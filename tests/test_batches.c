@@ -40,7 +40,7 @@ static task_model load(const kit *k, const char *name)
 	char path[512];
 	(void)snprintf(path, sizeof path, "%s/golden/models/%s", TESTS_DIR, name);
 	task_model m = {.task = "test", .ctx = k->ctx, .longest = MOST};
-	OK(k, hec_model_load(k->ctx, path, &m.own_model));
+	OK(k, hec_model_load(k->ctx, path, NULL, &m.own_model));
 	m.model = m.own_model;
 	return m;
 }

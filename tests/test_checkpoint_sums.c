@@ -272,7 +272,7 @@ static void what_is_advised_helps(void **state)
 	FAILS(k, HEC_ERR_FORMAT, go_on(&r), NEWEST "/config.json", "bytes", "the weights of ",
 	      OLDER " are whole");
 	hec_model *weights = NULL;
-	OK(k, hec_model_load(k->ctx, lab_path(&r.b.l, OLDER), &weights));
+	OK(k, hec_model_load(k->ctx, lab_path(&r.b.l, OLDER), NULL, &weights));
 	hec_model_destroy(weights);
 	put_back(&r, NEWEST "/config.json", &b);
 	/* `latest` is damaged. */

@@ -10,7 +10,7 @@
 static hec_classifier *load(const kit *k, const char *path)
 {
 	hec_classifier *c = NULL;
-	OK(k, hec_classifier_load(k->ctx, path, &c));
+	OK(k, hec_classifier_load(k->ctx, path, NULL, &c));
 	return c;
 }
 
@@ -229,10 +229,11 @@ static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
 	hec_classifier_destroy(c);
 	hec_classifier *none = NULL;
 	FAILS(&k, HEC_ERR_UNSUPPORTED,
-	      hec_classifier_load(k.ctx, task_folder(&k, "bert_base", path), &none), "no head");
+	      hec_classifier_load(k.ctx, task_folder(&k, "bert_base", path), NULL, &none),
+	      "no head");
 	task_folder(&k, "bert_classify", path);
 	task_config(path, "problem_type", json_integer(3));
-	FAILS(&k, HEC_ERR_FORMAT, hec_classifier_load(k.ctx, path, &none), "problem_type");
+	FAILS(&k, HEC_ERR_FORMAT, hec_classifier_load(k.ctx, path, NULL, &none), "problem_type");
 	assert_null(none);
 	kit_close(&k);
 }
@@ -285,7 +286,7 @@ static void labels_of_one_name_are_told_apart(void **state)
 		for (long at = 1; fired; at++) {
 			c = NULL;
 			refuse_request(at, false);
-			hec_status status = hec_classifier_load(k.ctx, path, &c);
+			hec_status status = hec_classifier_load(k.ctx, path, NULL, &c);
 			fired = refuse_fired();
 			refuse_request(0, false);
 			assert_true(fired ? status != HEC_OK || c : status == HEC_OK);

@@ -34,7 +34,7 @@ static void models_write_what_they_write_with_transformers(void **state)
 			snprintf(folder, sizeof folder, "decode_%s", name);
 			searches_path(folder, path);
 			hec_model_destroy(model);
-			OK(&k, hec_model_load(k.ctx, path, &model));
+			OK(&k, hec_model_load(k.ctx, path, NULL, &model));
 			models++;
 			continue;
 		}
@@ -63,7 +63,7 @@ static void check_batches(const char *name, int threads, const hec_decode_option
 	char path[512];
 	searches_path(name, path);
 	hec_model *model;
-	OK(&k, hec_model_load(k.ctx, path, &model));
+	OK(&k, hec_model_load(k.ctx, path, NULL, &model));
 	int64_t vocab = hec_model_config_of(model)->vocab;
 	int32_t ids[MOST_SOURCES][12];
 	const int32_t *at[MOST_SOURCES];
@@ -140,7 +140,7 @@ static void a_session_can_be_used_after_a_cancelled_call(void **state)
 	char path[512];
 	searches_path("decode_marian_0", path);
 	hec_model *model;
-	OK(&k, hec_model_load(k.ctx, path, &model));
+	OK(&k, hec_model_load(k.ctx, path, NULL, &model));
 	hec_session *session = open_session(&k, model, 2, 3);
 	int32_t ids[3] = {5, 9, 0};
 	const int32_t *at[3] = {ids, ids, ids};

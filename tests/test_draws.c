@@ -126,7 +126,7 @@ static hec_generator *open_generator(kit *k, const char *dir)
 	char path[512];
 	hec_generator *g;
 	searches_path(dir, path);
-	OK(k, hec_generator_load(k->ctx, path, &g));
+	OK(k, hec_generator_load(k->ctx, path, NULL, &g));
 	return g;
 }
 
@@ -226,7 +226,7 @@ static void prompts_that_are_written_apart_draw_by_their_streams_as_well(void **
 	scratch_copy(from, scratch_fresh(to));
 	task_file(to, "generation_config.json", "{\"eos_token_id\": 0, \"min_length\": 5}");
 	hec_generator *g;
-	OK(&k, hec_generator_load(k.ctx, to, &g));
+	OK(&k, hec_generator_load(k.ctx, to, NULL, &g));
 	check_alone_and_together(&k, g);
 	hec_generator_destroy(g);
 	kit_close(&k);
@@ -317,7 +317,7 @@ static void what_is_live_draws_again_what_its_streams_say(void **state)
 	char path[512];
 	searches_path("decode_marian_0", path);
 	hec_model *model;
-	OK(&k, hec_model_load(k.ctx, path, &model));
+	OK(&k, hec_model_load(k.ctx, path, NULL, &model));
 	hec_session_options so = HEC_SESSION_OPTIONS_INIT;
 	hec_session *live, *fresh;
 	so.sources = LIVE;
@@ -386,7 +386,7 @@ static void a_text_draws_by_its_number_whatever_comes_before_it(void **state)
 	char path[512], long_one[512] = "";
 	hec_translator *t;
 	searches_path("decode_text", path);
-	OK(&k, hec_translator_load(k.ctx, path, &t));
+	OK(&k, hec_translator_load(k.ctx, path, NULL, &t));
 	for (int i = 0; i < 60; i++)
 		strcat(long_one, "the cat ");
 	const char *texts[TEXTS] = {"the cat", "",        "the cat", " \t ",
@@ -430,7 +430,7 @@ static void the_pieces_of_a_text_draw_from_streams_of_their_own(void **state)
 	char path[512], text[512] = "";
 	hec_translator *t;
 	searches_path("decode_text", path);
-	OK(&k, hec_translator_load(k.ctx, path, &t));
+	OK(&k, hec_translator_load(k.ctx, path, NULL, &t));
 	for (int i = 0; i < 60; i++)
 		strcat(text, "the cat ");
 	hec_decode_options decode = *hec_translator_defaults(t);

@@ -113,7 +113,7 @@ static void line_n_is_what_the_library_draws_from_stream_n(void **state)
 	char dir[128];
 	hec_generator *g;
 	snprintf(dir, sizeof dir, "%s/decoder", folder);
-	OK(&k, hec_generator_load(k.ctx, dir, &g));
+	OK(&k, hec_generator_load(k.ctx, dir, NULL, &g));
 	char *all = written("--json");
 	const char *at = all;
 	for (int i = 0; i < LINES; i++) {
@@ -323,7 +323,7 @@ static void many_lines_follow_the_model_and_no_draw_comes_again(void **state)
 	int32_t *drawn = malloc(MANY * sizeof *drawn);
 	assert_non_null(drawn);
 	snprintf(dir, sizeof dir, "%s/decoder", folder);
-	OK(&k, hec_generator_load(k.ctx, dir, &g));
+	OK(&k, hec_generator_load(k.ctx, dir, NULL, &g));
 	double *chances = chances_of(&k, g);
 	const draws d = {drawn, MANY, chances, hec_model_config_of(hec_generator_model(g))->vocab};
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {

@@ -13,7 +13,7 @@
 static hec_embedder *load(const kit *k, const char *path)
 {
 	hec_embedder *e = NULL;
-	OK(k, hec_embedder_load(k->ctx, path, &e));
+	OK(k, hec_embedder_load(k->ctx, path, NULL, &e));
 	return e;
 }
 
@@ -253,7 +253,7 @@ static void files_that_are_wrong_or_unknown_are_named(void **state)
 		char path[SCRATCH_PATH];
 		hec_embedder *e = NULL;
 		sentence_folder(&k, path, wrong[i].modules, wrong[i].pooling);
-		FAILS(&k, wrong[i].status, hec_embedder_load(k.ctx, path, &e), wrong[i].word);
+		FAILS(&k, wrong[i].status, hec_embedder_load(k.ctx, path, NULL, &e), wrong[i].word);
 		assert_null(e);
 	}
 	char path[SCRATCH_PATH];
@@ -263,12 +263,12 @@ static void files_that_are_wrong_or_unknown_are_named(void **state)
 	sentence_folder(&k, path, modules, "{\"pooling_mode_mean_tokens\": true}");
 	task_file(path, "config_sentence_transformers.json",
 	          "{\"prompts\": {\"q\": \"query: \"}, \"default_prompt_name\": \"q\"}");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_embedder_load(k.ctx, path, &e), "prompt 'q'");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_embedder_load(k.ctx, path, NULL, &e), "prompt 'q'");
 	task_file(path, "config_sentence_transformers.json", "{\"default_prompt_name\": null}");
 	task_file(path, "sentence_bert_config.json", "{\"max_seq_length\": 0}");
-	FAILS(&k, HEC_ERR_FORMAT, hec_embedder_load(k.ctx, path, &e), "max_seq_length");
+	FAILS(&k, HEC_ERR_FORMAT, hec_embedder_load(k.ctx, path, NULL, &e), "max_seq_length");
 	task_file(path, "sentence_bert_config.json", "{\"do_lower_case\": true}");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_embedder_load(k.ctx, path, &e), "do_lower_case");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_embedder_load(k.ctx, path, NULL, &e), "do_lower_case");
 	kit_close(&k);
 }
 
@@ -406,7 +406,7 @@ static void refused_memory_is_an_error_and_nothing_leaks(void **state)
 	for (long n = 1; fired; n++) {
 		e = NULL;
 		refuse_request(n, false);
-		hec_status status = hec_embedder_load(k.ctx, path, &e);
+		hec_status status = hec_embedder_load(k.ctx, path, NULL, &e);
 		fired = refuse_fired();
 		refuse_request(0, false);
 		assert_true(fired ? status != HEC_OK || e : status == HEC_OK);

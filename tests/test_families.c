@@ -71,7 +71,7 @@ static int64_t write_greedily(kit *k, const char *name, const char *dir)
 		return 0;
 	hec_model *m = NULL;
 	hec_session *session = NULL;
-	OK(k, hec_model_load(k->ctx, dir, &m));
+	OK(k, hec_model_load(k->ctx, dir, NULL, &m));
 	hec_session_options o = HEC_SESSION_OPTIONS_INIT;
 	OK(k, hec_session_create(k->ctx, m, &o, &session));
 	hec_tensor source, *given = NULL;
@@ -326,7 +326,7 @@ static hec_position_config positions_of(kit *k, const char *dir, const char *ove
 	hec_model *m = NULL;
 	hec_model_load_options o = {
 		.size = sizeof o, .overrides = &override, .override_count = override ? 1 : 0};
-	OK(k, hec_model_load_with(k->ctx, dir, &o, &m));
+	OK(k, hec_model_load(k->ctx, dir, &o, &m));
 	hec_position_config p = hec_model_config_of(m)->decoder.position;
 	hec_model_destroy(m);
 	return p;
@@ -347,7 +347,7 @@ static void texts_are_short_unless_it_is_asked_for(void **state)
 	CHECK(&k, p.max == 96 && p.scaling.stretched, "long: %lld", (long long)p.max);
 	/* Other readers find what was said. */
 	hec_model *m = NULL;
-	OK(&k, hec_model_load(k.ctx, dir, &m));
+	OK(&k, hec_model_load(k.ctx, dir, NULL, &m));
 	OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(saved)));
 	hec_model_destroy(m);
 	char path[SCRATCH_PATH + 16];
@@ -370,7 +370,7 @@ static hec_model_config config_of(kit *k, const char *text)
 	FILE *f = fopen(path, "w");
 	assert_non_null(f);
 	assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
-	OK(k, hec_model_config_read(path, &c));
+	OK(k, hec_model_config_read(path, NULL, &c));
 	return c;
 }
 

@@ -13,7 +13,7 @@
 static hec_filler *load_at(const kit *k, const char *path)
 {
 	hec_filler *f = NULL;
-	OK(k, hec_filler_load(k->ctx, path, &f));
+	OK(k, hec_filler_load(k->ctx, path, NULL, &f));
 	return f;
 }
 
@@ -232,7 +232,7 @@ static void what_cannot_be_filled_is_said(void **state)
 	char path[512];
 	answers_path("bert_answer", path);
 	f = NULL;
-	assert_int_equal(hec_filler_load(k.ctx, path, &f), HEC_ERR_UNSUPPORTED);
+	assert_int_equal(hec_filler_load(k.ctx, path, NULL, &f), HEC_ERR_UNSUPPORTED);
 	assert_non_null(strstr(hec_error_message(), "ForMaskedLM"));
 	assert_null(f);
 	kit_close(&k);
@@ -271,7 +271,7 @@ static hec_status load_and_fill(void *user)
 	char path[512];
 	answers_path("roberta_fill", path);
 	hec_filler *f = NULL;
-	hec_status status = hec_filler_load(k->ctx, path, &f);
+	hec_status status = hec_filler_load(k->ctx, path, NULL, &f);
 	if (status != HEC_OK)
 		return status;
 	const char *texts[] = {"the [MASK] of [MASK]", "one <mask>"};

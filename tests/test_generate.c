@@ -29,7 +29,7 @@ static void check_case(const kit *k, json_t *line)
 	snprintf(folder, sizeof folder, "models/%s", name);
 	searches_path(folder, path);
 	hec_generator *g;
-	OK(k, hec_generator_load(k->ctx, path, &g));
+	OK(k, hec_generator_load(k->ctx, path, NULL, &g));
 	assert_null(hec_generator_tokenizer(g));
 	int32_t prompt[TOKENS_MOST], want[TOKENS_MOST];
 	hec_prompt p = {.ids = prompt, .n = take_ids(line, "prompt", prompt)};
@@ -308,7 +308,7 @@ static void rules_of_the_caller_know_the_prompt_and_what_is_his(void **state)
 	for (int apart = 0; apart < 2; apart++) {
 		if (apart)
 			task_file(to, "generation_config.json", "{\"min_length\": 5}");
-		OK(&k, hec_generator_load(k.ctx, to, &g));
+		OK(&k, hec_generator_load(k.ctx, to, NULL, &g));
 		check_planned(&k, g);
 		hec_generator_destroy(g);
 	}

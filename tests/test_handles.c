@@ -51,9 +51,8 @@ static void of_layers_and_models(kit *k)
 	LEAVES_NULL(hec_arena_create_reserved, hec_arena, SIZE_MAX, &out);
 	LEAVES_NULL(hec_model_create, hec_model, k->ctx, &empty, HEC_F32, 1, &out);
 	LEAVES_NULL(hec_model_create, hec_model, NULL, &empty, HEC_F32, 1, &out);
-	LEAVES_NULL(hec_model_load, hec_model, k->ctx, NOWHERE, &out);
-	LEAVES_NULL(hec_model_load, hec_model, NULL, NULL, &out);
-	LEAVES_NULL(hec_model_load_with, hec_model, k->ctx, NOWHERE, NULL, &out);
+	LEAVES_NULL(hec_model_load, hec_model, k->ctx, NOWHERE, NULL, &out);
+	LEAVES_NULL(hec_model_load, hec_model, NULL, NULL, NULL, &out);
 	LEAVES_NULL(hec_model_like, hec_model, NULL, &out);
 	fine = model_variant(FORM_DECODER, 1, HEC_HEAD_LM, 0);
 	hec_model *m = model_open(k, &fine, HEC_F32);
@@ -97,25 +96,20 @@ static void of_texts_and_training(void)
 
 /* One application: from a folder that is not there, and from nothing. */
 #define OF_APPLICATION(name)                                                                       \
-	LEAVES_NULL(hec_##name##_load, hec_##name, k->ctx, NOWHERE, &out);                         \
-	LEAVES_NULL(hec_##name##_load, hec_##name, NULL, NULL, &out);                              \
+	LEAVES_NULL(hec_##name##_load, hec_##name, k->ctx, NOWHERE, NULL, &out);                   \
+	LEAVES_NULL(hec_##name##_load, hec_##name, NULL, NULL, NULL, &out);                        \
 	LEAVES_NULL(hec_##name##_create, hec_##name, k->ctx, NULL, NULL, &out)
-#define OF_APPLICATION_WITH(name)                                                                  \
-	OF_APPLICATION(name);                                                                      \
-	LEAVES_NULL(hec_##name##_load_with, hec_##name, k->ctx, NOWHERE, NULL, &out)
 
 static void of_applications(kit *k)
 {
-	OF_APPLICATION_WITH(answerer);
-	OF_APPLICATION_WITH(classifier);
-	OF_APPLICATION_WITH(embedder);
-	OF_APPLICATION_WITH(filler);
-	OF_APPLICATION_WITH(generator);
-	OF_APPLICATION_WITH(transcriber);
+	OF_APPLICATION(answerer);
+	OF_APPLICATION(classifier);
+	OF_APPLICATION(embedder);
+	OF_APPLICATION(filler);
+	OF_APPLICATION(generator);
+	OF_APPLICATION(transcriber);
 	LEAVES_NULL(hec_transcriber_create_like, hec_transcriber, k->ctx, NULL, NULL, NULL, &out);
 	OF_APPLICATION(translator);
-	LEAVES_NULL(hec_translator_load_task, hec_translator, k->ctx, NOWHERE, NULL, &out);
-	LEAVES_NULL(hec_translator_load_with, hec_translator, k->ctx, NOWHERE, NULL, NULL, &out);
 }
 
 /* Every function of the header with a handle to make was tried. */

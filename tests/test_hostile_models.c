@@ -29,7 +29,7 @@ static hec_status load_with(kit *k, const char *dir, const char *key, json_t *va
 	else
 		json_object_del(root, key);
 	OK(k, json_file_write(path, root));
-	hec_status status = hec_model_load(k->ctx, dir, &m);
+	hec_status status = hec_model_load(k->ctx, dir, NULL, &m);
 	CHECK(k, (status == HEC_OK) == (m != NULL), "half a model");
 	CHECK(k, status == HEC_OK || *hec_error_message(), "refused without a reason");
 	hec_model_destroy(m);
@@ -138,7 +138,7 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 	};
 	for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
 		OK(&k, file_replace(path, configs[i], strlen(configs[i])));
-		FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), dir,
+		FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, NULL, &m), dir,
 		      "config.json asks for");
 	}
 	const char *table = "{\"model_type\":\"marian\",\"d_model\":16,\"vocab_size\":9,"
@@ -146,7 +146,7 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 			    "\"decoder_layers\":1,\"encoder_ffn_dim\":1,\"decoder_ffn_dim\":1,"
 			    "\"max_position_embeddings\":2000000000}";
 	OK(&k, file_replace(path, table, strlen(table)));
-	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), "layers");
+	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, NULL, &m), "layers");
 	const char *rotary =
 		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateLM\"],\"vocab_size\":1,"
 		"\"width\":1,\"decoder\":{\"layers\":1,\"attention\":{\"heads\":1,\"d_k\":524288,"
@@ -154,7 +154,7 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 		"\"max\":"
 		"512}}}";
 	OK(&k, file_replace(path, rotary, strlen(rotary)));
-	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, &m),
+	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, NULL, &m),
 	      "a table of 512 positions of 524288 numbers");
 	const char *relative =
 		"{\"model_type\":\"hecate\",\"architectures\":[\"HecateLM\"],\"vocab_size\":1,"
@@ -162,7 +162,7 @@ static void a_few_bytes_cannot_ask_for_terabytes(void **state)
 		"forward\":"
 		"{\"hidden\":1},\"position\":{\"kind\":\"relative\",\"max\":2147483647}}}";
 	OK(&k, file_replace(path, relative, strlen(relative)));
-	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, &m),
+	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_model_load(k.ctx, dir, NULL, &m),
 	      "a table of 2147483647 positions");
 	assert_null(m);
 	kit_close(&k);
@@ -200,7 +200,8 @@ static void files_that_hold_next_to_nothing_say_what_is_missing(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		OK(&k, file_replace(path, cases[i].config, strlen(cases[i].config)));
 		for (size_t j = 0; j < 4 && cases[i].says[j]; j++)
-			FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &m), cases[i].says[j]);
+			FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, NULL, &m),
+			      cases[i].says[j]);
 		assert_null(strstr(hec_error_message(), " more"));
 	}
 	kit_close(&k);
@@ -245,7 +246,7 @@ static void any_number_of_missing_tensors_is_an_error(void **state)
 			continue;
 		assert_int_equal(pwrite(file, "_", 1, at + 1 - bytes), 1);
 		missing++;
-		FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &back), "missing");
+		FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, NULL, &back), "missing");
 		assert_null(back);
 	}
 	assert_true(missing > 200);
@@ -271,10 +272,11 @@ static void a_tensor_of_an_odd_type_is_refused(void **state)
 	memcpy(place, "\"I32\"", 5);
 	OK(&k, file_replace(path, bytes, size));
 	free(bytes);
-	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &back), dir, "is of type I32");
+	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, NULL, &back), dir, "is of type I32");
 	unlink(path);
-	FAILS(&k, HEC_ERR_IO, hec_model_load(k.ctx, dir, &back), "neither model.safetensors");
-	FAILS(&k, HEC_ERR_IO, hec_model_load(k.ctx, "/nowhere", &back), "/nowhere/config.json");
+	FAILS(&k, HEC_ERR_IO, hec_model_load(k.ctx, dir, NULL, &back), "neither model.safetensors");
+	FAILS(&k, HEC_ERR_IO, hec_model_load(k.ctx, "/nowhere", NULL, &back),
+	      "/nowhere/config.json");
 	hec_model_destroy(m);
 	kit_close(&k);
 }

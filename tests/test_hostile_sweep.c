@@ -38,7 +38,7 @@ static void write_file(const sweep *s, const char *bytes, size_t size)
 static void try_loading(sweep *s)
 {
 	hec_model *m = NULL;
-	hec_status status = hec_model_load(s->k->ctx, s->dir, &m);
+	hec_status status = hec_model_load(s->k->ctx, s->dir, NULL, &m);
 	CHECK(s->k, (status == HEC_OK) == (m != NULL), "half a model");
 	CHECK(s->k, status == HEC_OK || *hec_error_message(), "refused without a reason");
 	s->refused += status != HEC_OK;

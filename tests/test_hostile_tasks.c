@@ -28,7 +28,7 @@ static hec_status generate(kit *k, const char *dir)
 	const hec_prompt prompt = {.ids = ids, .n = 2};
 	hec_generator *g = NULL;
 	hec_generations out;
-	hec_status status = hec_generator_load(k->ctx, dir, &g);
+	hec_status status = hec_generator_load(k->ctx, dir, NULL, &g);
 	if (status != HEC_OK)
 		return status;
 	const int64_t vocab = hec_model_config_of(hec_generator_model(g))->vocab;
@@ -51,7 +51,7 @@ static hec_status translate(kit *k, const char *dir)
 {
 	hec_translator *t = NULL;
 	hec_translations out;
-	hec_status status = hec_translator_load(k->ctx, dir, &t);
+	hec_status status = hec_translator_load(k->ctx, dir, NULL, &t);
 	if (status != HEC_OK)
 		return status;
 	hec_decode_options decode = *hec_translator_defaults(t);
@@ -68,7 +68,7 @@ static hec_status embed(kit *k, const char *dir)
 {
 	hec_embedder *e = NULL;
 	hec_embeddings out;
-	hec_status status = hec_embedder_load(k->ctx, dir, &e);
+	hec_status status = hec_embedder_load(k->ctx, dir, NULL, &e);
 	if (status != HEC_OK)
 		return status;
 	status = hec_embed(e, 1, text, NULL, NULL, &out);
@@ -81,7 +81,7 @@ static hec_status classify(kit *k, const char *dir)
 {
 	hec_classifier *c = NULL;
 	hec_classes out;
-	hec_status status = hec_classifier_load(k->ctx, dir, &c);
+	hec_status status = hec_classifier_load(k->ctx, dir, NULL, &c);
 	if (status != HEC_OK)
 		return status;
 	status = hec_classify(c, 1, text, NULL, NULL, &out);
@@ -95,7 +95,7 @@ static hec_status fill(kit *k, const char *dir)
 	static const char *const masked[] = {"one [MASK]"};
 	hec_filler *f = NULL;
 	hec_filled out;
-	hec_status status = hec_filler_load(k->ctx, dir, &f);
+	hec_status status = hec_filler_load(k->ctx, dir, NULL, &f);
 	if (status != HEC_OK)
 		return status;
 	status = hec_fill_all(f, 1, masked, NULL, NULL, &out);
@@ -109,7 +109,7 @@ static hec_status answer(kit *k, const char *dir)
 	static const hec_question question = {"what?", "one two", 5, 7};
 	hec_answerer *a = NULL;
 	hec_answers out;
-	hec_status status = hec_answerer_load(k->ctx, dir, &a);
+	hec_status status = hec_answerer_load(k->ctx, dir, NULL, &a);
 	if (status != HEC_OK)
 		return status;
 	status = hec_answer_all(a, 1, &question, NULL, &out);
@@ -125,7 +125,7 @@ static hec_status transcribe(kit *k, const char *dir)
 	const float *sound = samples;
 	hec_transcriber *t = NULL;
 	hec_transcripts out;
-	hec_status status = hec_transcriber_load(k->ctx, dir, &t);
+	hec_status status = hec_transcriber_load(k->ctx, dir, NULL, &t);
 	if (status != HEC_OK)
 		return status;
 	const int64_t count = hec_transcriber_rate(t) / 10;

@@ -19,7 +19,7 @@ static void try_it(void *user, const char *what)
 {
 	sweep *s = user;
 	hec_model *m = NULL;
-	const hec_status status = hec_model_load(s->k->ctx, s->dir, &m);
+	const hec_status status = hec_model_load(s->k->ctx, s->dir, NULL, &m);
 	CHECK(s->k, (status == HEC_OK) == (m != NULL), "%s: half a model", what);
 	CHECK(s->k, status == HEC_OK || *hec_error_message(), "%s: no reason", what);
 	s->refused += status != HEC_OK;

@@ -44,7 +44,7 @@ static void parameters_of_the_parts_add_up(void **state)
 		char dir[256];
 		hec_model *model = NULL;
 		snprintf(dir, sizeof dir, "%s/%s", folder, forms[form]);
-		OK(&k, hec_model_load(k.ctx, dir, &model));
+		OK(&k, hec_model_load(k.ctx, dir, NULL, &model));
 		int64_t total = 0;
 		for (size_t i = 0; i < hec_model_param_count(model); i++)
 			total += hec_model_param_at(model, i)->count;
@@ -95,7 +95,7 @@ static void the_memory_of_training_is_what_a_trainer_takes(void **state)
 		hec_model *model = NULL;
 		hec_trainer *trainer = NULL;
 		snprintf(dir, sizeof dir, "%s/%s", folder, forms[form]);
-		OK(&k, hec_model_load(k.ctx, dir, &model));
+		OK(&k, hec_model_load(k.ctx, dir, NULL, &model));
 		hec_trainer_options o = HEC_TRAINER_OPTIONS_INIT;
 		o.max_tokens = 16384;
 		o.max_source = o.max_target = 64;

@@ -188,7 +188,7 @@ static void save_and_load(walk *w)
 	char path[SCRATCH_PATH];
 	OK(&w->k, hec_model_save(draw_ctx(w), w->model, HEC_F32, scratch_fresh(path)));
 	hec_model_destroy(w->model);
-	OK(&w->k, hec_model_load(draw_ctx(w), path, &w->model));
+	OK(&w->k, hec_model_load(draw_ctx(w), path, NULL, &w->model));
 }
 
 static void (*const deeds[])(walk *) = {
@@ -255,10 +255,10 @@ static void a_dry_context_does_not_lose_what_is_only_packed(void **state)
 	hec_model *made = model_open(&k, &c, HEC_F32), *loaded;
 	hec_ctx *dry;
 	OK(&k, hec_model_save(k.ctx, made, HEC_F32, scratch_fresh(path)));
-	OK(&k, hec_model_load(k.ctx, path, &loaded));
+	OK(&k, hec_model_load(k.ctx, path, NULL, &loaded));
 	OK(&k, hec_ctx_create_dry(NULL, &dry));
 	hec_model *empty;
-	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_load(dry, path, &empty), "dry");
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_load(dry, path, NULL, &empty), "dry");
 	if (!hec_model_block(loaded).data) { /* a level that packs */
 		FAILS(&k, HEC_ERR_ARGUMENT, hec_model_unpack(dry, loaded), "dry");
 		FAILS(&k, HEC_ERR_ARGUMENT, hec_model_pack(dry, loaded, true), "dry");

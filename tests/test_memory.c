@@ -84,7 +84,7 @@ static hec_status translate_something(void)
 	searches_path("decode_text", path);
 	hec_status status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
-		status = hec_translator_load(ctx, path, &t);
+		status = hec_translator_load(ctx, path, NULL, &t);
 	if (status == HEC_OK)
 		status = hec_translate(t, 2, texts, NULL, NULL, &out);
 	hec_translations_free(&out);

@@ -96,7 +96,7 @@ static void calls_that_fail_quote_safely(void **state)
 			status = hec_info_read(files[0], &info);
 			break;
 		case 3:
-			status = hec_model_load(ctx, files[0], &model);
+			status = hec_model_load(ctx, files[0], NULL, &model);
 			break;
 		case 4:
 			status = hec_lines_open(HEC_TASK_LM, files, 1, &lines);

@@ -177,7 +177,7 @@ static void load_and_compare(kit *k, const char *name, const char *dir)
 {
 	(void)name;
 	hec_model *m = NULL;
-	OK(k, hec_model_load(k->ctx, dir, &m));
+	OK(k, hec_model_load(k->ctx, dir, NULL, &m));
 	compare_outputs(k, m, dir);
 	hec_model_destroy(m);
 }
@@ -207,9 +207,9 @@ static void save_and_load(kit *k, const char *name, const char *dir)
 {
 	hec_model *m = NULL, *back = NULL;
 	char path[SCRATCH_PATH];
-	OK(k, hec_model_load(k->ctx, dir, &m));
+	OK(k, hec_model_load(k->ctx, dir, NULL, &m));
 	OK(k, hec_model_save(k->ctx, m, HEC_F32, scratch_fresh(path)));
-	OK(k, hec_model_load(k->ctx, path, &back));
+	OK(k, hec_model_load(k->ctx, path, NULL, &back));
 	same_model(k, name, m, back);
 	char type[32];
 	snprintf(type, sizeof type, "%.*s", (int)strcspn(name, "_"), name);
@@ -231,10 +231,10 @@ static void what_a_model_has_no_use_for_is_listed(void **state)
 	kit k = kit_open(7105);
 	hec_model *m = NULL;
 	char path[SCRATCH_PATH];
-	OK(&k, hec_model_load(k.ctx, golden_model("bert_base", path), &m));
+	OK(&k, hec_model_load(k.ctx, golden_model("bert_base", path), NULL, &m));
 	assert_string_equal(hec_model_ignored(m), "embeddings.position_ids\n");
 	hec_model_destroy(m);
-	OK(&k, hec_model_load(k.ctx, golden_model("gpt2", path), &m));
+	OK(&k, hec_model_load(k.ctx, golden_model("gpt2", path), NULL, &m));
 	assert_string_equal(hec_model_ignored(m), "");
 	hec_model_destroy(m);
 	kit_close(&k);
@@ -255,7 +255,7 @@ static void half_a_pooler_is_an_error(void **state)
 			                               half == 2 ? halves[1] : NULL, NULL};
 			static const char *const with[] = {NULL};
 			golden_edited(&k, models[i], without, with, scratch_fresh(dir));
-			hec_status status = hec_model_load(k.ctx, dir, &m);
+			hec_status status = hec_model_load(k.ctx, dir, NULL, &m);
 			snprintf(says, sizeof says, "tensor '%s' is missing", halves[half % 2]);
 			if (half < 2)
 				FAILS(&k, HEC_ERR_FORMAT, status, dir, says);
@@ -273,7 +273,7 @@ static void labels_keep_their_names(void **state)
 	kit k = kit_open(7106);
 	hec_model *m = NULL, *back = NULL;
 	char path[SCRATCH_PATH];
-	OK(&k, hec_model_load(k.ctx, golden_model("bert_classify", path), &m));
+	OK(&k, hec_model_load(k.ctx, golden_model("bert_classify", path), NULL, &m));
 	assert_string_equal(hec_model_label(m, 2), "LABEL_2");
 	assert_null(hec_model_label(m, 3));
 	assert_null(hec_model_label(m, -1));
@@ -284,7 +284,7 @@ static void labels_keep_their_names(void **state)
 	assert_string_equal(hec_model_label(m, 2), "LABEL_2");
 	OK(&k, hec_model_set_labels(m, names, 3));
 	OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(path)));
-	OK(&k, hec_model_load(k.ctx, path, &back));
+	OK(&k, hec_model_load(k.ctx, path, NULL, &back));
 	for (int i = 0; i < 3; i++)
 		assert_string_equal(hec_model_label(back, i), names[i]);
 	hec_model_destroy(m);
@@ -298,15 +298,15 @@ static void an_architecture_is_read_without_its_weights(void **state)
 	kit k = kit_open(7107);
 	char path[SCRATCH_PATH], file[SCRATCH_PATH + 16];
 	hec_model_config c, d;
-	OK(&k, hec_model_config_read(golden_model("gpt2", path), &c));
+	OK(&k, hec_model_config_read(golden_model("gpt2", path), NULL, &c));
 	assert_int_equal(c.width, 30);
 	assert_int_equal(c.decoder.layers, 2);
 	assert_int_equal(c.encoder.layers, 0);
 	snprintf(file, sizeof file, "%s/config.json", path);
-	OK(&k, hec_model_config_read(file, &d));
+	OK(&k, hec_model_config_read(file, NULL, &d));
 	assert_int_equal(d.vocab, 101);
-	FAILS(&k, HEC_ERR_IO, hec_model_config_read("/nowhere", &d), "/nowhere/config.json");
-	FAILS(&k, HEC_ERR_IO, hec_model_config_read("/nowhere.json", &d), "/nowhere.json: ");
+	FAILS(&k, HEC_ERR_IO, hec_model_config_read("/nowhere", NULL, &d), "/nowhere/config.json");
+	FAILS(&k, HEC_ERR_IO, hec_model_config_read("/nowhere.json", NULL, &d), "/nowhere.json: ");
 	kit_close(&k);
 }
 
@@ -327,7 +327,7 @@ static void any_model_comes_back_as_the_same_bits(void **state)
 			char path[SCRATCH_PATH], what[64];
 			snprintf(what, sizeof what, "form %d, variant %d", form, n);
 			OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(path)));
-			OK(&k, hec_model_load(k.ctx, path, &back));
+			OK(&k, hec_model_load(k.ctx, path, NULL, &back));
 			same_model(&k, what, m, back);
 			hec_model_destroy(m);
 			hec_model_destroy(back);
@@ -368,14 +368,14 @@ static void what_is_loaded_runs_with_the_bits_of_what_was_saved(void **state)
 			}
 			OK(&k, hec_model_save(k.ctx, m, n % 2 ? HEC_BF16 : HEC_F32,
 			                      scratch_fresh(path)));
-			OK(&k, hec_model_load(k.ctx, path, &back));
+			OK(&k, hec_model_load(k.ctx, path, NULL, &back));
 			model_batch batch;
 			batch_open(&batch, &k, m, 3, 5, 4, true);
 			hec_tensor want = logits_of(&k, k.ctx, m, &batch.input),
 				   got = logits_of(&k, k.ctx, back, &batch.input);
 			check_same_bits(&k, "loaded", &got, &want);
 			OK(&k, hec_model_save(k.ctx, back, HEC_F32, scratch_fresh(second)));
-			OK(&k, hec_model_load(k.ctx, second, &again));
+			OK(&k, hec_model_load(k.ctx, second, NULL, &again));
 			same_model(&k, "saved as it was packed", again, m);
 			OK(&k, hec_model_pack(k.ctx, back, true));
 			got = logits_of(&k, k.ctx, back, &batch.input);
@@ -399,7 +399,7 @@ static void a_loaded_model_has_its_matrices_once_and_says_so(void **state)
 	hec_model *m = model_open(&k, &c, HEC_F32), *back = NULL;
 	char path[SCRATCH_PATH];
 	OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(path)));
-	OK(&k, hec_model_load(k.ctx, path, &back));
+	OK(&k, hec_model_load(k.ctx, path, NULL, &back));
 	const size_t once = (size_t)hec_model_block(m).shape[0] * sizeof(float);
 	CHECK(&k, hec_model_bytes(back) < once + once / 4, "%zu bytes for %zu of parameters",
 	      hec_model_bytes(back), once);
@@ -542,7 +542,7 @@ static void half_as_many_bits_are_rounded_once(void **state)
 		hec_model *back = NULL;
 		char path[SCRATCH_PATH];
 		OK(&k, hec_model_save(k.ctx, m, types[i], scratch_fresh(path)));
-		OK(&k, hec_model_load(k.ctx, path, &back));
+		OK(&k, hec_model_load(k.ctx, path, NULL, &back));
 		OK(&k, hec_model_unpack(k.ctx, back));
 		/* Fused or not, every parameter came through 16 bits and back. */
 		for (size_t p = 0; p < hec_model_param_count(back); p++) {
@@ -584,7 +584,7 @@ static void every_refused_allocation_is_an_error(void **state)
 		hec_model *m = NULL;
 		long before = refuse_live();
 		refuse_request(n, false);
-		hec_status status = hec_model_load(k.ctx, dir, &m);
+		hec_status status = hec_model_load(k.ctx, dir, NULL, &m);
 		if (status == HEC_OK)
 			status = hec_model_save(k.ctx, m, HEC_F32, to);
 		bool fired = refuse_fired();

@@ -10,7 +10,7 @@ static hec_model *load_with(kit *k, const char *name, const hec_model_load_optio
 {
 	char dir[SCRATCH_PATH];
 	hec_model *m = NULL;
-	OK(k, hec_model_load_with(k->ctx, golden_model(name, dir), o, &m));
+	OK(k, hec_model_load(k->ctx, golden_model(name, dir), o, &m));
 	OK(k, hec_model_unpack(k->ctx, m));
 	return m;
 }
@@ -212,7 +212,7 @@ static void a_base_model_gets_a_head(void **state)
 		if (strcmp(from[i], "bert") == 0)
 			says(&k, m, "ignored: cls.predictions.bias\n");
 		OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(dir)));
-		OK(&k, hec_model_load(k.ctx, dir, &back));
+		OK(&k, hec_model_load(k.ctx, dir, NULL, &back));
 		OK(&k, hec_model_unpack(k.ctx, back));
 		CHECK(&k, same_params(&k, m, back) == (int)hec_model_param_count(m), "%s", from[i]);
 		assert_string_equal(hec_model_label(back, 2), "good");
@@ -231,7 +231,7 @@ static void what_is_partly_fresh_runs(void **state)
 	char dir[SCRATCH_PATH];
 	hec_model_load_options o = {.size = sizeof o, .seed = 2, OVERRIDES("num_labels=4")};
 	hec_model *m = NULL;
-	OK(&k, hec_model_load_with(k.ctx, golden_model("bert_classify", dir), &o, &m));
+	OK(&k, hec_model_load(k.ctx, golden_model("bert_classify", dir), &o, &m));
 	says(&k, m, "fresh: classifier.bias [4]\n");
 	int32_t ids[] = {3, 1, 4, 1, 5};
 	hec_model_input in = {.size = sizeof in, .ids = hec_tensor_2d(ids, HEC_I32, 1, 5)};
@@ -250,11 +250,11 @@ static void another_number_of_labels_does_not_keep_their_names(void **state)
 	static const char *const names[] = {"bad", "so so", "good"};
 	hec_model_load_options o = {.size = sizeof o, .seed = 2, OVERRIDES("num_labels=2")};
 	hec_model *m = NULL;
-	OK(&k, hec_model_load(k.ctx, golden_model("bert_classify", dir), &m));
+	OK(&k, hec_model_load(k.ctx, golden_model("bert_classify", dir), NULL, &m));
 	OK(&k, hec_model_set_labels(m, names, 3));
 	OK(&k, hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(saved)));
 	hec_model_destroy(m);
-	OK(&k, hec_model_load_with(k.ctx, saved, &o, &m));
+	OK(&k, hec_model_load(k.ctx, saved, &o, &m));
 	assert_string_equal(hec_model_label(m, 0), "LABEL_0");
 	assert_string_equal(hec_model_label(m, 1), "LABEL_1");
 	hec_model_destroy(m);
@@ -267,7 +267,7 @@ static hec_status try(kit *k, const char *name, const hec_model_load_options *o)
 {
 	char dir[SCRATCH_PATH];
 	hec_model *m = NULL;
-	hec_status status = hec_model_load_with(k->ctx, golden_model(name, dir), o, &m);
+	hec_status status = hec_model_load(k->ctx, golden_model(name, dir), o, &m);
 	hec_model_destroy(m);
 	return status;
 }
@@ -292,7 +292,7 @@ static void what_cannot_be_is_said(void **state)
 	char dir[SCRATCH_PATH];
 	const hec_model_load_options in_half = {.size = sizeof in_half, .dtype = HEC_BF16};
 	FAILS(&k, HEC_ERR_UNSUPPORTED,
-	      hec_model_load_with(k.ctx, golden_model("bert", dir), &in_half, &half), "f32 or f64",
+	      hec_model_load(k.ctx, golden_model("bert", dir), &in_half, &half), "f32 or f64",
 	      "bf16");
 	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "=2"), "KEY=VALUE");
 	FAILS(&k, HEC_ERR_FORMAT, try_override(&k, "bert", "num_hidden_layers=two"),
@@ -331,7 +331,7 @@ static void what_turns_positions_has_two_names(void **state)
 				hec_model *m = NULL, *plain = NULL;
 				golden_model(models[i], dir);
 				if (saved) {
-					OK(&k, hec_model_load(k.ctx, dir, &m));
+					OK(&k, hec_model_load(k.ctx, dir, NULL, &m));
 					OK(&k, hec_model_unpack(k.ctx, m));
 					OK(&k,
 					   hec_model_save(k.ctx, m, HEC_F32, scratch_fresh(own)));
@@ -340,8 +340,8 @@ static void what_turns_positions_has_two_names(void **state)
 				const char *from = saved ? own : dir;
 				hec_model_load_options o = {.size = sizeof o,
 				                            OVERRIDES(factors[j], "rope_theta=77")};
-				OK(&k, hec_model_load(k.ctx, from, &plain));
-				OK(&k, hec_model_load_with(k.ctx, from, &o, &m));
+				OK(&k, hec_model_load(k.ctx, from, NULL, &plain));
+				OK(&k, hec_model_load(k.ctx, from, &o, &m));
 				const hec_position_config *p =
 					&hec_model_config_of(m)->decoder.position;
 				CHECK(&k,
@@ -379,7 +379,7 @@ static void another_head_does_not_hide_a_missing_tensor(void **state)
 	rewind(f);
 	assert_int_equal(fwrite(text, 1, n, f), n);
 	fclose(f);
-	FAILS(&k, HEC_ERR_FORMAT, hec_model_load_with(k.ctx, dir, &o, &m),
+	FAILS(&k, HEC_ERR_FORMAT, hec_model_load(k.ctx, dir, &o, &m),
 	      "tensors 'bert.encoder.layer.2.attention.self.query.weight', ",
 	      ", 'bert.encoder.layer.2.output.LayerNorm.bias' are missing");
 	assert_null(m);

@@ -211,7 +211,7 @@ static void frames_are_planned_and_learned(void **state)
 	char path[SCRATCH_PATH];
 	hec_model *m = NULL;
 	hec_trainer *t = NULL;
-	OK(&k, hec_model_load(k.ctx, golden_model("whisper", path), &m));
+	OK(&k, hec_model_load(k.ctx, golden_model("whisper", path), NULL, &m));
 	const hec_model_config *c = hec_model_config_of(m);
 	const int64_t S = c->encoder.position.max, B = 3;
 	hec_trainer_options o = toy_options();

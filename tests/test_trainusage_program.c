@@ -92,7 +92,7 @@ static void check_model(const char *name)
 	hec_tokenizer *tokenizer = NULL;
 	snprintf(path, sizeof path, "%s/%s", folder, name);
 	assert_int_equal(hec_ctx_create(NULL, &ctx), HEC_OK);
-	if (hec_model_load(ctx, path, &model) != HEC_OK ||
+	if (hec_model_load(ctx, path, NULL, &model) != HEC_OK ||
 	    hec_tokenizer_load(path, &tokenizer) != HEC_OK) {
 		print_message("%s\n", hec_error_message());
 		assert_true(false);

@@ -40,9 +40,9 @@ static void stage_open_in(stage *s, const char *in)
 		s->counts[i] = golden_get(&s->sounds, name)->shape[0];
 	}
 	snprintf(path, sizeof path, "%s/transcribe_many", in);
-	OK(&s->k, hec_transcriber_load(s->k.ctx, path, &s->many));
+	OK(&s->k, hec_transcriber_load(s->k.ctx, path, NULL, &s->many));
 	snprintf(path, sizeof path, "%s/transcribe_english", in);
-	OK(&s->k, hec_transcriber_load(s->k.ctx, path, &s->english));
+	OK(&s->k, hec_transcriber_load(s->k.ctx, path, NULL, &s->english));
 }
 
 static void stage_open(stage *s)
@@ -356,7 +356,7 @@ static void wrong_calls_are_refused(void **state)
 	      "-1 samples");
 	hec_transcriber *t = NULL;
 	FAILS(&s.k, HEC_ERR_UNSUPPORTED,
-	      hec_transcriber_load(s.k.ctx, TESTS_DIR "/golden/decode_text", &t), "Whisper");
+	      hec_transcriber_load(s.k.ctx, TESTS_DIR "/golden/decode_text", NULL, &t), "Whisper");
 	CHECK(&s.k,
 	      hec_transcriber_rate(s.many) == 4000 && hec_transcriber_window(s.many) == 1.0 &&
 	              hec_transcriber_multilingual(s.many) &&
@@ -436,7 +436,7 @@ static void a_refused_load_leaves_nothing(void **state)
 		hec_transcriber *t = NULL;
 		long before = refuse_live();
 		refuse_request(n, false);
-		hec_status got = hec_transcriber_load(k.ctx, path, &t);
+		hec_status got = hec_transcriber_load(k.ctx, path, NULL, &t);
 		bool fired = refuse_fired();
 		refuse_request(0, false);
 		CHECK(&k, (got == HEC_OK) == (t != NULL), "%s", hec_status_name(got));

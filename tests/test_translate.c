@@ -17,7 +17,7 @@ static hec_translator *load(const kit *k)
 	char path[512];
 	searches_path("decode_text", path);
 	hec_translator *t;
-	OK(k, hec_translator_load(k->ctx, path, &t));
+	OK(k, hec_translator_load(k->ctx, path, NULL, &t));
 	return t;
 }
 
@@ -121,7 +121,7 @@ static void the_start_is_that_of_writing(void **state)
 		         i == 0 ? ", \"decoder_start_token_id\": 7" : "");
 		task_file(path, "generation_config.json", writing);
 		hec_translator *t;
-		OK(&k, hec_translator_load(k.ctx, path, &t));
+		OK(&k, hec_translator_load(k.ctx, path, NULL, &t));
 		OK(&k, hec_translate(t, 1, &text, NULL, NULL, &out[i]));
 		assert_int_equal(out[i].items[0].start, i < 2 ? 7 : 5);
 		hec_translator_destroy(t);
@@ -167,7 +167,7 @@ static void what_is_wrong_with_a_text_is_said(void **state)
 	o.batch = -1;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 2, texts, NULL, &o, &out), "batch is -1");
 	hec_translator *none;
-	FAILS(&k, HEC_ERR_IO, hec_translator_load(k.ctx, "/nowhere", &none), "/nowhere");
+	FAILS(&k, HEC_ERR_IO, hec_translator_load(k.ctx, "/nowhere", NULL, &none), "/nowhere");
 	hec_translator_destroy(t);
 	kit_close(&k);
 }

@@ -33,7 +33,7 @@ static void speech_open(kit *k, speech *s)
 {
 	char path[512], file[600];
 	safetensors *f;
-	OK(k, hec_model_load(k->ctx, golden_model("whisper", path), &s->model));
+	OK(k, hec_model_load(k->ctx, golden_model("whisper", path), NULL, &s->model));
 	s->config = hec_model_config_of(s->model);
 	snprintf(file, sizeof file, "%s/expected.safetensors", path);
 	OK(k, safetensors_open(file, &f));

@@ -18,12 +18,10 @@ HEC_BEGIN
 typedef struct hec_answerer hec_answerer;
 
 /* Reads a directory: config.json, model.safetensors, tokenizer.json. */
-HEC_API HEC_MUST_USE hec_status hec_answerer_load(hec_ctx *ctx, const char *dir,
-                                                  hec_answerer **out);
-/* The same of a model that is to be other than its files say. */
-HEC_API HEC_MUST_USE hec_status hec_answerer_load_with(
-	hec_ctx *ctx, const char *dir, const hec_model_load_options *options, /* NULL: as it is */
-	hec_answerer **out);
+HEC_API HEC_MUST_USE hec_status
+hec_answerer_load(hec_ctx *ctx, const char *dir,
+                  const hec_model_load_options *options, /* NULL: as the files say */
+                  hec_answerer **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
 HEC_API HEC_MUST_USE hec_status hec_answerer_create(hec_ctx *ctx, const hec_model *model,
                                                     const hec_tokenizer *tokenizer,

@@ -24,12 +24,10 @@ typedef enum hec_scoring {
 } hec_scoring;
 
 /* Reads a directory: config.json, model.safetensors, and the tokenizer's files. */
-HEC_API HEC_MUST_USE hec_status hec_classifier_load(hec_ctx *ctx, const char *dir,
-                                                    hec_classifier **out);
-/* The same of a model that is to be other than its files say. */
-HEC_API HEC_MUST_USE hec_status hec_classifier_load_with(hec_ctx *ctx, const char *dir,
-                                                         const hec_model_load_options *options,
-                                                         hec_classifier **out);
+HEC_API HEC_MUST_USE hec_status
+hec_classifier_load(hec_ctx *ctx, const char *dir,
+                    const hec_model_load_options *options, /* NULL: as the files say */
+                    hec_classifier **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
 HEC_API HEC_MUST_USE hec_status hec_classifier_create(hec_ctx *ctx, const hec_model *model,
                                                       const hec_tokenizer *tokenizer,

@@ -27,12 +27,10 @@ typedef enum hec_pooling {
 
 /* Reads a directory: config.json, model.safetensors, the tokenizer's files; and where they are, as
  * sentence-transformers writes them, modules.json, the pooling's config.json, sentence_bert_config.json. */
-HEC_API HEC_MUST_USE hec_status hec_embedder_load(hec_ctx *ctx, const char *dir,
-                                                  hec_embedder **out);
-/* The same of a model that is to be other than its files say. */
-HEC_API HEC_MUST_USE hec_status hec_embedder_load_with(hec_ctx *ctx, const char *dir,
-                                                       const hec_model_load_options *options,
-                                                       hec_embedder **out);
+HEC_API HEC_MUST_USE hec_status
+hec_embedder_load(hec_ctx *ctx, const char *dir,
+                  const hec_model_load_options *options, /* NULL: as the files say */
+                  hec_embedder **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long: the mean, not
  * normalised. Of a model with an encoder and a decoder, the encoder's hidden states. */
 HEC_API HEC_MUST_USE hec_status hec_embedder_create(hec_ctx *ctx, const hec_model *model,

@@ -16,11 +16,10 @@ HEC_BEGIN
 typedef struct hec_filler hec_filler;
 
 /* Reads a directory: config.json, model.safetensors, tokenizer.json. */
-HEC_API HEC_MUST_USE hec_status hec_filler_load(hec_ctx *ctx, const char *dir, hec_filler **out);
-/* The same of a model that is to be other than its files say. */
-HEC_API HEC_MUST_USE hec_status hec_filler_load_with(
-	hec_ctx *ctx, const char *dir, const hec_model_load_options *options, /* NULL: as it is */
-	hec_filler **out);
+HEC_API HEC_MUST_USE hec_status
+hec_filler_load(hec_ctx *ctx, const char *dir,
+                const hec_model_load_options *options, /* NULL: as the files say */
+                hec_filler **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
 HEC_API HEC_MUST_USE hec_status hec_filler_create(hec_ctx *ctx, const hec_model *model,
                                                   const hec_tokenizer *tokenizer, hec_filler **out);

@@ -17,12 +17,10 @@ typedef struct hec_generator hec_generator;
 
 /* Reads a directory: config.json, model.safetensors, generation_config.json and a tokenizer where there are
  * such. Where the tokenizer is missing or cannot be read, prompts of ids still work. */
-HEC_API HEC_MUST_USE hec_status hec_generator_load(hec_ctx *ctx, const char *dir,
-                                                   hec_generator **out);
-/* The same of a model that is to be other than its files say. */
-HEC_API HEC_MUST_USE hec_status hec_generator_load_with(
-	hec_ctx *ctx, const char *dir, const hec_model_load_options *options, /* NULL: as it is */
-	hec_generator **out);
+HEC_API HEC_MUST_USE hec_status
+hec_generator_load(hec_ctx *ctx, const char *dir,
+                   const hec_model_load_options *options, /* NULL: as the files say */
+                   hec_generator **out);
 /* Of a model (packed for ctx) and a tokenizer (NULL: prompts are ids) that the caller keeps for as long. */
 HEC_API HEC_MUST_USE hec_status hec_generator_create(hec_ctx *ctx, const hec_model *model,
                                                      const hec_tokenizer *tokenizer,

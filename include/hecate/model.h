@@ -17,13 +17,6 @@ typedef struct hec_model hec_model;
 HEC_API HEC_MUST_USE hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config,
                                                  hec_dtype dtype, /* F32, or F64 to check */
                                                  uint64_t seed, hec_model **out);
-/* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). Each
- * tensor is read once, piece by piece, into the form that the kernels of ctx want: the model is ready
- * to run in contexts of that instruction level, and its matrices exist in no other form. For a context
- * of another level there is hec_model_pack, for what wants the numbers themselves hec_model_unpack. A dry
- * context reads none, and is refused. */
-HEC_API HEC_MUST_USE hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out);
-
 /* A model that is to be other than its files say: what fits is loaded, the rest starts fresh from the
  * seed, as in hec_model_create. A table with a row for each word, position or type is cut or extended
  * by rows; any other tensor of another shape starts fresh as a whole. */
@@ -47,16 +40,31 @@ typedef struct hec_model_load_options {
 	bool to_measure;
 	/* What it computes in: F32, or F64, by the reference: slow, to see what rounding does. */
 	hec_dtype dtype;
+	/* What it is loaded for, of those in task_specific_params of config.json: "summarization",
+	 * "translation_en_to_de", …: what stands before each text, how long, how many beams. NULL: none.
+	 * Only a translator asks. */
+	const char *task;
 } hec_model_load_options;
 
+#define HEC_MODEL_LOAD_OPTIONS_INIT                                                                \
+	{                                                                                          \
+		.size = sizeof(hec_model_load_options)                                             \
+	}
+
+/* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). Each
+ * tensor is read once, piece by piece, into the form that the kernels of ctx want: the model is ready
+ * to run in contexts of that instruction level, and its matrices exist in no other form. For a context
+ * of another level there is hec_model_pack, for what wants the numbers themselves hec_model_unpack. A dry
+ * context reads none, and is refused. */
 HEC_API HEC_MUST_USE hec_status
-hec_model_load_with(hec_ctx *ctx, const char *dir,
-                    const hec_model_load_options *options, /* NULL: as hec_model_load */
-                    hec_model **out);
-/* The architecture that such a model would have, as hec_model_config_read. */
-HEC_API HEC_MUST_USE hec_status hec_model_config_read_with(
-	const char *path, const hec_model_load_options *options, /* NULL: as it is */
-	hec_model_config *out);
+hec_model_load(hec_ctx *ctx, const char *dir,
+               const hec_model_load_options *options, /* NULL: as the files say */
+               hec_model **out);
+/* The architecture that config.json describes, of any known family, with the overrides; resolved. No weights
+ * are looked at. path is the file or its folder. */
+HEC_API HEC_MUST_USE hec_status
+hec_model_config_read(const char *path, const hec_model_load_options *options, /* NULL: as it is */
+                      hec_model_config *out);
 /* What became of the tensors of the files when a model was loaded: lines for people, "loaded: …",
  * "cut: …", "extended: …", "fresh: …", "ignored: …". "" for one that was made. */
 HEC_API const char *hec_model_report(const hec_model *model);

@@ -124,10 +124,6 @@ HEC_API void hec_model_config_shift(const hec_model_config *config,
                                     const int32_t *ids, /* [room], of which n are the text */
                                     int64_t n, int64_t room, int32_t *to /* [room], written */);
 
-/* The architecture that a config.json of any known family describes, resolved; no weights are looked
- * at. path is the file or its folder. */
-HEC_API HEC_MUST_USE hec_status hec_model_config_read(const char *path, hec_model_config *out);
-
 HEC_END
 
 #endif

@@ -16,12 +16,10 @@ typedef struct hec_transcriber hec_transcriber;
 
 /* Reads a directory: config.json, model.safetensors, tokenizer.json; generation_config.json and
  * preprocessor_config.json where they are. */
-HEC_API HEC_MUST_USE hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir,
-                                                     hec_transcriber **out);
-/* The same of a model that is to be other than its files say. */
-HEC_API HEC_MUST_USE hec_status hec_transcriber_load_with(
-	hec_ctx *ctx, const char *dir, const hec_model_load_options *options, /* NULL: as it is */
-	hec_transcriber **out);
+HEC_API HEC_MUST_USE hec_status
+hec_transcriber_load(hec_ctx *ctx, const char *dir,
+                     const hec_model_load_options *options, /* NULL: as the files say */
+                     hec_transcriber **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long; nothing is suppressed. */
 HEC_API HEC_MUST_USE hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
                                                        const hec_tokenizer *tokenizer,

@@ -17,17 +17,10 @@ typedef struct hec_translator hec_translator;
 
 /* Reads a directory: config.json, model.safetensors, tokenizer.json, and generation_config.json where
  * there is one. */
-HEC_API HEC_MUST_USE hec_status hec_translator_load(hec_ctx *ctx, const char *dir,
-                                                    hec_translator **out);
-/* The same for a task that task_specific_params of config.json may say more about: "summarization",
- * "translation_en_to_de", …: what stands before each text, how long, how many beams. NULL: none. */
-HEC_API HEC_MUST_USE hec_status hec_translator_load_task(hec_ctx *ctx, const char *dir,
-                                                         const char *task, hec_translator **out);
-/* The same of a model that is to be other than its files say. */
 HEC_API HEC_MUST_USE hec_status
-hec_translator_load_with(hec_ctx *ctx, const char *dir, const char *task,
-                         const hec_model_load_options *options, /* NULL: as it is */
-                         hec_translator **out);
+hec_translator_load(hec_ctx *ctx, const char *dir,
+                    const hec_model_load_options *options, /* NULL: as the files say */
+                    hec_translator **out);
 /* Of a model (packed for ctx) and a tokenizer that the caller keeps for as long. */
 HEC_API HEC_MUST_USE hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
                                                       const hec_tokenizer *tokenizer,

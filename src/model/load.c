@@ -88,8 +88,8 @@ static hec_status take_options(const hec_model_load_options *given, hec_model_lo
 	return o->override_count > 0 ? check_given("model", "overrides", o->overrides) : HEC_OK;
 }
 
-hec_status hec_model_config_read_with(const char *path, const hec_model_load_options *options,
-                                      hec_model_config *out)
+hec_status hec_model_config_read(const char *path, const hec_model_load_options *options,
+                                 hec_model_config *out)
 {
 	hec_model_load_options o;
 	description d;
@@ -100,11 +100,6 @@ hec_status hec_model_config_read_with(const char *path, const hec_model_load_opt
 	*out = d.config;
 	close_config(&d);
 	return HEC_OK;
-}
-
-hec_status hec_model_config_read(const char *path, hec_model_config *out)
-{
-	return hec_model_config_read_with(path, NULL, out);
 }
 
 /* ---- before anything is allocated ---- */
@@ -420,8 +415,8 @@ static hec_status load(hec_ctx *ctx, const char *dir, const safetensors *files, 
 	return status;
 }
 
-hec_status hec_model_load_with(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
-                               hec_model **out)
+hec_status hec_model_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                          hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", out));
 	*out = NULL;
@@ -444,11 +439,6 @@ hec_status hec_model_load_with(hec_ctx *ctx, const char *dir, const hec_model_lo
 	}
 	close_config(&d);
 	return status;
-}
-
-hec_status hec_model_load(hec_ctx *ctx, const char *dir, hec_model **out)
-{
-	return hec_model_load_with(ctx, dir, NULL, out);
 }
 
 /* ---- into a model that is there ---- */

@@ -76,13 +76,8 @@ hec_status hec_answerer_create(hec_ctx *ctx, const hec_model *model, const hec_t
 	return answerer_finish(task_model_take("answer", ctx, model, tokenizer, &a->m), a, out);
 }
 
-hec_status hec_answerer_load(hec_ctx *ctx, const char *dir, hec_answerer **out)
-{
-	return hec_answerer_load_with(ctx, dir, NULL, out);
-}
-
-hec_status hec_answerer_load_with(hec_ctx *ctx, const char *dir,
-                                  const hec_model_load_options *options, hec_answerer **out)
+hec_status hec_answerer_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                             hec_answerer **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");

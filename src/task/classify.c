@@ -104,13 +104,8 @@ hec_status hec_classifier_create(hec_ctx *ctx, const hec_model *model,
 	return finish(c, status, out);
 }
 
-hec_status hec_classifier_load(hec_ctx *ctx, const char *dir, hec_classifier **out)
-{
-	return hec_classifier_load_with(ctx, dir, NULL, out);
-}
-
-hec_status hec_classifier_load_with(hec_ctx *ctx, const char *dir,
-                                    const hec_model_load_options *options, hec_classifier **out)
+hec_status hec_classifier_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                               hec_classifier **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");

@@ -80,13 +80,8 @@ static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir,
 	return status;
 }
 
-hec_status hec_embedder_load(hec_ctx *ctx, const char *dir, hec_embedder **out)
-{
-	return hec_embedder_load_with(ctx, dir, NULL, out);
-}
-
-hec_status hec_embedder_load_with(hec_ctx *ctx, const char *dir,
-                                  const hec_model_load_options *options, hec_embedder **out)
+hec_status hec_embedder_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                             hec_embedder **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");

@@ -82,13 +82,8 @@ hec_status hec_filler_create(hec_ctx *ctx, const hec_model *model, const hec_tok
 	return filler_finish(task_model_take("fill", ctx, model, tokenizer, &f->m), f, out);
 }
 
-hec_status hec_filler_load(hec_ctx *ctx, const char *dir, hec_filler **out)
-{
-	return hec_filler_load_with(ctx, dir, NULL, out);
-}
-
-hec_status hec_filler_load_with(hec_ctx *ctx, const char *dir,
-                                const hec_model_load_options *options, hec_filler **out)
+hec_status hec_filler_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                           hec_filler **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "fill: out is NULL");

@@ -102,7 +102,7 @@ static hec_status load(hec_generator *g, const char *dir, const hec_model_load_o
 		return status;
 	if (status != HEC_OK)
 		snprintf(g->no_tokenizer, sizeof g->no_tokenizer, "%s", hec_error_message());
-	HEC_TRY(hec_model_load_with(g->ctx, dir, options, &g->own_model));
+	HEC_TRY(hec_model_load(g->ctx, dir, options, &g->own_model));
 	g->tokenizer = g->own_tokenizer;
 	g->model = g->own_model;
 	HEC_TRY(settle(g));
@@ -117,13 +117,8 @@ static hec_status load(hec_generator *g, const char *dir, const hec_model_load_o
 	return HEC_OK;
 }
 
-hec_status hec_generator_load(hec_ctx *ctx, const char *dir, hec_generator **out)
-{
-	return hec_generator_load_with(ctx, dir, NULL, out);
-}
-
-hec_status hec_generator_load_with(hec_ctx *ctx, const char *dir,
-                                   const hec_model_load_options *options, hec_generator **out)
+hec_status hec_generator_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                              hec_generator **out)
 {
 	if (out)
 		*out = NULL;

@@ -40,7 +40,7 @@ hec_status hec_speech_read(const char *dir, const hec_tokenizer *tokenizer, cons
 	HEC_TRY(CHECK_GIVEN("speech", dir));
 	HEC_TRY(CHECK_GIVEN("speech", tokenizer));
 	HEC_TRY(CHECK_GIVEN("speech", out));
-	HEC_TRY(hec_model_config_read(dir, &model));
+	HEC_TRY(hec_model_config_read(dir, NULL, &model));
 	if (model.front.features == 0 || model.decoder.layers == 0)
 		return fail(HEC_ERR_UNSUPPORTED,
 		            "%s: the model reads no sound or writes no words; a Whisper model does",

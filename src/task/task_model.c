@@ -55,7 +55,7 @@ hec_status task_model_take(const char *task, hec_ctx *ctx, const hec_model *mode
 static hec_status load(task_model *m, const char *dir, const hec_model_load_options *options)
 {
 	HEC_TRY(hec_tokenizer_load(dir, &m->own_tokenizer));
-	HEC_TRY(hec_model_load_with(m->ctx, dir, options, &m->own_model));
+	HEC_TRY(hec_model_load(m->ctx, dir, options, &m->own_model));
 	m->tokenizer = m->own_tokenizer;
 	m->model = m->own_model;
 	return check(m);

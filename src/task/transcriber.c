@@ -49,13 +49,8 @@ static hec_status finish(hec_status status, const char *dir, hec_transcriber *t,
 	return status;
 }
 
-hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir, hec_transcriber **out)
-{
-	return hec_transcriber_load_with(ctx, dir, NULL, out);
-}
-
-hec_status hec_transcriber_load_with(hec_ctx *ctx, const char *dir,
-                                     const hec_model_load_options *options, hec_transcriber **out)
+hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir,
+                                const hec_model_load_options *options, hec_transcriber **out)
 {
 	hec_transcriber *t;
 	HEC_TRY(begin(out, &t));

@@ -81,31 +81,22 @@ hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
 	return give_or_destroy(status, t, out);
 }
 
-hec_status hec_translator_load(hec_ctx *ctx, const char *dir, hec_translator **out)
-{
-	return hec_translator_load_task(ctx, dir, NULL, out);
-}
-
-hec_status hec_translator_load_task(hec_ctx *ctx, const char *dir, const char *task,
-                                    hec_translator **out)
-{
-	return hec_translator_load_with(ctx, dir, task, NULL, out);
-}
-
-hec_status hec_translator_load_with(hec_ctx *ctx, const char *dir, const char *task,
-                                    const hec_model_load_options *options, hec_translator **out)
+hec_status hec_translator_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                               hec_translator **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
 	*out = NULL;
+	hec_model_load_options o = HEC_MODEL_LOAD_OPTIONS_INIT;
+	HEC_TRY(options_take("hec_model_load_options", &o, sizeof o, options));
 	hec_translator *t = NULL;
 	HEC_TRY(translator_new(&t));
-	hec_status status = task_model_load("translate", ctx, dir, options, &t->m);
+	hec_status status = task_model_load("translate", ctx, dir, &o, &t->m);
 	if (status == HEC_OK)
 		status = settle(t);
 	if (status == HEC_OK)
 		status = generation_config_read(dir, hec_model_config_of(t->m.model)->vocab, 1,
-		                                task, &t->generation);
+		                                o.task, &t->generation);
 	if (status == HEC_OK)
 		status = generation_config_start(&t->generation, t->m.own_model);
 	return give_or_destroy(status, t, out);

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hec_model *m = NULL;
 	parts_make(names);
 	parts_write(names[0], data, size);
-	if (hec_model_config_read(parts_path(names[0]), &c) != HEC_OK) {
+	if (hec_model_config_read(parts_path(names[0]), NULL, &c) != HEC_OK) {
 		expect_reason();
 		return 0;
 	}

@@ -483,7 +483,7 @@ static const char *run_again(exercise *e, const char *folder)
 	hec_model *back = NULL;
 	if (hec_model_save(e->ctx, e->model, HEC_F32, folder) != HEC_OK)
 		return "saving";
-	if (hec_model_load(e->ctx, folder, &back) != HEC_OK)
+	if (hec_model_load(e->ctx, folder, NULL, &back) != HEC_OK)
 		return "loading what was saved";
 	const char *broken = compare_with(e, back, "loaded again it says something else");
 	hec_model_destroy(back);

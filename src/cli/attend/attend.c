@@ -122,20 +122,20 @@ static hec_status open_folder(const request *r, const char *dir, opened *o)
 	hec_model_config config;
 	hec_status status = hec_ctx_create(NULL, &o->ctx);
 	if (status == HEC_OK)
-		status = hec_model_config_read(dir, &config);
+		status = hec_model_config_read(dir, NULL, &config);
 	if (status != HEC_OK)
 		return status;
 	const bool encoder = config.encoder.layers > 0, decoder = config.decoder.layers > 0;
 	const hec_model_load_options load = model_load_options(&r->overrides);
 	const bool looks_at_self = r->kind && strcmp(r->kind, "self") == 0;
 	if (encoder && decoder && !r->target && !looks_at_self)
-		return hec_translator_load_with(o->ctx, dir, NULL, &load, &o->translator);
+		return hec_translator_load(o->ctx, dir, &load, &o->translator);
 	if (!encoder && r->write > 0)
-		return hec_generator_load_with(o->ctx, dir, &load, &o->generator);
+		return hec_generator_load(o->ctx, dir, &load, &o->generator);
 	status = hec_tokenizer_load(dir, &o->tokenizer);
 	if (status == HEC_OK && encoder && decoder)
 		status = target_tokenizer_load(dir, &o->target_tokenizer);
-	return status == HEC_OK ? hec_model_load_with(o->ctx, dir, &load, &o->model) : status;
+	return status == HEC_OK ? hec_model_load(o->ctx, dir, &load, &o->model) : status;
 }
 
 static int attend_opened(const request *r, const opened *o)

@@ -270,7 +270,7 @@ static int load_and_compute(forward *f)
 	hec_model_load_options options = model_load_options(&f->overrides);
 	options.dtype = f->real;
 	if (hec_ctx_create(NULL, &f->ctx) != HEC_OK ||
-	    hec_model_load_with(f->ctx, f->dir, &options, &f->model) != HEC_OK)
+	    hec_model_load(f->ctx, f->dir, &options, &f->model) != HEC_OK)
 		return failed(f);
 	model_load_tell(f->self, &f->overrides, f->model);
 	f->config = hec_model_config_of(f->model);

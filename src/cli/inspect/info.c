@@ -48,11 +48,11 @@ static hec_status load_both(const request *r, hec_ctx *ctx, hec_model **model, h
 {
 	hec_model_load_options options = model_load_options(&r->overrides);
 	options.to_measure = true;
-	hec_status status = hec_model_load_with(ctx, r->dir, &options, model);
+	hec_status status = hec_model_load(ctx, r->dir, &options, model);
 	if (status == HEC_OK && r->overrides.count > 0)
 		model_load_tell(r->self, &r->overrides, *model);
 	options.unpacked = true;
-	return status == HEC_OK ? hec_model_load_with(ctx, r->dir, &options, unpacked) : status;
+	return status == HEC_OK ? hec_model_load(ctx, r->dir, &options, unpacked) : status;
 }
 
 static int load_and_show(const request *r)

@@ -15,7 +15,7 @@
 			&(list), 0, 0                                                              \
 	}
 
-/* What hec_model_load_with takes. */
+/* What hec_model_load takes. */
 hec_model_load_options model_load_options(const option_list *overrides);
 /* Says on standard error what became of the tensors, where something was overridden; else, in one line,
  * that weights of layers in the files were left unused, where that is so. */

@@ -161,7 +161,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
                              const hec_model_load_options *options)
 {
 	answering *w = job;
-	hec_status status = hec_answerer_load_with(ctx, path, options, &w->answerer);
+	hec_status status = hec_answerer_load(ctx, path, options, &w->answerer);
 	return status == HEC_OK ? hec_answerer_model(w->answerer) : NULL;
 }
 

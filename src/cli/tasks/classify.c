@@ -185,7 +185,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
                              const hec_model_load_options *options)
 {
 	classifying *w = job;
-	hec_status status = hec_classifier_load_with(ctx, path, options, &w->classifier);
+	hec_status status = hec_classifier_load(ctx, path, options, &w->classifier);
 	return status == HEC_OK ? hec_classifier_model(w->classifier) : NULL;
 }
 

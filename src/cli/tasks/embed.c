@@ -177,7 +177,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
                              const hec_model_load_options *options)
 {
 	embedding *e = job;
-	hec_status status = hec_embedder_load_with(ctx, path, options, &e->embedder);
+	hec_status status = hec_embedder_load(ctx, path, options, &e->embedder);
 	return status == HEC_OK ? hec_embedder_model(e->embedder) : NULL;
 }
 

@@ -141,7 +141,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
                              const hec_model_load_options *options)
 {
 	filling *w = job;
-	hec_status status = hec_filler_load_with(ctx, path, options, &w->filler);
+	hec_status status = hec_filler_load(ctx, path, options, &w->filler);
 	return status == HEC_OK ? hec_filler_model(w->filler) : NULL;
 }
 

@@ -298,7 +298,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
                              const hec_model_load_options *options)
 {
 	generating *g = job;
-	hec_status status = hec_generator_load_with(ctx, path, options, &g->generator);
+	hec_status status = hec_generator_load(ctx, path, options, &g->generator);
 	if (status == HEC_OK && g->s->chat)
 		status = hec_chat_template_load(path, &g->chat);
 	return status == HEC_OK ? hec_generator_model(g->generator) : NULL;

@@ -171,8 +171,9 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
                              const hec_model_load_options *options)
 {
 	translating *w = job;
-	hec_status status =
-		hec_translator_load_with(ctx, path, w->s->task, options, &w->translator);
+	hec_model_load_options o = *options;
+	o.task = w->s->task;
+	hec_status status = hec_translator_load(ctx, path, &o, &w->translator);
 	w->path = path;
 	return status == HEC_OK ? hec_translator_model(w->translator) : NULL;
 }

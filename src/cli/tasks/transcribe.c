@@ -189,7 +189,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
                              const hec_model_load_options *options)
 {
 	transcribing *w = job;
-	hec_status status = hec_transcriber_load_with(ctx, path, options, &w->transcriber);
+	hec_status status = hec_transcriber_load(ctx, path, options, &w->transcriber);
 	return status == HEC_OK ? hec_transcriber_model(w->transcriber) : NULL;
 }
 

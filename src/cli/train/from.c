@@ -43,7 +43,7 @@ static hec_model_load_options options_of(const train_settings *s)
 static hec_status read_config(const train_settings *s, const char *home, hec_model_config *c)
 {
 	const hec_model_load_options o = options_of(s);
-	return hec_model_config_read_with(home, &o, c);
+	return hec_model_config_read(home, &o, c);
 }
 
 /* ---- --config ---- */
@@ -290,7 +290,7 @@ hec_status train_from_labels(const train_settings *s, train_data *d)
 	o.to_measure = true;
 	hec_status status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
-		status = hec_model_load_with(ctx, home, &o, &model);
+		status = hec_model_load(ctx, home, &o, &model);
 	if (status == HEC_OK)
 		status = keep_labels(model, d);
 	hec_model_destroy(model);
@@ -327,7 +327,7 @@ static hec_status load(const train_settings *s, const train_data *d, hec_ctx *ct
 		o.label_names = (const char *const *)d->labels;
 		o.fresh_labels = true;
 	}
-	return hec_model_load_with(ctx, home, &o, out);
+	return hec_model_load(ctx, home, &o, out);
 }
 
 /* So that whoever runs it writes the language that was learned, without being told. */

@@ -55,7 +55,7 @@ bool train_read_config(train_settings *s, char *error, size_t room)
 	if (!s->config)
 		return true;
 	train_from_home(s, home);
-	if (hec_model_config_read(home, &c) != HEC_OK) {
+	if (hec_model_config_read(home, NULL, &c) != HEC_OK) {
 		snprintf(error, room, "%s", hec_error_message());
 		return false;
 	}
@@ -279,7 +279,7 @@ hec_status train_config(const train_settings *s, const train_data *d, hec_model_
 	if (s->config) {
 		char home[4096];
 		train_from_home(s, home);
-		hec_status status = hec_model_config_read(home, c);
+		hec_status status = hec_model_config_read(home, NULL, c);
 		if (status != HEC_OK)
 			return status;
 	} else if (s->task_id == HEC_TASK_LM) {
