@@ -328,7 +328,7 @@ static void read_head(kit *k, size_t h, bool later, mask_list *list)
 {
 	hec_model_config c = bare_config(heads[h].form, heads[h].head);
 	c.head_plain = heads[h].plain;
-	c.pool_act = heads[h].tanh ? HEC_ACT_NONE : HEC_ACT_RELU;
+	c.pool_act = heads[h].tanh ? HEC_ACT_TANH : HEC_ACT_RELU;
 	c.head_row = heads[h].form == FORM_DECODER ? HEC_ROW_LAST : HEC_ROW_FIRST;
 	hec_model *m = bare_model(k, c, 0.5, -1, -1, later);
 	hec_tensor labels = param(k, m, "head.labels.w", 0), words = param(k, m, "embedding", 0);

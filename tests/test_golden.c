@@ -393,6 +393,8 @@ static void norms_are_those_of_pytorch(void **state)
 static void activations_case(kit *k, const golden *g)
 {
 	for (int a = HEC_ACT_RELU; a < HEC_ACTIVATIONS; a++) {
+		if (a == HEC_ACT_TANH) /* PyTorch's is in the goldens of BERT's pooler */
+			continue;
 		for (int d = 0; d < 2; d++) {
 			hec_dtype dtype = d ? HEC_F32 : HEC_F64;
 			hec_tensor x = golden_as(g, "x", dtype), up = golden_as(g, "up", dtype),

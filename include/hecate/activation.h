@@ -12,9 +12,10 @@ typedef enum hec_activation {
 	HEC_ACT_RELU,      /* max(x, 0) */
 	HEC_ACT_GELU,      /* x · Φ(x), by erf */
 	HEC_ACT_GELU_TANH, /* its approximation by tanh */
-	HEC_ACT_SILU       /* x · sigmoid(x) */
+	HEC_ACT_SILU,      /* x · sigmoid(x) */
+	HEC_ACT_TANH
 } hec_activation;
-#define HEC_ACTIVATIONS 5
+#define HEC_ACTIVATIONS 6
 
 HEC_API const char *hec_activation_name(hec_activation act); /* "gelu"; "?" if unknown */
 

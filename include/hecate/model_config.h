@@ -94,7 +94,7 @@ typedef struct hec_model_config {
 	double output_scale; /* of what the output is given: 0 or 1: none; T5: 1/√C */
 	bool pooler; /* NONE: a dense layer and tanh on the first position as well (BERT's) */
 	hec_activation head_act; /* of the dense layer of MASKED */
-	hec_activation pool_act; /* of that of CLASSIFY; NONE: tanh (BERT's pooler) */
+	hec_activation pool_act; /* of that of CLASSIFY; NONE: TANH, as BERT's pooler */
 	hec_head_row head_row;   /* of CLASSIFY */
 	bool head_plain; /* CLASSIFY: labels of the row itself, without a dense layer and without a
 	                    bias (GPT-2's "score") */

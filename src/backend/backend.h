@@ -98,6 +98,11 @@ typedef struct cross_entropy_args {
 	const hec_tensor *dlogits; /* bwd: [N, V] written, may be logits */
 } cross_entropy_args;
 
+typedef struct logsumexp_args {
+	const hec_tensor *x;   /* [N, V] */
+	const hec_tensor *lse; /* [N] written: log Σ exp(x) of each row */
+} logsumexp_args;
+
 typedef struct embedding_args {
 	double scale;
 	int32_t padding_id;
@@ -153,6 +158,27 @@ typedef struct reduce_args {
 	const hec_tensor *sum; /* sum_rows: [C] += Σ_n x; sum_squares, sum_all: f64 [1] += */
 } reduce_args;
 
+/* Rows become one: y = scale · Σ w·x, summed in double, one row after another; or the largest of each
+ * column, in which a NaN counts only where there is nothing else. */
+typedef enum pool_kind {
+	POOL_SUM,        /* w = 1 */
+	POOL_RISING_SUM, /* w = 1, 2, …, N */
+	POOL_MAX
+} pool_kind;
+
+typedef struct pool_args {
+	pool_kind kind;
+	double scale;
+	const hec_tensor *x; /* [N, C], N ≥ 1 */
+	const hec_tensor *y; /* [C] written */
+} pool_args;
+
+typedef struct normalize_args {
+	double least;        /* a row that is shorter is divided by this */
+	const hec_tensor *x; /* [N, C] */
+	const hec_tensor *y; /* [N, C] written: each row by its length, a double; may be x */
+} normalize_args;
+
 typedef struct adamw_args {
 	double lr, beta1, beta2, eps, weight_decay, grad_scale;
 	double correction1, correction2;  /* 1 − beta^step */
@@ -197,6 +223,7 @@ typedef struct cache_args {
 	OP(activation_bwd, activation_args)                                                        \
 	OP(cross_entropy_fwd, cross_entropy_args)                                                  \
 	OP(cross_entropy_bwd, cross_entropy_args)                                                  \
+	OP(logsumexp, logsumexp_args)                                                              \
 	OP(embedding_gather, embedding_args)                                                       \
 	OP(embedding_scatter, embedding_args)                                                      \
 	OP(rotary, rotary_args)                                                                    \
@@ -208,6 +235,8 @@ typedef struct cache_args {
 	OP(sum_rows, reduce_args)                                                                  \
 	OP(sum_all, reduce_args)                                                                   \
 	OP(sum_squares, reduce_args)                                                               \
+	OP(pool, pool_args)                                                                        \
+	OP(normalize, normalize_args)                                                              \
 	OP(adamw, adamw_args)                                                                      \
 	OP(conv1d_fwd, conv1d_args)                                                                \
 	OP(conv1d_bwd, conv1d_args)                                                                \

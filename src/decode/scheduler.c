@@ -229,15 +229,9 @@ static hec_status look(run *r)
 	int64_t T = lay_out_feed(r);
 	HEC_TRY(r->e->step(r->e->user, rows, T, w->ids, w->count, &r->logits));
 	hec_tensor logits = hec_tensor_2d(r->logits, HEC_F32, rows, r->p.vocab);
-	hec_tensor targets = hec_tensor_1d(w->zeros, HEC_I32, rows);
-	hec_tensor losses = hec_tensor_1d(w->losses, HEC_F32, rows);
 	hec_tensor lse = hec_tensor_1d(w->lse, HEC_F32, rows);
-	cross_entropy_args args = {.ignore = -1,
-	                           .logits = &logits,
-	                           .targets = &targets,
-	                           .losses = &losses,
-	                           .lse = &lse};
-	HEC_TRY(BACKEND(r->e->ctx, HEC_F32, cross_entropy_fwd, &args));
+	HEC_TRY(BACKEND(r->e->ctx, HEC_F32, logsumexp,
+	                &((logsumexp_args){.x = &logits, .lse = &lse})));
 	pool_run(ctx_pool(r->e->ctx), rows, row_task, r);
 	for (int64_t row = 0; row < rows; row++) {
 		const search *s = w->live[row / r->p.o.beams];

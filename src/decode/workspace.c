@@ -75,8 +75,6 @@ static void cut_all(knife *k, workspace *w, const plan *p, int threads)
 	CUT(k, w->count, rows, 1);
 	CUT(k, w->from, rows, 1);
 	CUT(k, w->lse, rows, 1);
-	CUT(k, w->losses, rows, 1);
-	CUT(k, w->zeros, rows, 1);
 	CUT(k, w->lists, rows, p->candidates);
 	CUT(k, w->can, rows, 1);
 	CUT(k, w->benches, threads, 1);
@@ -98,7 +96,6 @@ hec_status workspace_open(workspace *w, const plan *p, int threads)
 		            (long long)w->places, (long long)p->o.beams, (long long)w->capacity);
 	knife real = {w->memory, 0, false};
 	cut_all(&real, w, p, threads);
-	memset(w->zeros, 0, (size_t)(w->places * p->o.beams) * sizeof *w->zeros);
 	for (int64_t i = 0; i < w->places; i++)
 		w->live[i] = &w->searches[i];
 	return HEC_OK;

@@ -19,8 +19,6 @@ typedef struct workspace {
 	int32_t *count; /* [rows] */
 	int32_t *from;  /* [rows] */
 	float *lse;     /* [rows] */
-	float *losses;  /* [rows] */
-	int32_t *zeros; /* [rows] */
 	scored *lists;  /* [rows, candidates] */
 	bool *can;      /* [rows] whether there is a token to write */
 	bench *benches; /* [threads] */

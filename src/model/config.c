@@ -232,6 +232,8 @@ static hec_status resolve_head(hec_model_config *c)
 		return fail(HEC_ERR_ARGUMENT, "model: head_row %d is not known", (int)c->head_row);
 	if (c->head != HEC_HEAD_CLASSIFY)
 		return HEC_OK;
+	if (c->pool_act == HEC_ACT_NONE && !c->head_plain)
+		c->pool_act = HEC_ACT_TANH;
 	if (c->head_row == HEC_ROW_FIRST && c->decoder.layers > 0)
 		return fail(HEC_ERR_ARGUMENT, "model: classification reads the first position, "
 		                              "which in a decoder sees nothing else");

@@ -18,6 +18,7 @@ const family_word family_activations[] = {
 	{"gelu_fast", HEC_ACT_GELU_TANH},
 	{"swish", HEC_ACT_SILU},
 	{"silu", HEC_ACT_SILU},
+	{"tanh", HEC_ACT_TANH},
 	{NULL, 0},
 };
 

@@ -2,13 +2,11 @@
  *
  *   LM        logits = (output_scale·x)·Wᵀ + b
  *   MASKED    logits = norm(act(dense(x)))·Wᵀ + b
- *   CLASSIFY  logits = labels(dropout(act(dense(xᵢ))))       i: head_row; act: or tanh
+ *   CLASSIFY  logits = labels(dropout(act(dense(xᵢ))))       i: head_row; act: pool_act
  *             logits = labels(dropout(xᵢ))                   head_plain
  *   TOKENS    logits = labels(dropout(x))
  *   ANSWER    logits = labels(x), two of them */
 #include "model/head.h"
-
-#include <math.h>
 
 #include <hecate/ops.h>
 
@@ -140,42 +138,6 @@ static const hec_linear *last_linear(const hec_model *m)
 	return head_is_vocabulary(m->config.head) ? &m->output : &m->labels;
 }
 
-/* One row a sequence: too little for a slot of its own. */
-static void tanh_rows(const hec_tensor *x)
-{
-	const int64_t n = hec_tensor_count(x);
-	for (int64_t i = 0; i < n; i++) {
-		if (x->dtype == HEC_F64)
-			((double *)x->data)[i] = tanh(((double *)x->data)[i]);
-		else
-			((float *)x->data)[i] = tanhf(((float *)x->data)[i]);
-	}
-}
-
-/* pooled = tanh(dense(rows)). */
-static hec_status pool_rows(hec_ctx *ctx, const hec_model *m, const hec_tensor *rows,
-                            hec_tensor *pooled)
-{
-	HEC_TRY(hec_linear_fwd(ctx, &m->dense, HEC_ACT_NONE, rows, NULL, pooled, NULL));
-	tanh_rows(pooled);
-	return HEC_OK;
-}
-
-/* dx = dy·(1 − y²), in place. */
-static void tanh_rows_bwd(const hec_tensor *y, const hec_tensor *d)
-{
-	const int64_t n = hec_tensor_count(y);
-	for (int64_t i = 0; i < n; i++) {
-		if (y->dtype == HEC_F64) {
-			double t = ((const double *)y->data)[i];
-			((double *)d->data)[i] *= (1 - t) * (1 + t);
-		} else {
-			float t = ((const float *)y->data)[i];
-			((float *)d->data)[i] *= (1 - t) * (1 + t);
-		}
-	}
-}
-
 static hec_status like(hec_arena *arena, const hec_tensor *rows, hec_tensor *out)
 {
 	return hec_arena_tensor(arena, rows->dtype, 2, rows->shape, out);
@@ -216,27 +178,20 @@ static bool is_scaled(const hec_model *m)
 	return m->config.head == HEC_HEAD_LM && m->config.output_scale != 1;
 }
 
-/* act or tanh of the dense layer. */
 static hec_status classify_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
                                const hec_tensor *rows, head_kept *kept)
 {
-	const hec_activation act = m->config.pool_act;
+	HEC_TRY(like(arena, rows, &kept->pre));
 	HEC_TRY(like(arena, rows, &kept->pooled));
-	if (act != HEC_ACT_NONE) {
-		HEC_TRY(like(arena, rows, &kept->pre));
-		return hec_linear_fwd(ctx, &m->dense, act, rows, NULL, &kept->pooled, &kept->pre);
-	}
-	return pool_rows(ctx, m, rows, &kept->pooled);
+	return hec_linear_fwd(ctx, &m->dense, m->config.pool_act, rows, NULL, &kept->pooled,
+	                      &kept->pre);
 }
 
 static hec_status classify_bwd(hec_ctx *ctx, const hec_model *m, const head_kept *kept,
                                const hec_tensor *rows, hec_tensor *din, hec_tensor *drows,
                                hec_model *grad)
 {
-	if (m->config.pool_act != HEC_ACT_NONE)
-		HEC_TRY(hec_activation_bwd(ctx, m->config.pool_act, din, &kept->pre, din));
-	else
-		tanh_rows_bwd(&kept->pooled, din);
+	HEC_TRY(hec_activation_bwd(ctx, m->config.pool_act, din, &kept->pre, din));
 	return linear_bwd(ctx, &m->dense, din, rows, false, drows, &grad->dense);
 }
 
@@ -244,7 +199,7 @@ hec_status head_pool(hec_ctx *ctx, const hec_model *m, const hec_tensor *hidden,
 {
 	hec_tensor first;
 	HEC_TRY(first_rows(hidden, &first));
-	return pool_rows(ctx, m, &first, pooled);
+	return hec_linear_fwd(ctx, &m->dense, HEC_ACT_TANH, &first, NULL, pooled, NULL);
 }
 
 hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const hec_dropout_key *key,

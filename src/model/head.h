@@ -5,10 +5,10 @@
 #include "model/model.h"
 
 typedef struct head_kept {
-	hec_tensor pre, act; /* [N, C] the dense layer before and (MASKED) after its curve */
+	hec_tensor pre, act; /* [N, C] the dense layer before and (MASKED) after its activation */
 	hec_norm_kept norm;  /* MASKED */
 	hec_tensor in;       /* [N, C] what the last linear was given */
-	hec_tensor pooled;   /* CLASSIFY, not plain: [N, C] after its curve, before dropout */
+	hec_tensor pooled;   /* CLASSIFY, not plain: [N, C] after its activation, before dropout */
 } head_kept;
 
 /* The rows that the head reads: all positions, or one of each sequence. */

@@ -7,8 +7,8 @@
 
 const char *hec_activation_name(hec_activation act)
 {
-	static const char *const names[HEC_ACTIVATIONS] = {"none", "relu", "gelu", "gelu_tanh",
-	                                                   "silu"};
+	static const char *const names[HEC_ACTIVATIONS] = {"none",      "relu", "gelu",
+	                                                   "gelu_tanh", "silu", "tanh"};
 	return (unsigned)act < HEC_ACTIVATIONS ? names[act] : "?";
 }
 

@@ -1,11 +1,11 @@
-/* embed.c — text → ids → hidden states → one vector. Sums are in double: the order of the tokens is the
- * only one there is, and the bits are the same in any batch. */
+/* embed.c — text → ids → hidden states → one vector. */
 #include <hecate/embed.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
@@ -138,59 +138,36 @@ typedef struct job {
 	hec_embeddings *out;
 } job;
 
-/* Σ weight(t)·x[t] · scale, for each column. */
-static void pool_sum(const float *x, int64_t n, int64_t C, bool weighted, double scale, float *to)
+/* x: [N, C] of a text; y: [C] written. */
+static hec_status pool_rows(hec_ctx *ctx, hec_pooling how, const hec_tensor *x, const hec_tensor *y)
 {
-	for (int64_t c = 0; c < C; c++) {
-		double sum = 0;
-		for (int64_t t = 0; t < n; t++)
-			sum += (weighted ? (double)(t + 1) : 1.0) * x[t * C + c];
-		to[c] = (float)(sum * scale);
-	}
-}
-
-static void pool_max(const float *x, int64_t n, int64_t C, float *to)
-{
-	for (int64_t c = 0; c < C; c++) {
-		float most = x[c];
-		for (int64_t t = 1; t < n; t++)
-			most = fmaxf(most, x[t * C + c]);
-		to[c] = most;
-	}
-}
-
-static void pool(hec_pooling how, const float *x, int64_t n, int64_t C, float *to)
-{
-	const double count = (double)n;
+	const int64_t N = x->shape[0];
+	const double count = (double)N;
+	hec_tensor rows = *x;
+	pool_args args = {.kind = POOL_SUM, .scale = 1, .x = &rows, .y = y};
 	switch (how) {
 	case HEC_POOL_MODEL:
 	case HEC_POOL_FIRST:
-		pool_sum(x, 1, C, false, 1, to);
+		HEC_TRY(hec_tensor_slice(x, 0, 0, 1, &rows));
 		break;
 	case HEC_POOL_MAX:
-		pool_max(x, n, C, to);
+		args.kind = POOL_MAX;
 		break;
 	case HEC_POOL_MEAN:
-		pool_sum(x, n, C, false, 1 / count, to);
+		args.scale = 1 / count;
 		break;
 	case HEC_POOL_MEAN_SQRT:
-		pool_sum(x, n, C, false, 1 / sqrt(count), to);
+		args.scale = 1 / sqrt(count);
 		break;
 	case HEC_POOL_WEIGHTED:
-		pool_sum(x, n, C, true, 2 / (count * (count + 1)), to);
+		args.kind = POOL_RISING_SUM;
+		args.scale = 2 / (count * (count + 1));
 		break;
 	case HEC_POOL_LAST:
-		pool_sum(x + (n - 1) * C, 1, C, false, 1, to);
+		HEC_TRY(hec_tensor_slice(x, 0, N - 1, 1, &rows));
 		break;
 	}
-}
-
-static double length_of(const float *x, int64_t n)
-{
-	double sum = 0;
-	for (int64_t i = 0; i < n; i++)
-		sum += (double)x[i] * x[i];
-	return sqrt(sum);
+	return BACKEND(ctx, HEC_F32, pool, &args);
 }
 
 /* A maximum passes NaN over, and a cosine of it would be 0: nothing later sees it. */
@@ -207,15 +184,18 @@ static hec_status give(void *user, int64_t text, const hec_tensor *rows)
 {
 	job *j = user;
 	const int64_t n = rows->shape[0], C = rows->shape[1], width = j->out->width;
-	float *row = j->out->rows + text * width, *to = row;
+	hec_ctx *ctx = j->e->m.ctx;
+	float *row = j->out->rows + text * width;
 	HEC_TRY(check_finite("the model's hidden states", rows->data, n * C));
-	for (size_t i = 0; i < j->poolings; i++, to += C)
-		pool(j->pooling[i], rows->data, n, C, to);
+	for (size_t i = 0; i < j->poolings; i++) {
+		const hec_tensor to = hec_tensor_1d(row + (int64_t)i * C, HEC_F32, C);
+		HEC_TRY(pool_rows(ctx, j->pooling[i], rows, &to));
+	}
 	HEC_TRY(check_finite("the text's vector", row, width));
 	if (j->o.normalize) {
-		const double length = fmax(length_of(row, width), LEAST_LENGTH);
-		for (int64_t i = 0; i < width; i++)
-			row[i] = (float)(row[i] / length);
+		const hec_tensor all = hec_tensor_2d(row, HEC_F32, 1, width);
+		HEC_TRY(BACKEND(ctx, HEC_F32, normalize,
+		                &((normalize_args){.least = LEAST_LENGTH, .x = &all, .y = &all})));
 	}
 	return HEC_OK;
 }
@@ -309,6 +289,14 @@ void hec_embeddings_free(hec_embeddings *embeddings)
 		return;
 	mem_free(embeddings->rows);
 	*embeddings = (hec_embeddings){.size = sizeof *embeddings, .failed = -1};
+}
+
+static double length_of(const float *x, int64_t n)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)x[i] * x[i];
+	return sqrt(sum);
 }
 
 double hec_cosine(const float *a, const float *b, int64_t width)

@@ -27,10 +27,11 @@
 	ROW(attention_unfused, 2, 4, "scores: Σ\\|q\\|\\|k\\|; scaled, masked: m; weights and out: as attention_fwd") \
 	ROW(norm_fwd, 2, 4, "the sums of mean, variance, rstd and y, each with the error of the one before it") \
 	ROW(norm_bwd, 2, 4, "dx: \\|dx\\| + rstd·(\\|g\\| + mean\\|g\\| + h·mean\\|g·x̂\\| + \\|x̂\\|·mean(\\|g\\|h)), g = dy·gamma, h = rstd·(\\|x\\| + \\|mean\\|); dgamma: Σ\\|dy\\|h; dbeta: Σ\\|dy\\|") \
-	ROW(activation_fwd, 2, 4, "gelu: \\|x\\|; silu: \\|y\\|·(1 + \\|x\\|); relu: equal; gated: · \\|up\\|") \
-	ROW(activation_bwd, 2, 4, "gelu: \\|dy\\|·(1 + \\|x\\|·φ(x)·(1 + x²)); silu: \\|dy\\|·σ·(1 + \\|x\\|)²; relu: equal; gated: · \\|up\\|, dup: as forward · \\|dy\\|") \
+	ROW(activation_fwd, 2, 4, "gelu: \\|x\\|; silu: \\|y\\|·(1 + \\|x\\|); tanh: \\|y\\|; relu: equal; gated: · \\|up\\|") \
+	ROW(activation_bwd, 2, 4, "gelu: \\|dy\\|·(1 + \\|x\\|·φ(x)·(1 + x²)); silu: \\|dy\\|·σ·(1 + \\|x\\|)²; tanh: \\|dy\\|; relu: equal; gated: · \\|up\\|, dup: as forward · \\|dy\\|") \
 	ROW(cross_entropy_fwd, 2, 4, "lse: 1 + \\|lse\\| + Σ p·(\\|x\\| + max\\|x\\|); loss: that + (1 − ε)\\|x_t\\| + ε/V·Σ\\|x\\|") \
 	ROW(cross_entropy_bwd, 2, 4, "\\|scale\\|·(p·(1 + \\|x\\| + \\|lse\\|) + its share of the target)") \
+	ROW(logsumexp, 2, 4, "as cross_entropy_fwd's lse") \
 	ROW(embedding_gather, 2, 4, "\\|y\\|; equal where scale is 1") \
 	ROW(embedding_scatter, 2, 4, "\\|table\\| + Σ\\|scale·dy\\|; other rows equal") \
 	ROW(rotary, 2, 4, "\\|x cos\\| + \\|x' sin\\|; equal beyond the turned part") \
@@ -42,6 +43,8 @@
 	ROW(sum_rows, 2, 4, "\\|sum\\| + Σ\\|x\\|") \
 	ROW(sum_all, 2, 4, "\\|sum\\| + Σ\\|x\\|") \
 	ROW(sum_squares, 2, 4, "\\|sum\\| + Σ x²") \
+	ROW(pool, 2, 4, "scale·Σ w\\|x\\|; of a maximum: equal") \
+	ROW(normalize, 2, 4, "\\|y\\|") \
 	ROW(adamw, 2, 4, "m: \\|β₁m\\| + \\|(1 − β₁)g\\|; v: v; w: \\|w\\|·(1 + lr·decay) + 2·lr·(scale of m)/(√v + eps)") \
 	ROW(conv1d_fwd, 2, 4, "Σ\\|x\\|\\|w\\| + \\|bias\\|") \
 	ROW(conv1d_bwd, 2, 4, "dx: \\|dx\\| + Σ\\|dy\\|\\|w\\|; dw: \\|dw\\| + Σ\\|dy\\|\\|x\\|; dbias: \\|dbias\\| + Σ\\|dy\\|") \
@@ -55,6 +58,7 @@
 	ROW(exp, 1, "activations, losses") \
 	ROW(exp2, 1, "2^x") \
 	ROW(log, 1, "logsumexp") \
+	ROW(tanh, 2, "poolers") \
 	ROW(exp2_weights, 3, "2^x of attention's scores, whose own error is larger") \
 	ROW(normal_cdf, 1, "Φ(x) = (1 + erf(x/√2))/2 of GELU")
 /* clang-format on */

@@ -16,8 +16,8 @@ static double density(double x)
 
 const char *act_name(hec_activation act)
 {
-	static const char *const names[HEC_ACTIVATIONS] = {"none", "relu", "gelu", "gelu_tanh",
-	                                                   "silu"};
+	static const char *const names[HEC_ACTIVATIONS] = {"none",      "relu", "gelu",
+	                                                   "gelu_tanh", "silu", "tanh"};
 	return names[act];
 }
 
@@ -34,6 +34,8 @@ double act_value(hec_activation act, double x)
 		return 0.5 * x * (1 + tanh(SQRT_2_PI * (x + CUBIC * x * x * x)));
 	case HEC_ACT_SILU:
 		return x / (1 + exp(-x));
+	case HEC_ACT_TANH:
+		return tanh(x);
 	}
 	return NAN;
 }
@@ -49,6 +51,8 @@ double act_scale(hec_activation act, double x)
 		return fabs(x);
 	case HEC_ACT_SILU:
 		return fabs(act_value(act, x)) * (1 + fabs(x));
+	case HEC_ACT_TANH:
+		return fabs(tanh(x));
 	}
 	return NAN;
 }
@@ -64,13 +68,15 @@ double act_slope_scale(hec_activation act, double x)
 		return 1 + fabs(x) * density(x) * (1 + x * x);
 	case HEC_ACT_SILU:
 		return pow(1 + fabs(x), 2) / (1 + exp(-x));
+	case HEC_ACT_TANH:
+		return 1;
 	}
 	return NAN;
 }
 
 double act_steepest(hec_activation act)
 {
-	return act == HEC_ACT_NONE || act == HEC_ACT_RELU ? 1 : 1.13;
+	return act == HEC_ACT_NONE || act == HEC_ACT_RELU || act == HEC_ACT_TANH ? 1 : 1.13;
 }
 
 bool dropout_keeps(const hec_dropout *d, uint64_t row, uint64_t column)

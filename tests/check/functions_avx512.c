@@ -39,6 +39,11 @@ static double truth_log(double x)
 	return log(x);
 }
 
+static double truth_tanh(double x)
+{
+	return tanh(x);
+}
+
 static double truth_normal_cdf(double x)
 {
 	return 0.5 * erfc(-x * 0.70710678118654752440);
@@ -62,6 +67,11 @@ static __m512 vector_exp2_weights(__m512 x)
 static __m512 vector_log(__m512 x)
 {
 	return log_ps_avx512(x);
+}
+
+static __m512 vector_tanh(__m512 x)
+{
+	return tanh_ps_avx512(x);
 }
 
 static __m512 vector_normal_cdf(__m512 x)

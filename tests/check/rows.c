@@ -286,6 +286,81 @@ static void make_loss_bwd(trial *t)
 	}
 }
 
+static void make_logsumexp(trial *t)
+{
+	int64_t N, V;
+	choose_rows(t, &N, &V, 64, 32000);
+	operand *x = trial_add_2d(t, "x", IN, N, V), *lse = trial_add_1d(t, "lse", OUT, N);
+	operand_normal(t, x, rng_chance(&t->r, 0.3) ? 20 : 0, rng_chance(&t->r, 0.3) ? 10 : 1);
+	for (int64_t n = 0; n < N; n++)
+		(void)row_lse(x, n, &lse->scale[at(lse, n, 0, 0, 0)]);
+	t->bytes /= 2;
+}
+
+static hec_status call_logsumexp(hec_ctx *ctx, run *r)
+{
+	logsumexp_args a = {run_tensor(r, "x"), run_tensor(r, "lse")};
+	return CALL(ctx, r, logsumexp, &a);
+}
+
+static void make_pool(trial *t)
+{
+	int64_t N, C;
+	choose_rows(t, &N, &C, 128, 768);
+	N = N > 0 ? N : 1;
+	pool_args *a = &t->args.pool;
+	*a = (pool_args){.kind = t->plain ? POOL_SUM : (pool_kind)rng_below(&t->r, 3),
+	                 .scale = 1 / (double)N};
+	trial_note(t, " kind %d", (int)a->kind);
+	operand *x = trial_add_2d(t, "x", IN, N, C), *y = trial_add_1d(t, "y", OUT, C);
+	operand_normal(t, x, 0.2, 1);
+	for (int64_t c = 0; c < C; c++)
+		for (int64_t n = 0; n < N; n++)
+			y->scale[at(y, c, 0, 0, 0)] +=
+				a->kind == POOL_MAX
+					? 0
+					: (a->kind == POOL_SUM ? 1 : (double)(n + 1)) * a->scale *
+						  fabs(x->value[at(x, n, c, 0, 0)]);
+	t->terms = (double)N;
+	t->bytes /= 2;
+}
+
+static hec_status call_pool(hec_ctx *ctx, run *r)
+{
+	pool_args a = r->t->args.pool;
+	a.x = run_tensor(r, "x");
+	a.y = run_tensor(r, "y");
+	return CALL(ctx, r, pool, &a);
+}
+
+static void make_normalize(trial *t)
+{
+	int64_t N, C;
+	choose_rows(t, &N, &C, 1024, 768);
+	bool in_place = !t->plain && rng_chance(&t->r, 0.3), zero = rng_chance(&t->r, 0.2);
+	t->args.normalize.least = 1e-12;
+	trial_note(t, "%s%s", in_place ? " in place" : "", zero ? " zero" : "");
+	operand *x = trial_add_2d(t, "x", in_place ? INOUT : IN, N, C);
+	operand *y = in_place ? x : trial_add_2d(t, "y", OUT, N, C);
+	operand_normal(t, x, 0, zero ? 0 : 1);
+	for (int64_t n = 0; n < N; n++) {
+		double sum = 0;
+		for (int64_t c = 0; c < C; c++)
+			sum += pow(x->value[at(x, n, c, 0, 0)], 2);
+		for (int64_t c = 0; c < C; c++)
+			y->scale[at(y, n, c, 0, 0)] =
+				fabs(x->value[at(x, n, c, 0, 0)]) / fmax(sqrt(sum), 1e-12);
+	}
+}
+
+static hec_status call_normalize(hec_ctx *ctx, run *r)
+{
+	normalize_args a = r->t->args.normalize;
+	a.x = run_tensor(r, "x");
+	a.y = run_tensor(r, "y") ? run_tensor(r, "y") : a.x;
+	return CALL(ctx, r, normalize, &a);
+}
+
 static hec_status call_loss_fwd(hec_ctx *ctx, run *r)
 {
 	cross_entropy_args a = r->t->args.cross_entropy;
@@ -365,6 +440,9 @@ const check_op row_checks[] = {
 	{"norm_bwd", make_norm_bwd, call_norm_bwd, false},
 	{"cross_entropy_fwd", make_loss_fwd, call_loss_fwd, false},
 	{"cross_entropy_bwd", make_loss_bwd, call_loss_bwd, false},
+	{"logsumexp", make_logsumexp, call_logsumexp, false},
+	{"pool", make_pool, call_pool, false},
+	{"normalize", make_normalize, call_normalize, false},
 	{"sum_rows", make_sum_rows, call_sum_rows, false},
 	{"sum_all", make_sum_all, call_sum_all, false},
 	{"sum_squares", make_sum_squares, call_sum_squares, false},

@@ -57,6 +57,8 @@ typedef union trial_args {
 	cast_args cast;
 	random_args random;
 	reduce_args reduce;
+	pool_args pool;
+	normalize_args normalize;
 	adamw_args adamw;
 	conv1d_args conv1d;
 	quantize_args quantize;

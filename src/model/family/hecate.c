@@ -29,9 +29,13 @@ static const family_word stretches[] = {{"none", HEC_ROTARY_PLAIN},
                                         {"yarn", HEC_ROTARY_YARN},
                                         {"longrope", HEC_ROTARY_LONG},
                                         {NULL, 0}};
-static const family_word acts[] = {{"none", HEC_ACT_NONE}, {"relu", HEC_ACT_RELU},
-                                   {"gelu", HEC_ACT_GELU}, {"gelu_tanh", HEC_ACT_GELU_TANH},
-                                   {"silu", HEC_ACT_SILU}, {NULL, 0}};
+static const family_word acts[] = {{"none", HEC_ACT_NONE},
+                                   {"relu", HEC_ACT_RELU},
+                                   {"gelu", HEC_ACT_GELU},
+                                   {"gelu_tanh", HEC_ACT_GELU_TANH},
+                                   {"silu", HEC_ACT_SILU},
+                                   {"tanh", HEC_ACT_TANH},
+                                   {NULL, 0}};
 
 static const family_word rows[] = {
 	{"first", HEC_ROW_FIRST}, {"last", HEC_ROW_LAST}, {"eos", HEC_ROW_EOS}, {NULL, 0}};

@@ -33,6 +33,8 @@ static inline real activation_at(hec_activation act, real x)
 		return half * x * (1 + gelu_tanh_of(x));
 	case HEC_ACT_SILU:
 		return x * sigmoid(x);
+	case HEC_ACT_TANH:
+		return tanh(x);
 	case HEC_ACT_NONE:
 		break;
 	}
@@ -57,6 +59,10 @@ static inline real activation_slope(hec_activation act, real x)
 	case HEC_ACT_SILU: {
 		real s = sigmoid(x);
 		return s * (1 + x * (1 - s));
+	}
+	case HEC_ACT_TANH: {
+		real t = tanh(x);
+		return (1 - t) * (1 + t);
 	}
 	case HEC_ACT_NONE:
 		break;

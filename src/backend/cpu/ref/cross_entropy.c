@@ -1,4 +1,4 @@
-/* cross_entropy.c — softmax cross-entropy with label smoothing, a row at a time.
+/* cross_entropy.c — softmax cross-entropy with label smoothing, a row at a time, and logsumexp alone.
  *   loss = (1 − ε)·(lse − x_target) + ε/V · Σ_v (lse − x_v),  lse = max + log Σ exp(x_v − max)
  *   dx_v = scale · (exp(x_v − lse) − (1 − ε)·[v = target] − ε/V)
  * The smoothing sum is left out where ε = 0, so that a logit of −inf costs nothing there. */
@@ -58,6 +58,19 @@ static void bwd_rows(const void *args, int64_t begin, int64_t end, void *scratch
 			*at_2d(a->dlogits, n, v) = scale * dx;
 		}
 	}
+}
+
+static void logsumexp_rows(const void *args, int64_t begin, int64_t end, void *scratch)
+{
+	(void)scratch;
+	const logsumexp_args *a = args;
+	for (int64_t n = begin; n < end; n++)
+		*at_1d(a->lse, n) = row_lse(a->x, n);
+}
+
+hec_status REF(logsumexp)(hec_ctx *ctx, const logsumexp_args *a)
+{
+	return rows_run(ctx, a->x->shape[0], 8 * a->x->shape[1], 0, logsumexp_rows, a);
 }
 
 hec_status REF(cross_entropy_fwd)(hec_ctx *ctx, const cross_entropy_args *a)

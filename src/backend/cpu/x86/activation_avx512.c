@@ -54,6 +54,9 @@ VECTOR_MATH void bwd_loop(const activation_args *a, hec_activation act, int64_t 
 	case HEC_ACT_SILU:                                                                         \
 		loop(a, HEC_ACT_SILU, row, begin, end);                                            \
 		break;                                                                             \
+	case HEC_ACT_TANH:                                                                         \
+		loop(a, HEC_ACT_TANH, row, begin, end);                                            \
+		break;                                                                             \
 	}
 
 static void fwd_span(const void *args, int64_t row, int64_t begin, int64_t end)

@@ -1,4 +1,4 @@
-/* cross_entropy_avx512.c — softmax cross-entropy; the formulas are in ref/cross_entropy.c.
+/* cross_entropy_avx512.c — softmax cross-entropy, and logsumexp alone; the formulas are in ref/cross_entropy.c.
  *
  * A row is read twice, the second time from the cache: for its maximum, then for Σ exp(x − max) and
  * with smoothing also Σ (max − x), of which every term is ≥ 0. */
@@ -89,6 +89,18 @@ static void fwd_rows(const void *args, int64_t begin, int64_t end, void *scratch
 	}
 }
 
+static void logsumexp_rows(const void *args, int64_t begin, int64_t end, void *scratch)
+{
+	(void)scratch;
+	const logsumexp_args *a = args;
+	for (int64_t n = begin; n < end; n++) {
+		const float *x = row_at(a->x, n);
+		float exps, falls, max = row_max(x, a->x->shape[1]);
+		row_sums(x, max, a->x->shape[1], &exps, &falls);
+		*row_at(a->lse, n) = max + logf(exps);
+	}
+}
+
 static void bwd_row(const cross_entropy_args *a, int64_t n)
 {
 	int64_t V = a->logits->shape[1];
@@ -129,6 +141,13 @@ static hec_status cross_entropy_fwd_f32_avx512(hec_ctx *ctx, const cross_entropy
 	return rows_run(ctx, a->logits->shape[0], a->logits->shape[1], 0, fwd_rows, a);
 }
 
+static hec_status logsumexp_f32_avx512(hec_ctx *ctx, const logsumexp_args *a)
+{
+	if (!has_rows(a->x))
+		return logsumexp_f32_ref(ctx, a);
+	return rows_run(ctx, a->x->shape[0], a->x->shape[1], 0, logsumexp_rows, a);
+}
+
 static hec_status cross_entropy_bwd_f32_avx512(hec_ctx *ctx, const cross_entropy_args *a)
 {
 	if (!has_rows(a->logits) || !has_rows(a->dlogits))
@@ -140,4 +159,5 @@ void cross_entropy_f32_avx512_fill(backend_ops *ops)
 {
 	ops->cross_entropy_fwd = cross_entropy_fwd_f32_avx512;
 	ops->cross_entropy_bwd = cross_entropy_bwd_f32_avx512;
+	ops->logsumexp = logsumexp_f32_avx512;
 }
