@@ -198,6 +198,35 @@ static void zeros_of_a_configuration_become_its_defaults(void **state)
 	kit_close(&k);
 }
 
+static void the_longest_text_is_bounded_by_the_stacks_that_read_tokens(void **state)
+{
+	(void)state;
+	kit k = kit_open(6341);
+	hec_model_config c = model_variant(FORM_BOTH, 3, HEC_HEAD_LM, 0);
+	OK(&k, hec_model_config_resolve(&c));
+	for (int encoder = HEC_POSITION_NONE; encoder <= HEC_POSITION_RELATIVE; encoder++) {
+		for (int decoder = HEC_POSITION_NONE; decoder <= HEC_POSITION_RELATIVE; decoder++) {
+			const bool ends[2] = {
+				encoder != HEC_POSITION_NONE && encoder != HEC_POSITION_RELATIVE,
+				decoder != HEC_POSITION_NONE && decoder != HEC_POSITION_RELATIVE};
+			c.encoder.position.kind = (hec_position_kind)encoder;
+			c.decoder.position.kind = (hec_position_kind)decoder;
+			c.encoder.position.max = 30;
+			c.decoder.position.max = 40;
+			c.front.features = 0;
+			const int64_t read = ends[0] ? 30 : INT64_MAX,
+				      written = ends[1] ? 40 : INT64_MAX;
+			assert_true(hec_stack_config_max_positions(&c.encoder) == read);
+			assert_true(hec_stack_config_max_positions(&c.decoder) == written);
+			assert_true(hec_model_config_max_tokens(&c) ==
+			            (read < written ? read : written));
+			c.front.features = 80; /* frames are no tokens */
+			assert_true(hec_model_config_max_tokens(&c) == written);
+		}
+	}
+	kit_close(&k);
+}
+
 /* ---- batches ---- */
 
 static hec_tensor forward(kit *k, const hec_model *m, const hec_model_input *input)
@@ -529,6 +558,7 @@ int main(void)
 		cmocka_unit_test(a_seed_decides_the_parameters),
 		cmocka_unit_test(a_wrong_configuration_is_named_with_its_number),
 		cmocka_unit_test(zeros_of_a_configuration_become_its_defaults),
+		cmocka_unit_test(the_longest_text_is_bounded_by_the_stacks_that_read_tokens),
 		cmocka_unit_test(a_sequence_gives_the_same_bits_alone_and_in_a_batch),
 		cmocka_unit_test(packed_weights_give_the_same_bits_and_follow_the_weights),
 		cmocka_unit_test(the_row_of_padding_takes_no_gradient),

@@ -117,6 +117,12 @@ typedef struct hec_model_config {
  * name and value. All other calls do this themselves. */
 HEC_API HEC_MUST_USE hec_status hec_model_config_resolve(hec_model_config *config);
 
+/* The most positions that a stack of a resolved configuration can number: position.max; INT64_MAX where
+ * positions have no end (NONE, RELATIVE). */
+HEC_API int64_t hec_stack_config_max_positions(const hec_stack_config *stack);
+/* The most tokens of one text: the least of the stacks that read tokens; INT64_MAX: there is no bound. */
+HEC_API int64_t hec_model_config_max_tokens(const hec_model_config *config);
+
 /* Whether a decoder that is given a text to read begins with the last of it: start_last, or no start_id. */
 HEC_API bool hec_model_config_starts_with_last(const hec_model_config *config);
 /* What such a decoder reads of a text: what it begins with, then the text one place on. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "base/status.h"
 #include "nn/dropout.h"
 #include "nn/rotary.h"
@@ -272,6 +273,22 @@ void hec_model_config_shift(const hec_model_config *config, const int32_t *ids, 
 	const bool last = n > 0 && hec_model_config_starts_with_last(config);
 	to[0] = last ? ids[n - 1] : config->start_id;
 	memcpy(to + 1, ids, (size_t)(room - 1) * sizeof *to);
+}
+
+int64_t hec_stack_config_max_positions(const hec_stack_config *stack)
+{
+	const hec_position_config *p = &stack->position;
+	const bool endless = p->kind == HEC_POSITION_NONE || p->kind == HEC_POSITION_RELATIVE;
+	return endless ? INT64_MAX : p->max;
+}
+
+int64_t hec_model_config_max_tokens(const hec_model_config *config)
+{
+	const bool reads = config->encoder.layers > 0 && config->front.features == 0;
+	const int64_t read = reads ? hec_stack_config_max_positions(&config->encoder) : INT64_MAX;
+	return config->decoder.layers > 0
+	               ? min_i64(read, hec_stack_config_max_positions(&config->decoder))
+	               : read;
 }
 
 hec_status hec_model_config_resolve(hec_model_config *config)

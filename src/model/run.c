@@ -16,11 +16,10 @@ static hec_status check_ids(const char *name, const model_stack *s, const hec_te
 	HEC_TRY(CHECK_2D(name, ids, HEC_I32, B, ANY));
 	if (!hec_tensor_is_contiguous(ids))
 		return fail(HEC_ERR_ARGUMENT, "%s must be contiguous", name);
-	const hec_position_config *p = &s->config->position;
-	const bool bounded = p->kind != HEC_POSITION_NONE && p->kind != HEC_POSITION_RELATIVE;
-	if (bounded && ids->shape[1] > p->max)
+	const int64_t max = hec_stack_config_max_positions(s->config);
+	if (ids->shape[1] > max)
 		return fail(HEC_ERR_SHAPE, "%s: %lld positions, the model knows %lld", name,
-		            (long long)ids->shape[1], (long long)p->max);
+		            (long long)ids->shape[1], (long long)max);
 	return HEC_OK;
 }
 

@@ -13,7 +13,8 @@
 #include "tensor/arena.h"
 #include "tensor/check.h"
 
-#define SPARSE_BYTES (64 << 10) /* of a row in a layer: from here on most of it may stay empty */
+#define MAX_SIZE (INT32_MAX / 4) /* of sources, beams and lengths */
+#define SPARSE_BYTES (64 << 10)  /* of a row in a layer: from here on most of it may stay empty */
 
 /* ---- rows and sources exchanged ---- */
 
@@ -60,7 +61,25 @@ hec_status hec_session_rewind(hec_session *s)
 
 /* ---- making and unmaking ---- */
 
-static hec_status take_options(const hec_model *m, const hec_session_options *given,
+/* Fills in `usual` where *size is 0, and checks that it is 1 … max. */
+static hec_status resolve_size(const char *name, int64_t usual, int64_t max, int64_t *size)
+{
+	if (*size == 0)
+		*size = usual;
+	if (*size < 1 || *size > max)
+		return fail(HEC_ERR_ARGUMENT, "session: %s is %lld, not 1 … %lld", name,
+		            (long long)*size, (long long)max);
+	return HEC_OK;
+}
+
+/* Room for tokens of a stack. */
+static hec_status resolve_length(const char *name, const hec_stack_config *stack, int64_t *length)
+{
+	return resolve_size(name, stack->position.max,
+	                    min_i64(hec_stack_config_max_positions(stack), MAX_SIZE), length);
+}
+
+static hec_status read_options(const hec_model *m, const hec_session_options *given,
                                hec_session_options *o)
 {
 	*o = (hec_session_options)HEC_SESSION_OPTIONS_INIT;
@@ -69,36 +88,22 @@ static hec_status take_options(const hec_model *m, const hec_session_options *gi
 	if (!model_has_decoder(m) || c->head != HEC_HEAD_LM)
 		return fail(HEC_ERR_ARGUMENT, "session: the model has no %s to write with",
 		            model_has_decoder(m) ? "head for words" : "decoder");
-	const struct {
-		const char *name;
-		int64_t *value, otherwise;
-		const hec_position_config *bound;
-	} sizes[] = {{"sources", &o->sources, 1, NULL},
-	             {"beams", &o->beams, 1, NULL},
-	             {"max_source", &o->max_source, c->encoder.position.max, &c->encoder.position},
-	             {"max_target", &o->max_target, c->decoder.position.max, &c->decoder.position}};
-	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		const hec_position_config *p = sizes[i].bound;
-		if (i == 2 && !model_has_encoder(m)) {
-			o->max_source = 0;
-			continue;
-		}
-		if (*sizes[i].value == 0 || (i == 2 && model_has_front(m)))
-			*sizes[i].value = sizes[i].otherwise;
-		const bool bounded =
-			p && p->kind != HEC_POSITION_NONE && p->kind != HEC_POSITION_RELATIVE;
-		const int64_t most = bounded ? p->max : INT32_MAX / 4;
-		if (*sizes[i].value < 1 || *sizes[i].value > most)
-			return fail(HEC_ERR_ARGUMENT, "session: %s is %lld, not 1 … %lld",
-			            sizes[i].name, (long long)*sizes[i].value, (long long)most);
-	}
-	if (o->sources > INT32_MAX / 4 / o->beams)
+	HEC_TRY(resolve_size("sources", 1, MAX_SIZE, &o->sources));
+	HEC_TRY(resolve_size("beams", 1, MAX_SIZE, &o->beams));
+	if (!model_has_encoder(m))
+		o->max_source = 0;
+	else if (model_has_front(m)) /* frames fill their window */
+		o->max_source = c->encoder.position.max;
+	else
+		HEC_TRY(resolve_length("max_source", &c->encoder, &o->max_source));
+	HEC_TRY(resolve_length("max_target", &c->decoder, &o->max_target));
+	if (o->sources > MAX_SIZE / o->beams)
 		return fail(HEC_ERR_ARGUMENT, "session: %lld sources of %lld beams",
 		            (long long)o->sources, (long long)o->beams);
 	return HEC_OK;
 }
 
-/* The most tokens that any group has: as measure() tries them. */
+/* The most tokens that any group has: as try_largest_calls() tries them. */
 static int64_t group_tokens(const hec_session_options *o)
 {
 	const int64_t step = min_i64(o->max_target, PIECE) * o->beams,
@@ -155,50 +160,82 @@ static bool has_larger(const hec_session *s, int64_t budget, int64_t n, int64_t 
 	       most_each(budget, n + 1, most) == most_each(budget, n, most);
 }
 
-/* The largest calls of each form: for each number of sources that may go together, the most tokens
- * that each of them can then have. Their ids are zeros: addresses that nobody has written to. */
-static hec_status measure(hec_session *s)
+/* The encoder on n sources of S tokens, whose ids are zeros: addresses that nobody has written to. */
+static hec_status try_encoder(hec_session *s, int64_t n, int64_t S)
 {
-	const hec_session_options *o = &s->options;
-	session_cache *c = &s->cache;
 	const size_t mark = hec_arena_used(s->arena);
-	const hec_front_config *front = &s->model->config.front;
-	for (int64_t n = 1; model_has_encoder(s->model) && n <= o->sources; n++) {
-		const int64_t S = most_each(ENCODER_TOKENS, n, o->max_source);
-		if (S < 1 || (model_has_front(s->model) && S < o->max_source))
-			break; /* frames are all there */
-		if (has_larger(s, ENCODER_TOKENS, n, o->max_source))
-			continue;
-		for (int64_t i = 0; i < n; i++)
-			c->source_length[i] = (int32_t)S;
-		const hec_tensor frames =
-			hec_tensor_3d(s->ids, s->model->dtype, n, front->features, 2 * S);
-		HEC_TRY(session_encode(s, 0, n, S, model_has_front(s->model) ? &frames : NULL));
-		hec_arena_rewind(s->arena, mark);
+	const hec_tensor frames =
+		hec_tensor_3d(s->ids, s->model->dtype, n, s->model->config.front.features, 2 * S);
+	for (int64_t i = 0; i < n; i++)
+		s->cache.source_length[i] = (int32_t)S;
+	HEC_TRY(session_encode(s, 0, n, S, model_has_front(s->model) ? &frames : NULL));
+	hec_arena_rewind(s->arena, mark);
+	return HEC_OK;
+}
+
+/* For each number of sources that may go together, the most tokens that each of them can then have. */
+static hec_status try_encoder_calls(hec_session *s)
+{
+	const int64_t max = s->options.max_source;
+	for (int64_t n = 1; n <= s->options.sources; n++) {
+		const int64_t S = most_each(ENCODER_TOKENS, n, max);
+		if (S < 1 || (model_has_front(s->model) && S < max)) /* frames are all there */
+			break;
+		if (!has_larger(s, ENCODER_TOKENS, n, max))
+			HEC_TRY(try_encoder(s, n, S));
 	}
-	const int64_t piece = min_i64(o->max_target, PIECE), budget = STEP_TOKENS / o->beams;
-	for (int64_t n = 1; n <= o->sources; n++) {
-		const int64_t rows = n * o->beams, T = most_each(budget, n, piece);
+	return HEC_OK;
+}
+
+/* The decoder on T tokens of each row of n sources, up to the end of the rows. */
+static hec_status try_decoder(hec_session *s, int64_t n, int64_t T)
+{
+	const size_t mark = hec_arena_used(s->arena);
+	const int64_t rows = n * s->options.beams, end = s->options.max_target;
+	for (int64_t r = 0; r < rows; r++) {
+		/* One row unlike the others: then each has a bias of its own. */
+		const bool unlike = r == 0 && rows > 1;
+		s->take[r] = (int32_t)(T - (unlike && T > 1));
+		s->cache.length[r] = (int32_t)(end - s->take[r] - (unlike && T == 1 && end > 1));
+	}
+	HEC_TRY(session_feed(s, 0, rows, T));
+	hec_arena_rewind(s->arena, mark);
+	return HEC_OK;
+}
+
+static hec_status try_decoder_calls(hec_session *s)
+{
+	const int64_t budget = STEP_TOKENS / s->options.beams,
+		      piece = min_i64(s->options.max_target, PIECE);
+	for (int64_t n = 1; n <= s->options.sources; n++) {
+		const int64_t T = most_each(budget, n, piece);
 		if (T < 1)
 			break;
-		if (has_larger(s, budget, n, piece))
-			continue;
-		for (int64_t r = 0; r < rows; r++) {
-			/* One row unlike the others: then each has a bias of its own. */
-			const bool unlike = r == 0 && rows > 1;
-			s->take[r] = (int32_t)(T - (unlike && T > 1));
-			c->length[r] = (int32_t)(o->max_target - s->take[r] -
-			                         (unlike && T == 1 && o->max_target > 1));
-		}
-		HEC_TRY(session_feed(s, 0, rows, T));
-		hec_arena_rewind(s->arena, mark);
+		if (!has_larger(s, budget, n, piece))
+			HEC_TRY(try_decoder(s, n, T));
 	}
+	return HEC_OK;
+}
+
+/* What the calls beside a step take: scaled states before the logits, logsumexps of one row's weights. */
+static hec_status try_other_calls(hec_session *s)
+{
+	const size_t mark = hec_arena_used(s->arena);
+	const hec_model *m = s->model;
+	const int64_t lse_shape[2] = {m->config.decoder.attention.heads, s->options.max_target};
 	hec_tensor lse, scaled;
-	HEC_TRY(hec_arena_tensor(s->arena, s->model->dtype, 2, s->last.shape, &scaled));
+	HEC_TRY(hec_arena_tensor(s->arena, m->dtype, 2, s->last.shape, &scaled));
 	hec_arena_rewind(s->arena, mark);
-	return hec_arena_tensor(
-		s->arena, s->model->dtype, 2,
-		(int64_t[]){s->model->config.decoder.attention.heads, o->max_target}, &lse);
+	return hec_arena_tensor(s->arena, m->dtype, 2, lse_shape, &lse);
+}
+
+/* The largest calls of each form, made in a dry context: the arena's peak is then what they need. */
+static hec_status try_largest_calls(hec_session *s)
+{
+	if (model_has_encoder(s->model))
+		HEC_TRY(try_encoder_calls(s));
+	HEC_TRY(try_decoder_calls(s));
+	return try_other_calls(s);
 }
 
 /* Lays out and measures in addresses alone; *bytes is what the arena must hold. */
@@ -213,7 +250,7 @@ static hec_status measure_dry(hec_session *s, size_t *bytes)
 	if (status == HEC_OK)
 		status = lay_out(s);
 	if (status == HEC_OK)
-		status = measure(s);
+		status = try_largest_calls(s);
 	if (status == HEC_OK)
 		*bytes = hec_arena_peak(s->arena);
 	hec_arena_destroy(s->arena);
@@ -247,7 +284,7 @@ hec_status hec_session_create(hec_ctx *ctx, const hec_model *model,
 	HEC_TRY(CHECK_GIVEN("session", ctx));
 	HEC_TRY(CHECK_GIVEN("session", model));
 	hec_session_options o;
-	HEC_TRY(take_options(model, options, &o));
+	HEC_TRY(read_options(model, options, &o));
 	hec_session *s = mem_zeros(1, sizeof *s);
 	if (!s)
 		return fail(HEC_ERR_MEMORY, "session: no memory");

@@ -6,8 +6,7 @@
 
 static bool has_last_position(const hec_stack_config *s)
 {
-	const hec_position_kind kind = s->position.kind;
-	return kind != HEC_POSITION_NONE && kind != HEC_POSITION_RELATIVE;
+	return hec_stack_config_max_positions(s) < INT64_MAX;
 }
 
 int64_t task_stack_longest(const hec_stack_config *s)

@@ -13,9 +13,7 @@ int64_t writer_max_source(const hec_model *model)
 /* What is written, it writes one after the other: any number, where there is no last position. */
 int64_t writer_max_target(const hec_model *model)
 {
-	const hec_position_config *p = &hec_model_config_of(model)->decoder.position;
-	return p->kind == HEC_POSITION_NONE || p->kind == HEC_POSITION_RELATIVE ? INT64_MAX
-	                                                                        : p->max;
+	return hec_stack_config_max_positions(&hec_model_config_of(model)->decoder);
 }
 
 hec_status writer_check_batch(const char *task, int64_t *batch)

@@ -43,17 +43,10 @@ void info_count(const hec_model *model, int64_t parameters[PARTS], int64_t *tota
 
 /* ---- memory ---- */
 
-static int64_t longest(const hec_stack_config *s)
-{
-	bool bounded = s->layers > 0 && s->position.kind != HEC_POSITION_NONE &&
-	               s->position.kind != HEC_POSITION_RELATIVE;
-	return bounded ? s->position.max : 0;
-}
-
 int64_t info_longest(const hec_model_config *config)
 {
-	int64_t a = longest(&config->encoder), b = longest(&config->decoder);
-	return a == 0 || (b > 0 && b < a) ? b : a;
+	const int64_t max = hec_model_config_max_tokens(config);
+	return max < INT64_MAX ? max : 0;
 }
 
 /* A session writes: it wants a decoder, and a head with words. */

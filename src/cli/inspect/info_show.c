@@ -75,7 +75,7 @@ static void show_stack(const char *name, const hec_stack_config *s, FILE *out)
 		fprintf(out, " (%" PRId64 " of keys and values)", a->kv_heads);
 	fprintf(out, ", feed-forward %" PRId64 ", %s norm, positions %s", s->feed_forward.hidden,
 	        s->norm_first ? "pre" : "post", position_name(s->position.kind));
-	if (s->position.kind != HEC_POSITION_NONE && s->position.kind != HEC_POSITION_RELATIVE)
+	if (hec_stack_config_max_positions(s) < INT64_MAX)
 		fprintf(out, " up to %" PRId64, s->position.max);
 	fputc('\n', out);
 }

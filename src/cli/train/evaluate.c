@@ -193,9 +193,8 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 /* One more than is learned, for the end; but a decoder has only so many places. */
 static int64_t longest_target(const train_evaluator *e, const hec_model *model)
 {
-	const hec_position_config *p = &hec_model_config_of(model)->decoder.position;
-	bool bounded = p->kind != HEC_POSITION_RELATIVE && p->kind != HEC_POSITION_NONE;
-	return bounded && p->max <= e->max_length ? p->max : e->max_length + 1;
+	const int64_t max = hec_stack_config_max_positions(&hec_model_config_of(model)->decoder);
+	return max <= e->max_length ? max : e->max_length + 1;
 }
 
 static hec_status write_and_compare(train_evaluator *e, hec_ctx *ctx, const hec_model *model,

@@ -108,26 +108,13 @@ bool train_take_sizes(train_settings *s, const hec_model_config *c, const char *
 	       take_size(&s->hidden, "--hidden", stack->feed_forward.hidden, home, error, room);
 }
 
-static int64_t longest_of(const hec_model_config *c)
-{
-	int64_t longest = INT64_MAX;
-	const hec_stack_config *stacks[2] = {&c->encoder, &c->decoder};
-	for (int i = 0; i < 2; i++)
-		/* Frames are no tokens: their number is always the same. */
-		if (stacks[i]->layers > 0 && !(i == 0 && c->front.features > 0) &&
-		    stacks[i]->position.kind != HEC_POSITION_RELATIVE &&
-		    stacks[i]->position.kind != HEC_POSITION_NONE &&
-		    stacks[i]->position.max < longest)
-			longest = stacks[i]->position.max;
-	return longest;
-}
-
 bool train_take_length(train_settings *s, const hec_model_config *c, const char *home, char *error,
                        size_t room)
 {
 	static const int64_t usual[HEC_TASKS] = {128, 256, 256, 128, 128, 384},
 			     scratch[HEC_TASKS] = {128, 128, 256, 128, 128, 128};
-	const int64_t longest = longest_of(c), length = (s->from ? usual : scratch)[s->task_id];
+	const int64_t longest = hec_model_config_max_tokens(c),
+		      length = (s->from ? usual : scratch)[s->task_id];
 	if (s->max_length == 0)
 		s->max_length = length < longest ? length : longest;
 	if (s->max_length <= longest)
