@@ -12,8 +12,8 @@
 #include "text/pattern/pattern.h"
 #include "text/unicode/utf8.h"
 
-/* What a window's end could spoil: looking ahead and behind, ends of lines and texts, borders of words,
- * line ends of two characters, characters of several, groups that repeat, empty matches. */
+/* What the end of a window could spoil: looking ahead and behind, ends of lines and texts, borders of words,
+ * groups that repeat, empty matches. */
 static const char *const expressions[] = {
 	"a+b|a",
 	"(?<=a)b+",
@@ -23,8 +23,6 @@ static const char *const expressions[] = {
 	"^[ab ]+",
 	"[ab\\n ]+\\z",
 	"\\b[ab]+\\b",
-	"\\R+",
-	"\\X+",
 	"(?:ab?)+ ?",
 	"(?:a|ab)(?:c|bcd)*é+",
 	"\\s+(?!\\S)|\\s+",
@@ -33,7 +31,6 @@ static const char *const expressions[] = {
 	"[^\\r\\n\\p{L}]?\\p{L}+|\\s*[\\r\\n]+",
 	".+é",
 	"é+|(?i:É)",
-	"(a+) \\1",
 	"a{3,}?b",
 	"a(?=.*é)",
 	"(?=.*\\n\\n)a",
@@ -47,8 +44,6 @@ static const char *const expressions[] = {
 	".*é",
 	"^.*é",
 	"(.*)\\r",
-	"(?m:.*)👩",
-	"(?m:.*)x",
 	"\\A[ab]+",
 	"(?:a|ab|aab|aaab){2,}é",
 	"\\n^",
@@ -172,16 +167,16 @@ static void a_pattern_that_would_take_quadratic_time_is_told(void **state)
 	char *text = malloc(most);
 	memset(text, 'a', most);
 	for (size_t n = most >> 7; n <= most; n <<= 7) {
-		FAILS(&k, HEC_ERR_FORMAT, walk("a*b|a", text, n), "byte", "quadratic time");
-		FAILS(&k, HEC_ERR_FORMAT, walk("a(?=a*b)|a", text, n), "byte", "quadratic time");
+		FAILS(&k, HEC_ERR_FORMAT, walk("a*b|a", text, n), "quadratic time", "at byte");
+		FAILS(&k, HEC_ERR_FORMAT, walk("a(?=a*b)|a", text, n), "quadratic time", "at byte");
 		FAILS(&k, HEC_ERR_FORMAT, walk("(?:a|a)*b|a", text, n), "a pattern");
 		/* Nothing is found, and much looked at from every start. */
-		FAILS(&k, HEC_ERR_FORMAT, walk("a(?=.*b)", text, n), "byte", "quadratic time");
-		FAILS(&k, HEC_ERR_FORMAT, walk("(?=.*b)a", text, n), "byte", "quadratic time");
-		FAILS(&k, HEC_ERR_FORMAT, walk("(?<!x)a(?=[^b]*b)", text, n), "byte",
-		      "quadratic time");
-		FAILS(&k, HEC_ERR_FORMAT, walk("[ab](?:[ab]*c)", text, n), "byte",
-		      "quadratic time");
+		FAILS(&k, HEC_ERR_FORMAT, walk("a(?=.*b)", text, n), "quadratic time", "at byte");
+		FAILS(&k, HEC_ERR_FORMAT, walk("(?=.*b)a", text, n), "quadratic time", "at byte");
+		FAILS(&k, HEC_ERR_FORMAT, walk("(?<!x)a(?=[^b]*b)", text, n), "quadratic time",
+		      "at byte");
+		FAILS(&k, HEC_ERR_FORMAT, walk("[ab](?:[ab]*c)", text, n), "quadratic time",
+		      "at byte");
 		/* In one go, with nothing to look at, or where one start answers for others. */
 		OK(&k, walk("a*b|a+", text, n));
 		OK(&k, walk("[^a]", text, n));
@@ -191,15 +186,10 @@ static void a_pattern_that_would_take_quadratic_time_is_told(void **state)
 		OK(&k, walk("\\p{L}+é", text, n));
 		OK(&k, walk("[^b\\n]*\\n", text, n));
 		OK(&k, walk(".*b", text, n));
-		OK(&k, walk("(?m:.*)b", text, n));
 		OK(&k, walk("^a*b", text, n));
 	}
-	/* Calls without end. */
-	FAILS(&k, HEC_ERR_FORMAT, walk("(b|\\g<1>)x", "bax", 3), "a pattern", "nested recursion");
-	FAILS(&k, HEC_ERR_FORMAT, walk("(?<n>b|(?:\\g<n>))x", "bax", 3), "a pattern");
-	OK(&k, walk("\\((?:[^()]|\\g<0>)*\\)", "(a(b)c)((x", 10));
 	/* Many steps from every start, and nothing found. */
-	FAILS(&k, HEC_ERR_FORMAT, walk("(a|aa)+c", text, most >> 7), "byte", "quadratic time");
+	FAILS(&k, HEC_ERR_FORMAT, walk("(a|aa)+c", text, most >> 7), "quadratic time", "at byte");
 	/* A text as it is, all but the last of it everywhere: minutes, were each place tried in full. */
 	const size_t bytes = most >> 2;
 	char *almost = malloc(bytes + 1);
@@ -261,7 +251,7 @@ static void sets_have_the_characters_that_oniguruma_gives_them(void **state)
 		pattern_work_free(work);
 		pattern_free(&p);
 	}
-	CHECK(&k, i >= 140 && json_array_size(characters) >= 300, "%zu expressions", i);
+	CHECK(&k, i >= 90 && json_array_size(characters) >= 300, "%zu expressions", i);
 	json_decref(root);
 	kit_close(&k);
 }
@@ -277,24 +267,36 @@ static bool has(kit *k, const char *expression, uint32_t c)
 	return begins;
 }
 
-/* To PCRE2 some of these begin a quotation, change the case, or mean other sets. */
-static void escaped_letters_without_a_meaning_are_themselves(void **state)
+/* PCRE2 has other meanings for many of them. */
+static void escaped_letters_and_digits_without_support_are_refused(void **state)
 {
 	(void)state;
 	kit k = kit_open(8831);
-	for (const char *c = "ijlmoqEFIJLQTUVpP"; *c; c++)
+	char name[] = "\\? is not supported", *out;
+	bool lines;
+	for (const char *c = "BCEFGHIJKLMNOQRTUVXYZaceghijklmoqvyz0123456789"; *c; c++)
 		for (int in_class = 0; in_class < 2; in_class++) {
-			char expression[8];
-			snprintf(expression, sizeof expression, in_class ? "[\\%c]" : "\\%c", *c);
-			CHECK(&k, has(&k, expression, (uint32_t)*c), "%s", expression);
-			CHECK(&k, !has(&k, expression, 'z'), "%s: z", expression);
+			char pattern[8];
+			if (*c == 'z' || *c == 'Z')
+				continue; /* anchors */
+			snprintf(pattern, sizeof pattern, in_class ? "[\\%c]" : "\\%c", *c);
+			name[1] = *c;
+			FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(pattern, &out, &lines),
+			      pattern, name);
 		}
-	CHECK(&k, has(&k, "\\N", 'a') && !has(&k, "\\N", '\n'), "all but a line end");
-	CHECK(&k, has(&k, "\\O", 'a') && has(&k, "\\O", '\n'), "all");
+	for (const char *c = "AbzZ"; *c; c++) {
+		char pattern[8];
+		snprintf(pattern, sizeof pattern, "[\\%c]", *c);
+		name[1] = *c;
+		FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(pattern, &out, &lines), name);
+	}
+	CHECK(&k, has(&k, "\\.", '.') && !has(&k, "\\.", 'z'), "an escaped sign is itself");
+	CHECK(&k, has(&k, "[\\]]", ']') && has(&k, "\\u0041", 'A') && has(&k, "\\x{e9}", 0xe9),
+	      "signs and codes");
 	kit_close(&k);
 }
 
-/* ---- quantifiers, options, comments ---- */
+/* ---- quantifiers, options, classes ---- */
 
 /* An expression, a text, and the text with its matches in < >, as `tokenizers` 0.23.3 has them. PCRE2 takes
  * most of these expressions too, for something else. */
@@ -302,71 +304,23 @@ static const char *const meanings[][3] = {
 	{"\\p{N}{1,3}+", "1234567", "<1234567>"},
 	{"a{2}+", "aaaaa", "<aaaa>a"},
 	{"a{2,}+a", "aaaaa", "<aaaaa>"},
-	{"a{,2}+a", "aaaaa", "<aaaaa>"},
 	{"a++a", "aaa", "aaa"},
 	{"a*+a", "aaa", "aaa"},
 	{"a?+a", "a aa", "a <aa>"},
-	{"xa{2}?", "xaaa xa", "<xaa>a <x>a"},
-	{"xa{2}?b", "xaab xaaab", "<xaab> xaaab"},
 	{"xa{2,2}?", "xaaa xa", "<xaa>a xa"},
 	{"xa{2,3}?", "xaaaa", "<xaa>aa"},
-	{"xa{,3}?", "xaaa", "<x>aaa"},
 	{"xa{2,}?", "xaaaa", "<xaa>aa"},
-	{"xa{2}??", "xaaa", "<x>aaa"},
-	{"xa{2}+?", "xaaaaa", "<xaa>aaa"},
-	{"xa{2}{2}", "xaaaaaa", "<xaaaa>aa"},
-	{"xa{1,2}{2}", "xaaaaaa", "<xaaaa>aa"},
-	{"xa**", "xaaab", "<xaaa>b"},
-	{"xa+??", "xaaa", "<xa>aa"},
-	{"xa+?+", "xaaa", "<xaaa>"},
-	{"xa?+?", "xaaa", "<xa>aa"},
-	{"xa*{2}", "xaaa", "<xaaa>"},
-	{"xa{3,2}", "xaaaa", "<xaaa>a"},
-	{"xa{3,2}a", "xaaa", "xaaa"},
-	{"xa{3,2}+", "xaaaaaaa", "<xaaaaaa>a"},
-	{"xa{3,2}?a", "xaaa", "<xa>aa"},
 	{"xa{0}", "xaa", "<x>aa"},
-	{"a{,}", "aa{,}", "a<a{,}>"},
-	{"a{ 2}", "aa{ 2}", "a<a{ 2}>"},
-	{"a{2", "aa{2", "a<a{2>"},
 	{"(?:ab){2}+", "ababababab", "<abababab>ab"},
-	{"[ab]+{0}b", "aab", "aa<b>"},
-	{"a(?i)b|c", "abaCcaB", "<ab><aC>c<aB>"},
-	{"x|a(?i)b|c", "xXaBaC", "<x>X<aB><aC>"},
-	{"(a(?i)b|c)d", "aBdaCdaCD", "<aBd><aCd>aCD"},
-	{"(?i:a(?-i)b|c)", "AbACAc", "<Ab>AC<Ac>"},
-	{"(?:(?i)a|b)c", "AcBcBC", "<Ac><Bc>BC"},
-	{"(?<=(?i)a|bc)d", "AdBCdd", "A<d>BC<d>d"},
-	{"a(?m).|b.", "a\nb\n", "<a\n>b\n"},
-	{"(?i-m:A.)", "aba\n", "<ab>a\n"},
-	{"(?#[)a", "ba", "b<a>"},
-	{"(?#(\\))a", "ba", "b<a>"},
-	{"a(?#x)+", "baa", "b<aa>"},
-	{"xa+(?#x)?", "x xaa", "<x> <xaa>"},
-	{"(?x)a b # c [", "abb", "<ab>b"},
-	{"(?x)a#(", "aa", "<a><a>"},
-	{"(?x)x a + ?", "xaa x", "<xaa> <x>"},
-	{"(?x)a{2 }", "aaa{2}", "aa<a{2}>"},
-	{"(?x)(a)\\1 2", "aa2", "<aa2>"},
-	{"(?x)a\\ [ #]", "a #a", "<a #>a"},
-	{"(?x: a b ) c", "ab abc", "ab abc"},
-	{"a(?x) b | c", "abacc", "<ab><ac>c"},
-	{"(a)\\g1", "aag1", "a<ag1>"},
-	{"(?<n>a)\\k{n}", "aak{n}", "a<ak{n}>"},
-	{"\\xc3\\xa9+", "xéé", "x<éé>"},
-	{"[\\xc3\\xa9]\\303\\251", "éé", "<éé>"},
-	{"[\\R\\A]+", "xRAr", "x<RA>r"},
 	{"[:alpha:]+", "alpha:x", "<alpha:>x"},
-	{"[[:<:]]", "a<:", "a<<><:>"},
-	{"\\R?.", "a\r\nb", "<a><\r\nb>"},
 	{"(?=b)a?b", "ab", "a<b>"},
-	{"(?>[^a]+?)é", "aAbé", "aA<bé>"},
-	{"[a-z]+(?:'s)?+[a-z]", "xaa aab", "<xaa> <aab>"},
-	{"\\p{N}{1,3}(,)?+\\p{N}", "1234,5 x12", "<1234>,5 x<12>"},
-	{"[a-z]+(?:'s){1,0}[a-z]", "xaa aab", "<xaa> <aab>"},
 	{"\\n^", "a\nb\n", "a<\n>b\n"},
 	{"(?i)\\p{Lu}", "aA", "a<A>"},
-	{"(?i)[\\p{L}]", "aA\xcd\x85", "<a><A><\xcd\x85>"},
+	{"(?i:'s|'T)|a", "A'S'ta", "A<'S><'t><a>"},
+	{"[-ab-]+", "-ab-c", "<-ab->c"},
+	{"[\\d-]+", "1-2 a", "<1-2> a"},
+	{" ?[^(\\s|[.,!?])]+", "Ab, (c|d)", "<Ab>, (<c>|<d>)"},
+	{"[a[bc-d]]+", "abcdef", "<abcd>ef"},
 };
 
 /* The text with its matches in < >. */
@@ -389,7 +343,7 @@ static void mark(kit *k, const char *expression, const char *text, char *out)
 	pattern_free(&p);
 }
 
-static void quantifiers_options_and_comments_mean_what_they_mean_in_oniguruma(void **state)
+static void quantifiers_options_and_classes_mean_what_they_mean_in_oniguruma(void **state)
 {
 	(void)state;
 	kit k = kit_open(8840);
@@ -402,102 +356,87 @@ static void quantifiers_options_and_comments_mean_what_they_mean_in_oniguruma(vo
 	kit_close(&k);
 }
 
-/* A long run is not skipped where {0} takes away what the expression begins with. */
-static void a_quantifier_of_none_leaves_nothing_to_begin_with(void **state)
-{
-	(void)state;
-	kit k = kit_open(8841);
-	char text[2000];
-	memset(text, 'a', sizeof text);
-	text[1990] = 'b';
-	static const char *const none[] = {"[ab]+{0}b(?=a*)", "[ab]*?{0}b(?=a*)",
-	                                   "[ab]+(?#x){0}b(?=a*)"};
-	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-		pattern p;
-		pattern_work *work = NULL;
-		pattern_walk w = {0};
-		OK(&k, pattern_compile(none[i], false, &p));
-		CHECK(&k, p.lead == NULL, "%s has a lead", none[i]);
-		OK(&k, pattern_next(&p, &work, text, 0, sizeof text, &w));
-		CHECK(&k, w.found && w.start == 1990, "%s: %d at %zu", none[i], w.found, w.start);
-		pattern_work_free(work);
-		pattern_free(&p);
-	}
-	kit_close(&k);
-}
-
-static void what_another_engine_would_take_otherwise_is_refused(void **state)
+/* What no published tokenizer has. PCRE2 takes most of it too, for something else. */
+static void what_no_tokenizer_has_is_refused_by_name(void **state)
 {
 	(void)state;
 	kit k = kit_open(8842);
 	static const char *const refused[][2] = {
-		{"a|*b", "a quantifier of nothing is not known here, at byte 2: \"*b\""},
+		{"a|*b", "a quantifier of nothing is not supported, at byte 2: \"*b\""},
 		{"(?=a)*b", "a quantifier of nothing"},
 		{"^*a", "a quantifier of nothing"},
 		{"{2}", "a quantifier of nothing"},
-		{"(?:ab){1}+", "a quantifier behind (?:…){1}"},
-		{"(a)?(?(1)b)", "this group is not known here, at byte 4"},
+		{"xa{2}{2}", "a quantifier behind a quantifier is not supported, at byte 5"},
+		{"xa{2}+?", "a quantifier behind a quantifier"},
+		{"xa**", "a quantifier behind a quantifier"},
+		{"xa+??", "a quantifier behind a quantifier"},
+		{"[ab]+{0}b(?=a*)", "a quantifier behind a quantifier"},
+		{"xa{2}?", "a ? behind a fixed number"},
+		{"xa{3,2}", "a quantifier from more to less"},
+		{"[a-z]+(?:'s){1,0}[a-z]", "a quantifier from more to less"},
+		{"[a-z]+(?:'s)?+[a-z]", "a possessive quantifier of a group"},
+		{"(?:ab){1}+", "a + behind {1}"},
+		{"a{,2}", "a { that is not a quantifier like {2}, {2,} or {2,3}"},
+		{"a{ 2}", "a { that is not a quantifier"},
+		{"a{2", "a { that is not a quantifier"},
+		{"(a)?(?(1)b)", "this group is not supported, at byte 4"},
 		{"(?~ab)", "this group"},
 		{"(?W:\\w)", "this group"},
 		{"(?C)a", "this group"},
 		{"(?s:.)", "this group"},
-		{"(a|b)\\g<1>\\1", "a call beside a reference"},
-		{"(a|b\\1)+", "a reference to the group that it is in"},
-		{"(?<n>a|b\\k<n>)+", "a reference to the group that it is in"},
-		{"\\777", "a byte of more than 255"},
-		{"(?i)[\\p{Lu}]", "this set in a class where case is ignored"},
-		{"(?i)[\\P{L}]", "this set in a class where case is ignored"},
-		{"(?i)[a-z&&[^B]]", "&& where case is ignored"},
-		{"(?i)[[^a]]", "[^ in a class where case is ignored"},
+		{"(?m:.)", "this group is not supported, at byte 0: \"(?m:.)\""},
+		{"a(?i)b|c", "this group is not supported, at byte 1: \"(?i)b|c\""},
+		{"(?:(?i)a|b)c", "this group"},
+		{"(?-i:a)", "this group"},
+		{"(?i-m:A.)", "this group"},
+		{"(?x)a b # c", "this group"},
+		{"a(?#x)+", "this group"},
+		{"(?>[^a]+?)b", "this group"},
+		{"(?<n>a)\\k<n>", "this group"},
+		{"(?'n'a)", "this group"},
+		{"(*CRLF)^x", "(* is not supported"},
+		{"a(*COMMIT)b", "(* is not supported"},
+		{"\\xc3\\xa9", "this code"},
+		{"\\x4", "this code"},
+		{"\\x{110000000}", "this code"},
+		{"\\u004", "this code"},
+		{"\\p{Graph}", "this set"},
+		{"\\p{^L}", "this set"},
+		{"\\pL", "this set"},
+		{"[\\S]", "this set in a class is not supported, at byte 1: \"\\S]\""},
+		{"[^\\P{L}]", "this set in a class"},
+		{"[\\p{Cn}]", "this set in a class"},
+		{"[a-z&&[^aeiou]]", "&& in a class"},
+		{"[a[^b]]", "[^ in a class"},
+		{"[[:alpha:]]", "[: in a class"},
+		{"[[:<:]]", "[: in a class"},
+		{"[a[]b]]", "a ] or - at the beginning of a class in a class"},
+		{"[xa-[b]]", "a range up to a set of characters"},
+		{"[!-\\w]", "a range up to a set of characters"},
+		{"(?i)[\\p{L}]", "a set in a class where case is ignored"},
+		{"(?i:[\\s])", "a set in a class where case is ignored"},
 	};
 	char *out, deep[3 * 251 + 1];
-	dialect_facts facts;
+	bool lines;
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(refused[i][0], &out, &facts),
-		      refused[i][1]);
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?#b\\)", &out, &facts), "(?# without its )");
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("a(?i)b)", &out, &facts), ") without its (");
+		FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(refused[i][0], &out, &lines),
+		      refused[i][0], refused[i][1]);
 	for (int i = 0; i < 251; i++)
 		memcpy(deep + 3 * i, "(?:", 4);
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out, &facts),
-	      "a group in more than 250");
+	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out, &lines),
+	      "a group inside more than 250");
 	kit_close(&k);
 }
 
-static void what_cannot_be_rewritten_is_refused(void **state)
+static void an_unclosed_class_or_group_is_told(void **state)
 {
 	(void)state;
 	kit k = kit_open(8830);
-	char deep[2 * 70 + 2], *out;
-	dialect_facts facts;
-	for (int i = 0; i < 70; i++) {
-		deep[i] = '[';
-		deep[71 + i] = ']';
-	}
-	deep[70] = 'a';
-	deep[141] = '\0';
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate(deep, &out, &facts), "classes in classes");
-	deep[141 - 30] = '\0';
-	OK(&k, dialect_translate(deep + 30, &out, &facts)); /* 40 deep */
-	free(out);
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[a[b]", &out, &facts), "without its ]");
-	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[\\P{L}", &out, &facts), "without its ]");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("\\Ga|b", &out, &facts),
-	      "\\G is not known");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a\\c+", &out, &facts),
-	      "\\c without a letter");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("(*CRLF)^x", &out, &facts),
-	      "(* is not known");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("a(*COMMIT)b", &out, &facts),
-	      "(* is not known");
-	FAILS(&k, HEC_ERR_UNSUPPORTED, dialect_translate("[xa-[b]]", &out, &facts),
-	      "a range up to a class");
-	static const char *const fine[] = {"\\(*[(*]", "[-[b]]", "[a-z-[b]]", "[a-é-[b]]",
-	                                   "[a-[:digit:]]"};
-	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
-		OK(&k, dialect_translate(fine[i], &out, &facts));
-		free(out);
-	}
+	char *out;
+	bool lines;
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("(?i)b)", &out, &lines), ") without its (");
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[a[b]", &out, &lines), "[ without its ]");
+	FAILS(&k, HEC_ERR_FORMAT, dialect_translate("[\\p{L}", &out, &lines), "[ without its ]");
 	kit_close(&k);
 }
 
@@ -508,11 +447,10 @@ int main(void)
 		cmocka_unit_test(a_line_begins_behind_any_end),
 		cmocka_unit_test(a_pattern_that_would_take_quadratic_time_is_told),
 		cmocka_unit_test(sets_have_the_characters_that_oniguruma_gives_them),
-		cmocka_unit_test(escaped_letters_without_a_meaning_are_themselves),
-		cmocka_unit_test(quantifiers_options_and_comments_mean_what_they_mean_in_oniguruma),
-		cmocka_unit_test(a_quantifier_of_none_leaves_nothing_to_begin_with),
-		cmocka_unit_test(what_another_engine_would_take_otherwise_is_refused),
-		cmocka_unit_test(what_cannot_be_rewritten_is_refused),
+		cmocka_unit_test(escaped_letters_and_digits_without_support_are_refused),
+		cmocka_unit_test(quantifiers_options_and_classes_mean_what_they_mean_in_oniguruma),
+		cmocka_unit_test(what_no_tokenizer_has_is_refused_by_name),
+		cmocka_unit_test(an_unclosed_class_or_group_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,32 +21,20 @@ from tokenizers.models import WordLevel  # noqa: E402
 from tokenizers.pre_tokenizers import Split  # noqa: E402
 
 NAMES = """L Lu Ll Lt Lm Lo LC M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Co Cn
-Assigned Any Alphabetic Lowercase Uppercase Emoji Emoji_Presentation Ideographic White_Space Alnum Alpha Blank Cntrl
-Digit Graph Lower Print Punct Space Upper XDigit Word ASCII Han Latin Greek Cyrillic Arabic Devanagari Hiragana
+Alphabetic Lowercase Uppercase Emoji Emoji_Presentation Ideographic White_Space Alnum Alpha Blank Cntrl
+Digit Lower Punct Space Upper XDigit Word ASCII Han Latin Greek Cyrillic Arabic Devanagari Hiragana
 Katakana Hangul Common Inherited Kawi Garay Kannada Myanmar Hani Letter uppercase_letter Other_Punctuation
 Unassigned""".split()
-BRACKETS = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit".split()
-EXPRESSIONS = [r"\p{%s}" % x for x in NAMES] + [r"\P{%s}" % x for x in ("L", "Mn", "Cn", "Han", "Graph")] + [
-    "[[:%s:]]" % x for x in BRACKETS] + [
-    r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", r"\h", r"\H", r"\b(?m:.)", r"\B(?m:.)",
-    r"[\w]", r"[^\w]", r"[\W]", r"[^\W]", r"[\d]", r"[\D]", r"[^\D]", r"[\S]", r"[^\S]", r"[\H]", r"[\P{L}]", r"[^\P{L}]",
-    r"[\P{L}\p{Lu}]", r"[^\P{L}\p{Lu}]", r"[^\P{L}\P{Lu}]", r"[\p{^S}]", r"[\p{Mn}]", r"[^\p{Mn}\p{Nd}]",
-    r"[\p{Cn}\p{Lo}]", r"[^\p{C}\p{L}]", r"[[:^punct:]]", r"[^[:^punct:]]", r"[[:graph:]]", r"[^[:graph:]]",
-    r"[\W\p{Word}]", r"[\p{Word}]", r"[\p{L}&&[^\p{Han}]]", r"[^\p{L}&&[^\p{Han}]]", r"[[\p{P}][\p{S}]]",
-    r"[[^\p{P}\p{S}]\p{Pd}]", r"[\p{L}\p{N}&&\P{Lu}&&[^\p{Lo}]]", r"[^[^\p{L}]]", r"[\p{L}-]", r"[z\P{L}-]", r"[\P{L}^]",
-    r"[^\p{P}\p{S}]", r"[^\s\p{L}\p{N}]", r"[\p{P}\p{S}]", r"(?<=[^\W])[\W]", r"(?<!\P{L})\P{N}"]
+EXPRESSIONS = [r"\p{%s}" % x for x in NAMES] + [r"\P{%s}" % x for x in ("L", "Mn", "Cn", "Han")] + [
+    r"\w", r"\W", r"\d", r"\D", r"\s", r"\S",
+    r"[\w]", r"[^\w]", r"[\d]", r"[\p{Word}]", r"[[\p{P}][\p{S}]]", r"[\p{L}-]",
+    r"[^\p{P}\p{S}]", r"[^\s\p{L}\p{N}]", r"[\p{P}\p{S}]", r"(?<!\P{L})\P{N}"]
 
-# What PCRE2 would take for something else: quantifiers on quantifiers, options inside branches, comments, bytes.
-PARTING = r"""a{2}+ \p{N}{1,3}+ a{2,}+a a{,2}+a a++a a*+a a?+a xa{2}? xa{2}?b xa{2,2}? xa{2,3}? xa{,3}? xa{2,}? xa{2}?? xa{2}+?
-xa{2}{2} xa{1,2}{2} xa** xa+* xa?* xa??? xa??+ xa+?? xa*?? xa+?+ xa+++ xa?+? xa??* xa+?* xa*?+ xa*{2} xa{2}* xa{2,3}{2,3}?
-xa{3,2} xa{3,2}a xa{3,2}+ xa{3,2}?a xa{0} a{,} a{} a{2 (?:ab){2}+ a{1}+ [ab]+{0}b (?#[)a (?#(\))a a(?#x)+ xa+(?#x)?
-a(?i)b|c x|a(?i)b|c (a(?i)b|c)d a(?i)b|c(?-i)d|e (?i:a(?-i)b|c) (?:(?i)a|b)c (?<=(?i)a|bc)d a(?m).|b. (?i-m:A.) (?m-i:a.)
-(?x)a#[( (a)\g1 (a)\g{1} (?<n>a)\k{n} (a|b)\g<1> \xc3\xa9+ [\xc3\xa9] \303\251 [\R\X\A\k\g] [:alpha:]+ [[:x]]|a:] [[:<:]]
-\R?. (?=b)a?b (?>[^a]+?)é A*(?>\P{L}*|1)[1A] (?i)\p{Lu} (?i)[\p{L}] (?i)[^\p{M}] (?i)[α-ω]+ (?i)\W \12 \012
-\d{1,3}(?=(?:\d{3})*\b)""".split() + [
-    "a{ 2}", "(?x)a b # c [", "(?x)x a + ?", "(?x)a{2 }", r"(?x)(a)\1 2", r"(?x)a\ [ #]", "(?x: a b ) c", "a(?x) b | c",
-    "(?x)\\d+ # (\n| \\s+ # [\n| ."]
-TEXTS = ["", "aab", "xaaaaaab", "1234567", "aaaaa x", "abABcCaBAC", "aA1Éé\u0301\u0345ιΣσς", "aag1g{1}ggkk{n}", "abab ababb AA1",
+# What PCRE2 would take for something else, and what published tokenizers have.
+PARTING = r"""a{2}+ \p{N}{1,3}+ a{2,}+a a++a a*+a a?+a xa{2,2}? xa{2,3}? xa{2,}? xa{0} (?:ab){2}+ [:alpha:]+ (?=b)a?b
+(?i)\p{Lu} (?i)[α-ω]+ (?i)\W (?i:'s|b)|a [a[bc-d]]+ [-ab-]+ [\d-]+ \s+$ ^a
+\d{1,3}(?=(?:\d{3})*\b)""".split() + [r" ?[^(\s|[.,!?…。，、।۔،])]+", r"\s+(?!\S)|\s+"]
+TEXTS = ["", "aab", "Ab, (c|d) a'S b's", "xaaaaaab", "1234567", "aaaaa x", "abABcCaBAC", "aA1Éé\u0301\u0345ιΣσς", "aag1g{1}ggkk{n}", "abab ababb AA1",
          "a b#c a  bc", "aa{2} aa{,} a{ 2}", "]:x[alph", "a\nb\r\nab\n\f", "abcd bcd Ad BCd", "12 aa2 éÉÃ©", "aAbé a #"]
 
 

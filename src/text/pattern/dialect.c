@@ -1,23 +1,25 @@
-/* dialect.c — see dialect.h. */
+/* dialect.c — groups, quantifiers and classes of a pattern; see dialect.h. */
 #include "text/pattern/dialect.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/memory.h"
 #include "base/quote.h"
 #include "text/pattern/dialect_parts.h"
-#include "base/grow.h"
 #include "text/unicode/utf8.h"
 
-#define WRITTEN_MOST ((size_t)1 << 20) /* bytes of an expression in PCRE2's words */
+#define MAX_WRITTEN_BYTES ((size_t)1 << 20) /* of the pattern written for PCRE2 */
+#define DIGITS "0123456789"
 
 /* ---- writing ---- */
 
 static hec_status add_bytes(dialect_text *t, const char *bytes, size_t n)
 {
-	if (n > WRITTEN_MOST - t->n)
-		return fail(HEC_ERR_FORMAT, "an expression of more than %zu bytes", WRITTEN_MOST);
+	if (n > MAX_WRITTEN_BYTES - t->n)
+		return fail(HEC_ERR_FORMAT, "a pattern of more than %zu bytes", MAX_WRITTEN_BYTES);
 	HEC_TRY(GROW(&t->bytes, &t->capacity, t->n + n + 1));
 	memcpy(t->bytes + t->n, bytes, n);
 	t->n += n;
@@ -25,231 +27,273 @@ static hec_status add_bytes(dialect_text *t, const char *bytes, size_t n)
 	return HEC_OK;
 }
 
-hec_status dialect_add(dialect_text *t, const char *bytes)
-{
-	return add_bytes(t, bytes, strlen(bytes));
-}
-
-hec_status dialect_add_all(dialect_text *t, const char *a, const char *b, const char *c,
-                           const char *d)
-{
-	HEC_TRY(dialect_add(t, a));
-	HEC_TRY(dialect_add(t, b));
-	HEC_TRY(dialect_add(t, c));
-	return dialect_add(t, d);
-}
-
 hec_status dialect_put(dialect_writing *w, const char *bytes)
 {
-	return dialect_add(w->set ? &w->set->in : &w->to, bytes);
+	return add_bytes(&w->to, bytes, strlen(bytes));
 }
 
-hec_status dialect_keep(dialect_writing *w, size_t n)
+hec_status dialect_copy(dialect_writing *w, size_t n)
 {
-	size_t there = strnlen(w->at, n);
-	HEC_TRY(add_bytes(w->set ? &w->set->in : &w->to, w->at, there));
-	w->at += there;
+	size_t left = strnlen(w->at, n);
+	HEC_TRY(add_bytes(&w->to, w->at, left));
+	w->at += left;
 	return HEC_OK;
 }
 
-hec_status dialect_refuse(const dialect_writing *w, const char *what)
+hec_status dialect_refuse(const dialect_writing *w, const char *construct)
 {
 	char name[QUOTE_TEXT], place[QUOTE_TEXT];
 	return fail(HEC_ERR_UNSUPPORTED,
-	            "the expression \"%s\": %s is not known here, at byte %zu: \"%s\"",
-	            quote(w->all, name), what, (size_t)(w->at - w->all), quote(w->at, place));
+	            "the pattern \"%s\": %s is not supported, at byte %zu: \"%s\"",
+	            quote(w->pattern, name), construct, (size_t)(w->at - w->pattern),
+	            quote(w->at, place));
+}
+
+static hec_status fail_unclosed(const dialect_writing *w, const char *what)
+{
+	char name[QUOTE_TEXT];
+	return fail(HEC_ERR_FORMAT, "the pattern \"%s\" has a %s", quote(w->pattern, name), what);
 }
 
 /* ---- groups ---- */
 
-/* Of n bytes until its inside begins. */
-static hec_status open_group(dialect_writing *w, size_t n, bool captures)
+/* The first n bytes open a group. */
+static hec_status open_group(dialect_writing *w, size_t n)
 {
-	if (w->inside == DIALECT_GROUPS)
-		return dialect_refuse(w, "a group in more than 250");
-	const char *p = w->at;
-	dialect_group *g = &w->groups[++w->inside];
-	w->captures += captures;
-	*g = (dialect_group){.around = w->options,
-	                     .at = p,
-	                     .begin = w->to.n,
-	                     .number = captures ? w->captures : 0};
-	g->plain = p[1] == '?' && p[2] == ':';
-	g->looks = p[1] == '?' && (strchr("=!", p[2]) || (p[2] == '<' && strchr("=!", p[3])));
-	HEC_TRY(dialect_keep(w, n));
-	if (p[1] == '?' && p[2] == '=') /* PCRE2 10.42 takes the b of (?=b)a?b for two */
+	if (w->open_groups == DIALECT_MAX_GROUPS)
+		return dialect_refuse(w, "a group inside more than 250");
+	const bool ahead = w->at[1] == '?' && (w->at[2] == '=' || w->at[2] == '!');
+	const bool behind = w->at[1] == '?' && w->at[2] == '<';
+	w->groups[w->open_groups++] = (dialect_group){
+		.caseless_outside = w->caseless, .begin = w->to.n, .looks = ahead || behind};
+	w->atom = DIALECT_NO_ATOM;
+	HEC_TRY(dialect_copy(w, n));
+	if (ahead && w->to.bytes[w->to.n - 1] == '=') /* PCRE2 10.42 matches two b with (?=b)a?b */
 		HEC_TRY(dialect_put(w, "(?:)"));
-	g->head = w->to.n;
-	w->atom = DIALECT_NOTHING;
-	return HEC_OK;
-}
-
-/* Of the groups that options began. */
-static hec_status put_ends(dialect_writing *w, const dialect_group *g)
-{
-	for (size_t i = 0; i < g->more; i++)
-		HEC_TRY(dialect_put(w, ")"));
 	return HEC_OK;
 }
 
 static hec_status close_group(dialect_writing *w)
 {
-	char name[QUOTE_TEXT];
-	const dialect_group *g = &w->groups[w->inside];
-	if (w->inside == 0)
-		return fail(HEC_ERR_FORMAT, "the expression \"%s\" has a ) without its (",
-		            quote(w->all, name));
-	HEC_TRY(put_ends(w, g));
-	HEC_TRY(dialect_keep(w, 1));
-	w->options = g->around;
-	w->atom = g->looks ? DIALECT_NOTHING : g->begin;
-	w->grouped = g->plain;
-	w->repeated = w->once = false;
-	w->inside--;
-	return HEC_OK;
-}
-
-/* The letters of (?i-m:. PCRE2 calls Oniguruma's m s; its own m is always on. */
-static hec_status put_letters(dialect_writing *w, const char *end)
-{
-	bool on = true;
-	for (; w->at < end; w->at++) {
-		if (*w->at == 'i')
-			w->options.caseless = on;
-		if (*w->at == 'x')
-			w->options.extended = on;
-		else if (*w->at != '-')
-			HEC_TRY(dialect_put(w, *w->at == 'm' ? "s" : "i"));
-		else if (on)
-			HEC_TRY(dialect_put(w, "-"));
-		on = on && *w->at != '-';
-	}
-	return HEC_OK;
-}
-
-/* (?i: or (?i). The latter holds up to the end of the group, other branches included, and these are
- * branches of what begins there: a(?i)b|c is a(?i:b|c). */
-static hec_status put_options(dialect_writing *w, size_t letters)
-{
-	const char *end = w->at + 2 + letters;
-	dialect_group *g = &w->groups[w->inside];
-	bool alone = *end == ')', first = w->to.n == g->head;
-	if (!alone) {
-		HEC_TRY(open_group(w, 0, false));
-		g = &w->groups[w->inside];
-	}
-	w->at += 2;
-	HEC_TRY(dialect_put(w, "(?"));
-	HEC_TRY(put_letters(w, end));
-	HEC_TRY(dialect_put(w, alone && first ? ")" : ":"));
-	w->at++;
-	g->more += alone && !first;
-	g->head = w->to.n;
-	w->atom = DIALECT_NOTHING;
-	return HEC_OK;
-}
-
-static hec_status skip_comment(dialect_writing *w)
-{
-	char name[QUOTE_TEXT];
-	const char *p = w->at + 3;
-	for (; *p && *p != ')'; p++)
-		p += *p == '\\' && p[1];
-	if (!*p)
-		return fail(HEC_ERR_FORMAT, "the expression \"%s\" has a (?# without its )",
-		            quote(w->all, name));
-	w->at = p + 1;
+	if (w->open_groups == 0)
+		return fail_unclosed(w, ") without its (");
+	const dialect_group *g = &w->groups[--w->open_groups];
+	HEC_TRY(dialect_copy(w, 1));
+	w->caseless = g->caseless_outside;
+	w->atom = g->looks ? DIALECT_NO_ATOM : g->begin;
+	w->repeated = false;
 	return HEC_OK;
 }
 
 static hec_status begin_group(dialect_writing *w)
 {
 	const char *p = w->at;
-	if (p[1] == '*') /* PCRE2 takes orders there */
+	if (p[1] == '*')
 		return dialect_refuse(w, "(*");
 	if (p[1] != '?')
-		return open_group(w, 1, true);
-	if (p[2] == '#')
-		return skip_comment(w);
-	size_t letters = strspn(p + 2, "imx-");
-	if (letters > 0 && (p[2 + letters] == ':' || p[2 + letters] == ')'))
-		return put_options(w, letters);
-	w->facts.keeps = w->facts.keeps || p[2] == '>';
-	if (p[2] && strchr(":=!>", p[2]))
-		return open_group(w, 3, false);
+		return open_group(w, 1);
+	if (p[2] && strchr(":=!", p[2]))
+		return open_group(w, 3);
 	if (p[2] == '<' && (p[3] == '=' || p[3] == '!'))
-		return open_group(w, 4, false);
-	if (p[2] != '<' && p[2] != '\'')
-		return dialect_refuse(w, "this group");
-	return open_group(w, 4 + strcspn(p + 3, p[2] == '<' ? ">" : "'"), true);
+		return open_group(w, 4);
+	if (strncmp(p, "(?i:", 4) == 0) {
+		HEC_TRY(open_group(w, 4));
+		w->caseless = true;
+		return HEC_OK;
+	}
+	/* Elsewhere it would also hold for the other branches of its group. */
+	if (p == w->pattern && strncmp(p, "(?i)", 4) == 0) {
+		w->caseless = true;
+		return dialect_copy(w, 4);
+	}
+	return dialect_refuse(w, "this group");
 }
 
-/* ---- the rest ---- */
+/* ---- quantifiers ---- */
 
-/* (?x): Oniguruma skips these only, and up to a \n behind a #. */
-static bool skip_space(dialect_writing *w)
+/* The length of {2}, {2,} or {2,3} at p; 0: there is none. */
+static size_t range_length(const char *p)
 {
-	if (!w->options.extended || !strchr(" \t\n\r\f#", *w->at))
-		return false;
-	if (*w->at == '#')
-		w->at += strcspn(w->at, "\n");
-	w->at += *w->at != '\0';
-	return true;
+	size_t low = strspn(p + 1, DIGITS), n = 1 + low;
+	if (low == 0)
+		return 0;
+	if (p[n] == ',')
+		n += 1 + strspn(p + n + 1, DIGITS);
+	return p[n] == '}' ? n + 1 : 0;
 }
+
+static bool is_decreasing(const char *range)
+{
+	const char *comma = strchr(range, ',');
+	size_t n = range_length(range);
+	return comma && comma < range + n && comma[1] != '}' &&
+	       strtoul(range + 1, NULL, 10) > strtoul(comma + 1, NULL, 10);
+}
+
+/* {1,3}+ repeats {1,3} in Oniguruma; in PCRE2 it gives nothing back. */
+static hec_status put_repeated_range(dialect_writing *w, size_t n)
+{
+	static const char begin[] = {'(', '?', ':'};
+	HEC_TRY(dialect_copy(w, n));
+	size_t bytes = w->to.n - w->atom;
+	HEC_TRY(dialect_put(w, "(?:)+"));
+	char *atom = w->to.bytes + w->atom;
+	memmove(atom + sizeof begin, atom, bytes);
+	memcpy(atom, begin, sizeof begin);
+	memcpy(atom + sizeof begin + bytes, ")+", 2);
+	w->at++;
+	return HEC_OK;
+}
+
+static hec_status put_range(dialect_writing *w)
+{
+	const char *p = w->at;
+	size_t n = range_length(p);
+	if (n == 0)
+		return dialect_refuse(w, "a { that is not a quantifier like {2}, {2,} or {2,3}");
+	if (is_decreasing(p))
+		return dialect_refuse(w, "a quantifier from more to less");
+	if (p[n] == '+' && (strncmp(p, "{1}", 3) == 0 || strncmp(p, "{1,1}", 5) == 0))
+		return dialect_refuse(w, "a + behind {1}"); /* Oniguruma reads (?:ab){1}+ as ab+ */
+	if (p[n] == '+')
+		return put_repeated_range(w, n);
+	if (p[n] == '?' && !memchr(p, ',', n))
+		return dialect_refuse(w, "a ? behind a fixed number");
+	return dialect_copy(w, n + (p[n] == '?'));
+}
+
+static hec_status put_quantifier(dialect_writing *w)
+{
+	const bool possessive = *w->at != '{' && w->at[1] == '+';
+	if (w->atom == DIALECT_NO_ATOM)
+		return dialect_refuse(w, "a quantifier of nothing");
+	if (w->repeated)
+		return dialect_refuse(w, "a quantifier behind a quantifier");
+	/* PCRE2 10.42 is sometimes wrong about what can follow such a group. */
+	if (possessive && w->to.bytes[w->to.n - 1] == ')')
+		return dialect_refuse(w, "a possessive quantifier of a group");
+	w->repeated = true;
+	return *w->at == '{' ? put_range(w) : dialect_copy(w, 1 + (possessive || w->at[1] == '?'));
+}
+
+/* ---- classes ---- */
+
+/* One item of a class; *is_set: it is a set of characters such as \s. */
+static hec_status put_class_item(dialect_writing *w, bool *is_set)
+{
+	const char *p = w->at;
+	if (p[0] == '\\' && p[1])
+		return dialect_escape(w, is_set);
+	if (p[0] == '&' && p[1] == '&')
+		return dialect_refuse(w, "&& in a class");
+	if (strchr("^]:.=", *p) || *p == '[')
+		HEC_TRY(dialect_put(w, "\\"));
+	return dialect_copy(w, utf8_length(*p));
+}
+
+/* [ inside a class: [a[bc]] has the same characters as [abc]. */
+static hec_status open_inner_class(dialect_writing *w, int *depth)
+{
+	if (w->at[1] == '^')
+		return dialect_refuse(w, "[^ in a class");
+	if (w->at[1] == ':')
+		return dialect_refuse(w, "[: in a class");
+	if (w->at[1] == ']' || w->at[1] == '-')
+		return dialect_refuse(w, "a ] or - at the beginning of a class in a class");
+	(*depth)++;
+	w->at++;
+	return HEC_OK;
+}
+
+/* A - that stands for itself, or the middle of a range, which a set cannot end. */
+static hec_status put_hyphen(dialect_writing *w, bool is_literal)
+{
+	const char *next = w->at + 1;
+	if (!is_literal &&
+	    (*next == '[' || (*next == '\\' && next[1] && strchr("wWdDsSpP", next[1]))))
+		return dialect_refuse(w, "a range up to a set of characters");
+	if (is_literal)
+		HEC_TRY(dialect_put(w, "\\"));
+	return dialect_copy(w, 1);
+}
+
+static hec_status put_class(dialect_writing *w)
+{
+	int depth = 1;
+	bool after_set = false;
+	HEC_TRY(dialect_copy(w, w->at[1] == '^' ? 2 : 1));
+	w->in_class = true;
+	for (const char *first = w->at; *w->at;) {
+		bool is_set = false;
+		if (*w->at == ']' && w->at != first) {
+			if (--depth == 0)
+				break;
+			w->at++;
+			is_set = true;
+		} else if (*w->at == '[') {
+			HEC_TRY(open_inner_class(w, &depth));
+			is_set = true;
+		} else if (*w->at == '-') {
+			HEC_TRY(put_hyphen(w, after_set || w->at == first));
+		} else {
+			HEC_TRY(put_class_item(w, &is_set));
+		}
+		after_set = is_set;
+	}
+	w->in_class = false;
+	return *w->at ? dialect_copy(w, 1) : fail_unclosed(w, "[ without its ]");
+}
+
+/* ---- the whole pattern ---- */
 
 static bool is_anchor(const char *p)
 {
-	return *p == '^' || *p == '$' || (*p == '\\' && p[1] && strchr("bBAzZK", p[1]));
+	return *p == '^' || *p == '$' || (*p == '\\' && p[1] && strchr("bAzZ", p[1]));
 }
 
-/* What a quantifier could repeat, or a place. */
+/* What a quantifier can repeat, or an anchor. */
 static hec_status put_atom(dialect_writing *w)
 {
-	w->atom = is_anchor(w->at) ? DIALECT_NOTHING : w->to.n;
-	w->grouped = w->repeated = w->once = false;
-	w->facts.lines = w->facts.lines || w->at[0] == '^';
+	bool is_set;
+	w->atom = is_anchor(w->at) ? DIALECT_NO_ATOM : w->to.n;
+	w->repeated = false;
+	w->line_starts = w->line_starts || w->at[0] == '^';
 	if (w->at[0] == '\\' && w->at[1])
-		return dialect_escape(w);
+		return dialect_escape(w, &is_set);
 	if (w->at[0] == '[')
-		return dialect_class(w);
-	if (w->at[0] == '{') /* no quantifier here, nor what PCRE2 could take for one */
-		HEC_TRY(dialect_put(w, "\\"));
-	return dialect_keep(w, utf8_length(w->at[0]));
+		return put_class(w);
+	return dialect_copy(w, utf8_length(w->at[0]));
 }
 
 static hec_status translate(dialect_writing *w)
 {
 	HEC_TRY(dialect_put(w, ""));
 	while (*w->at) {
-		bool found;
-		if (skip_space(w))
-			continue;
-		HEC_TRY(dialect_repeat(w, &found));
-		if (found)
-			continue;
-		if (*w->at == '(') {
+		if (strchr("?*+{", *w->at)) {
+			HEC_TRY(put_quantifier(w));
+		} else if (*w->at == '(') {
 			HEC_TRY(begin_group(w));
 		} else if (*w->at == ')') {
 			HEC_TRY(close_group(w));
 		} else if (*w->at == '|') {
-			w->atom = DIALECT_NOTHING;
-			HEC_TRY(dialect_keep(w, 1));
+			w->atom = DIALECT_NO_ATOM;
+			HEC_TRY(dialect_copy(w, 1));
 		} else {
 			HEC_TRY(put_atom(w));
 		}
 	}
-	return put_ends(w, &w->groups[0]);
+	return HEC_OK;
 }
 
-hec_status dialect_translate(const char *expression, char **out, dialect_facts *facts)
+hec_status dialect_translate(const char *pattern, char **out, bool *line_starts)
 {
-	dialect_writing w = {.all = expression, .at = expression, .atom = DIALECT_NOTHING};
+	dialect_writing w = {.pattern = pattern, .at = pattern, .atom = DIALECT_NO_ATOM};
 	*out = NULL;
 	hec_status status = translate(&w);
 	if (status != HEC_OK)
 		mem_free(w.to.bytes);
 	else
 		*out = w.to.bytes;
-	*facts = w.facts;
+	*line_starts = w.line_starts;
 	return status;
 }

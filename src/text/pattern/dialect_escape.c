@@ -1,5 +1,4 @@
-/* dialect_escape.c — what a \ begins, and sets of characters by name. */
-#include <stdint.h>
+/* dialect_escape.c — what begins with a \: sets of characters, codes, anchors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,309 +7,133 @@
 #include "text/unicode/properties.h"
 #include "text/unicode/utf8.h"
 
-/* ---- sets of characters by name ---- */
+#define HEX_DIGITS "0123456789abcdefABCDEF"
 
-/* One character of the set, or of all others. */
-static hec_status add_property(dialect_text *t, const property *p, bool others)
+/* ---- sets of characters ---- */
+
+/* One character of the set, or with `others` one that is not in it. */
+static hec_status put_set_alone(dialect_writing *w, const property *p, bool others)
 {
-	if (!p->less[0])
-		return dialect_add_all(t, others ? "[^" : "[", p->known, p->more, "]");
-	HEC_TRY(dialect_add_all(t, others ? "(?:[" : "(?:(?![", p->less, others ? "]|[^" : "])[",
-	                        p->known));
-	return dialect_add_all(t, p->more, "])", "", "");
+	if (!p->less[0]) {
+		HEC_TRY(dialect_put(w, others ? "[^" : "["));
+		HEC_TRY(dialect_put(w, p->known));
+		HEC_TRY(dialect_put(w, p->more));
+		return dialect_put(w, "]");
+	}
+	HEC_TRY(dialect_put(w, others ? "(?:[" : "(?:(?!["));
+	HEC_TRY(dialect_put(w, p->less));
+	HEC_TRY(dialect_put(w, others ? "]|[^" : "])["));
+	HEC_TRY(dialect_put(w, p->known));
+	HEC_TRY(dialect_put(w, p->more));
+	return dialect_put(w, "])");
 }
 
-/* Where case is ignored, a class of Oniguruma has all that its characters fold to, those of sets too; PCRE2
- * leaves sets as they are. Most have the same letters in any case; for some, a character brings the rest.
- * NULL: not in a few words. */
-static const char *folded(const property *p, bool others)
+static hec_status put_set(dialect_writing *w, const property *p, bool others)
 {
-	static const struct {
-		const char *known, *more;
-	} open[] = {
-		{"\\p{Lu}", NULL},
-		{"\\p{Ll}", NULL},
-		{"\\p{Lt}", NULL},
-		{"\\p{Lowercase}", NULL},
-		{"\\p{Uppercase}", NULL},
-		{"\\p{L}", "\\x{345}"},
-		{"\\p{Lu}\\p{Ll}\\p{Lt}", "\\x{345}"},
-		{"\\p{M}", "\\x{345}"},
-		{"\\p{Mn}", "\\x{345}"},
-		{"\\p{Emoji}", "\\x{24c2}"},
-		{"\\p{sc:greek}", "\\x{b5}\\x{345}"},
-		{"\\p{sc:grek}", "\\x{b5}\\x{345}"},
-		{"\\p{sc:common}", "\\x{b5}"},
-		{"\\p{sc:zyyy}", "\\x{b5}"},
-		{"\\p{sc:inherited}", "\\x{345}"},
-		{"\\p{sc:zinh}", "\\x{345}"},
-		{"\\p{sc:qaai}", "\\x{345}"},
-		{"\\x00-\\x7f", ""},
-	};
-	for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
-		if (strcmp(p->known, open[i].known) == 0)
-			return others ? NULL : open[i].more;
-	return "";
-}
-
-static hec_status put_property(dialect_writing *w, const property *p, bool others)
-{
-	others = others != p->others;
-	if (!w->set && !w->options.caseless)
-		return add_property(&w->to, p, others);
-	if (!w->set) { /* sets that stand alone mean what they mean in any case */
+	if (w->in_class) {
+		if (others || p->less[0])
+			return dialect_refuse(w, "this set in a class");
+		if (w->caseless)
+			return dialect_refuse(w, "a set in a class where case is ignored");
+		HEC_TRY(dialect_put(w, p->known));
+		return dialect_put(w, p->more);
+	}
+	/* A set by itself means the same in any case; to PCRE2, \p{Lu} would be all letters. */
+	if (w->caseless)
 		HEC_TRY(dialect_put(w, "(?-i:"));
-		HEC_TRY(add_property(&w->to, p, others));
-		return dialect_put(w, ")");
-	}
-	const char *fold = w->options.caseless ? folded(p, others) : "";
-	if (!fold)
-		return dialect_refuse(w, "this set in a class where case is ignored");
-	if (!others && !p->less[0])
-		return dialect_add_all(&w->set->in, p->known, p->more, fold, "");
-	HEC_TRY(dialect_add_all(&w->set->in, fold, "", "", ""));
-	HEC_TRY(dialect_add(&w->set->beside, "|"));
-	return add_property(&w->set->beside, p, others);
+	HEC_TRY(put_set_alone(w, p, others));
+	return w->caseless ? dialect_put(w, ")") : HEC_OK;
 }
 
-/* \w and its like; in the class [\w], too. */
-static hec_status find_own(const dialect_writing *w, const char *name, property *p)
+/* \p{L} or \P{L}. */
+static hec_status put_named_set(dialect_writing *w)
 {
-	bool found;
-	return property_find(name, strlen(name), w->set ? PROPERTY_IN_CLASS : PROPERTY_ALONE, p,
-	                     &found);
-}
-
-/* \p{L}, \P{L}, \p{^L}. */
-static hec_status put_named(dialect_writing *w)
-{
-	const char *name = w->at + 3, *end = strchr(name, '}');
-	bool others = w->at[1] == 'P', found;
+	const char *name = w->at + 3, *end = w->at[2] == '{' ? strchr(name, '}') : NULL;
+	bool found = false;
 	property p;
-	if (!end)
-		return dialect_keep(w, 2);
-	if (*name == '^') {
-		others = !others;
-		name++;
-	}
-	HEC_TRY(property_find(name, (size_t)(end - name),
-	                      w->set ? PROPERTY_IN_CLASS : PROPERTY_ALONE, &p, &found));
+	if (end)
+		HEC_TRY(property_find(name, (size_t)(end - name), w->in_class, &p, &found));
 	if (!found)
-		return dialect_keep(w, (size_t)(end + 1 - w->at));
-	HEC_TRY(put_property(w, &p, others));
+		return dialect_refuse(w, "this set");
+	HEC_TRY(put_set(w, &p, w->at[1] == 'P'));
 	w->at = end + 1;
 	return HEC_OK;
 }
 
-hec_status dialect_brackets(dialect_writing *w, const char *end)
+/* \w, \d, \s and their capitals. */
+static hec_status put_letter_set(dialect_writing *w)
 {
-	bool others = w->at[2] == '^', found;
-	const char *name = w->at + 2 + others;
+	char c = w->at[1];
+	const char *name = strchr("wW", c) ? "word" : strchr("dD", c) ? "digit" : "space";
+	bool found;
 	property p;
-	HEC_TRY(property_find(name, (size_t)(end - 2 - name), PROPERTY_BRACKETS, &p, &found));
-	if (!found)
-		return dialect_keep(w, (size_t)(end - w->at));
-	HEC_TRY(put_property(w, &p, others));
-	w->at = end;
+	HEC_TRY(property_find(name, strlen(name), w->in_class, &p, &found));
+	HEC_TRY(put_set(w, &p, c < 'a'));
+	w->at += 2;
 	return HEC_OK;
 }
 
-/* Where words begin and end, and all other places. */
-static hec_status put_border(dialect_writing *w, bool others)
+/* \b: a word character on one side, none on the other. */
+static hec_status put_word_border(dialect_writing *w)
 {
-	property p;
-	HEC_TRY(find_own(w, "word", &p));
+	bool found;
+	property word;
+	HEC_TRY(property_find("word", 4, false, &word, &found));
 	HEC_TRY(dialect_put(w, "(?:(?<="));
-	HEC_TRY(put_property(w, &p, false));
-	HEC_TRY(dialect_put(w, others ? ")(?=" : ")(?!"));
-	HEC_TRY(put_property(w, &p, false));
+	HEC_TRY(put_set(w, &word, false));
+	HEC_TRY(dialect_put(w, ")(?!"));
+	HEC_TRY(put_set(w, &word, false));
 	HEC_TRY(dialect_put(w, ")|(?<!"));
-	HEC_TRY(put_property(w, &p, false));
-	HEC_TRY(dialect_put(w, others ? ")(?!" : ")(?="));
-	HEC_TRY(put_property(w, &p, false));
+	HEC_TRY(put_set(w, &word, false));
+	HEC_TRY(dialect_put(w, ")(?="));
+	HEC_TRY(put_set(w, &word, false));
+	w->at += 2;
 	return dialect_put(w, "))");
 }
 
-/* ---- numbers ---- */
+/* ---- codes ---- */
 
-static size_t digits_of(const char *p, size_t most, const char *digits)
+/* \x41, \x{20ac} or \u20ac. */
+static hec_status put_code(dialect_writing *w)
 {
-	size_t n = strspn(p, digits);
-	return n < most ? n : most;
-}
-
-/* A code of less than 128 is a character; one of more is a byte of one, and the others must follow. */
-static hec_status put_code(dialect_writing *w, const char *digits, size_t n, int base)
-{
-	char number[16] = "", words[16];
-	memcpy(number, digits, n);
-	unsigned long code = strtoul(number, NULL, base);
-	if (code > 0xff)
-		return dialect_refuse(w, "a byte of more than 255");
-	if (code > 0x7f)
-		snprintf(words, sizeof words, "%c", (char)code);
-	else
-		snprintf(words, sizeof words, "\\x{%lx}", code);
-	w->at = digits + n;
-	return dialect_put(w, words);
-}
-
-static bool is_byte(const char *p, bool *hex)
-{
-	*hex = p[0] == '\\' && p[1] == 'x' && p[2] != '{';
-	return *hex || (p[0] == '\\' && p[1] >= '0' && p[1] <= '7');
-}
-
-/* \xe3\x81\x82 or \343\201\202, one character. */
-static hec_status put_bytes(dialect_writing *w)
-{
-	bool hex;
-	size_t begin = w->set ? w->set->in.n : w->to.n;
-	for (size_t i = 0, n = 1; i < n && is_byte(w->at, &hex); i++) {
-		const char *digits = w->at + 1 + hex;
-		size_t many = hex ? digits_of(digits, 2, "0123456789abcdefABCDEF")
-		                  : digits_of(digits, 3, "01234567");
-		HEC_TRY(put_code(w, digits, many, hex ? 16 : 8));
-		if (i == 0)
-			n = utf8_length((w->set ? w->set->in : w->to).bytes[begin]);
+	const bool braces = w->at[2] == '{';
+	const char *digits = w->at + 2 + braces;
+	size_t n = strspn(digits, HEX_DIGITS), wanted = w->at[1] == 'u' ? 4 : 2;
+	unsigned long code = 0;
+	char number[8] = "", written[16];
+	if (!braces && n > wanted)
+		n = wanted;
+	if (n > 0 && n < sizeof number) {
+		memcpy(number, digits, n);
+		code = strtoul(number, NULL, 16);
 	}
-	return HEC_OK;
+	bool valid = braces ? w->at[1] == 'x' && code > 0 && digits[n] == '}' : n == wanted;
+	if (!valid || (!braces && wanted == 2 && code > 0x7f)) /* a byte of a character */
+		return dialect_refuse(w, "this code");
+	snprintf(written, sizeof written, "\\x{%lx}", code);
+	w->at = digits + n + braces;
+	return dialect_put(w, written);
 }
 
-/* Is this the name of that group? */
-static bool is_named(const dialect_group *g, const char *name)
+static bool is_letter_or_digit(char c)
 {
-	size_t n = strcspn(name, ">'");
-	return g->number && g->at[1] == '?' && strncmp(g->at + 3, name, n) == 0 &&
-	       strcspn(g->at + 3, ">'") == n;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* A call \g<…>, or a reference to a group by number, or (0) by the name at w->at. */
-static hec_status note_use(dialect_writing *w, bool call, size_t number)
+hec_status dialect_escape(dialect_writing *w, bool *is_set)
 {
-	w->facts.calls |= call;
-	w->refers |= !call;
-	/* What a group matched in a call is its text afterwards; to PCRE2 it is what it was before. */
-	if (w->facts.calls && w->refers)
-		return dialect_refuse(w, "a call beside a reference");
-	for (size_t i = 1; i <= w->inside && !call; i++)
-		if (number ? w->groups[i].number == number : is_named(&w->groups[i], w->at + 3))
-			return dialect_refuse(w, "a reference to the group that it is in");
-	return HEC_OK;
-}
-
-/* \12: the text of a group, where there are so many or it has one digit; else a code. */
-static hec_status put_number(dialect_writing *w)
-{
-	size_t n = strspn(w->at + 1, "0123456789");
-	unsigned long group = strtoul(w->at + 1, NULL, 10);
-	char words[32];
-	if (w->at[1] == '0' || (group > 9 && group > w->captures)) {
-		if (w->at[1] >= '8')
-			return dialect_refuse(w, "a group that is not there");
-		return put_bytes(w);
-	}
-	HEC_TRY(note_use(w, false, group));
-	w->at += 1 + n;
-	snprintf(words, sizeof words, "\\g{%lu}", group);
-	return dialect_put(w, words);
-}
-
-/* ---- letters ---- */
-
-/* Escaped letters that mean nothing to Oniguruma, and so themselves; to PCRE2 some of them do. */
-static bool is_plain_letter(const dialect_writing *w)
-{
-	const char *p = w->at;
-	bool named = p[2] == '<' || p[2] == '\'';
-	return strchr("ijlmqEFIJLQTUV", p[1]) || (strchr("opP", p[1]) && p[2] != '{') ||
-	       (p[1] == 'x' && !p[2]) || (strchr("gk", p[1]) && (w->set || !named)) ||
-	       (w->set && strchr("ABGKNORXYZyz", p[1]));
-}
-
-/* \w, \d, \s, \h and their others. */
-static hec_status put_own(dialect_writing *w, bool *found)
-{
-	static const struct {
-		char one, others;
-		const char *name;
-	} own[] = {
-		{'w', 'W', "word"}, {'d', 'D', "digit"}, {'s', 'S', "space"}, {'h', 'H', "xdigit"}};
-	char c = w->at[1];
-	property p;
-	*found = false;
-	for (size_t i = 0; i < sizeof own / sizeof own[0] && !*found; i++)
-		if (c == own[i].one || c == own[i].others) {
-			*found = true;
-			HEC_TRY(find_own(w, own[i].name, &p));
-			HEC_TRY(put_property(w, &p, c == own[i].others));
-			w->at += 2;
-		}
-	return HEC_OK;
-}
-
-/* What PCRE2 has another meaning for. */
-static hec_status refuse_letter(const dialect_writing *w)
-{
-	char c = w->at[1], next = c ? w->at[2] : '\0';
-	if (c == 'G' && !w->set) /* a search is made of many */
-		return dialect_refuse(w, "\\G");
-	if (c == 'c' && !(next >= 'A' && next <= 'Z') && !(next >= 'a' && next <= 'z'))
-		return dialect_refuse(w, "\\c without a letter");
-	return HEC_OK;
-}
-
-static hec_status put_other(dialect_writing *w)
-{
-	static const struct {
-		char letter;
-		const char *words;
-	} words[] = {
-		{'v', "\\x{0b}"},
-		{'N', "[^\\n]"},
-		{'O', "\\p{Any}"}, /* line ends, too */
-		/* PCRE2 believes that no . can follow its own. */
-		{'R', "(?:\\r\\n|(?!\\r\\n)[\\n-\\r\\x{85}\\x{2028}\\x{2029}])"},
-	};
-	char c = w->at[1], code[16];
-	if (c == 'u' && digits_of(w->at + 2, 4, "0123456789abcdefABCDEF") == 4) {
-		snprintf(code, sizeof code, "\\x{%.4s}", w->at + 2);
-		w->at += 6;
-		return dialect_put(w, code);
-	}
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (c == words[i].letter) {
-			w->at += 2;
-			return dialect_put(w, words[i].words);
-		}
-	if (!w->set && (c == 'b' || c == 'B')) {
-		w->at += 2;
-		return put_border(w, c == 'B');
-	}
-	if (c == 'g' || c == 'k') {
-		HEC_TRY(note_use(w, c == 'g', 0));
-		return dialect_keep(w, 4 + strcspn(w->at + 3, w->at[2] == '<' ? ">" : "'"));
-	}
-	if (c == 'x' || c == 'o') /* in braces */
-		return dialect_keep(w, strcspn(w->at, "}") + 1);
-	return dialect_keep(w, 1 + utf8_length(c));
-}
-
-hec_status dialect_escape(dialect_writing *w)
-{
-	char c = w->at[1];
-	bool hex, found;
-	HEC_TRY(refuse_letter(w));
-	if (is_plain_letter(w)) {
-		w->at++;
-		return dialect_keep(w, 1);
-	}
+	char c = w->at[1], name[] = "\\?";
+	*is_set = strchr("pPwWdDsS", c) != NULL;
 	if (c == 'p' || c == 'P')
-		return put_named(w);
-	if (!w->set && c >= '0' && c <= '9')
-		return put_number(w);
-	if (is_byte(w->at, &hex))
-		return put_bytes(w);
-	HEC_TRY(put_own(w, &found));
-	return found ? HEC_OK : put_other(w);
+		return put_named_set(w);
+	if (*is_set)
+		return put_letter_set(w);
+	if (c == 'x' || c == 'u')
+		return put_code(w);
+	if (c == 'b' && !w->in_class)
+		return put_word_border(w);
+	if (!is_letter_or_digit(c) || strchr("tnrf", c) || (strchr("AzZ", c) && !w->in_class))
+		return dialect_copy(w, 1 + utf8_length(c));
+	name[1] = c;
+	return dialect_refuse(w, name);
 }

@@ -1,11 +1,11 @@
 /* match.c — see match.h.
  *
- * PCRE2 does not say how much it looks at: a*b goes over a long run of a in one step, and a search that
- * finds nothing does so from every start. So a match is sought in a small window of the text; where
- * none begins in it, in the next one. A start from which the window's end is reached is tried alone in
- * larger windows, each with steps to match. What is looked at, a step being a byte, beyond the first window is a debt, paid off
- * by going on in the text; a pattern that looks at much and goes on by little, as a*b|a and a(?=.*b) do
- * in a run of a, ends at its limit and not after quadratic time. */
+ * PCRE2 does not say how many bytes it reads: a*b passes a long run of a in one step, and a search without a
+ * match does so from every start. So a match is searched for in a small window of the text, and where none
+ * begins in it, in the next window. A start from which the end of the window is reached is tried alone, in
+ * larger and larger windows; the limit on steps grows with the window. Bytes read beyond the first window (a step counts as
+ * a byte) are a debt. Each byte by which the search advances pays off DEBT_TIMES bytes. A pattern that reads
+ * much and advances little, such as a*b|a in a run of a, fails at MAX_DEBT instead of taking quadratic time. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/pattern/match.h"
 
@@ -21,21 +21,21 @@
 #define WINDOW_FIRST ((size_t)128) /* bytes */
 #define WINDOW_TIMES 4
 #define WINDOW_STEPS 16 /* for each byte of it */
-#define DEBT_TIMES 64   /* bytes looked at for each byte gone on */
-#define DEBT_MOST ((size_t)64 << 20)
+#define DEBT_TIMES 64
+#define MAX_DEBT ((size_t)64 << 20) /* bytes */
 #define DEPTH_LIMIT 100000
 #define HEAP_LIMIT (64 * 1024) /* KiB */
-/* Compiled code goes back through a group of a long run on a stack of its own, bytes; PCRE2's own of
- * 32 KiB is enough for a thousand characters or two. */
+/* Bytes of the stack on which compiled code remembers each repetition of a group. PCRE2's own stack of 32 KiB
+ * is enough for one or two thousand. */
 #define STACK_FIRST ((size_t)32 << 10)
-#define STACK_MOST ((size_t)64 << 20)
+#define MAX_STACK ((size_t)64 << 20)
 
 struct pattern_work {
 	pcre2_match_data *data;
 	pcre2_match_context *context;
-	pcre2_jit_stack *stack; /* NULL: there is no compiler for this machine */
-	uint32_t steps;         /* what the context has as its limits: */
-	size_t last_start;      /* they are mostly the same */
+	pcre2_jit_stack *stack; /* NULL: PCRE2 has no compiler for this machine */
+	uint32_t steps;         /* the context's limits, to set them only when they change */
+	size_t last_start;
 	size_t debt;
 };
 
@@ -55,7 +55,7 @@ void pattern_work_reset(pattern_work *w)
 		w->debt = 0;
 }
 
-static hec_status work_make(pattern_work **out)
+static hec_status create_work(pattern_work **out)
 {
 	if (*out)
 		return HEC_OK;
@@ -65,7 +65,7 @@ static hec_status work_make(pattern_work **out)
 		w->data = pcre2_match_data_create(1, NULL);
 		w->context = pcre2_match_context_create(NULL);
 		(void)pcre2_config(PCRE2_CONFIG_JIT, &compiler);
-		w->stack = compiler ? pcre2_jit_stack_create(STACK_FIRST, STACK_MOST, NULL) : NULL;
+		w->stack = compiler ? pcre2_jit_stack_create(STACK_FIRST, MAX_STACK, NULL) : NULL;
 	}
 	if (!w || !w->data || !w->context || (compiler && !w->stack)) {
 		pattern_work_free(w);
@@ -79,9 +79,9 @@ static hec_status work_make(pattern_work **out)
 	return HEC_OK;
 }
 
-/* ---- where a search need not begin ---- */
+/* ---- starts that need not be tried ---- */
 
-/* The bytes of one character or set that stands at the beginning; 0: something else does. */
+/* The bytes of the character or set at the beginning of a pattern; 0: it begins with something else. */
 static size_t atom_bytes(const char *s)
 {
 	if (s[0] == '\\') {
@@ -102,40 +102,28 @@ static size_t atom_bytes(const char *s)
 	return s[0] && !strchr("()|^$*+?{}]", s[0]) ? utf8_length(s[0]) : 0;
 }
 
-/* Whether one of several may match, or a part is the same text as another: then nothing is known. */
-static bool is_several(const char *s)
+/* Whether a pattern may have alternatives. */
+static bool has_bar(const char *s)
 {
-	for (; *s; s++)
-		if (*s == '|' ||
-		    (*s == '\\' && s[1] && (strchr("kg", s[1]) || (s[1] > '0' && s[1] <= '9'))))
-			return true;
-		else if (*s == '\\' && s[1])
-			s++;
-	return false;
+	for (; *s && *s != '|'; s++)
+		s += *s == '\\' && s[1];
+	return *s;
 }
 
-/* Another quantifier behind the x+ could make nothing of it: {0}. */
-static bool may_be_left_out(const char *behind)
-{
-	behind += *behind && strchr("?+", *behind);
-	return *behind == '{' || strncmp(behind, "(?#", 3) == 0;
-}
-
-/* An expression of x+ or x* and more: where there is no match from the first of a run of x, there is none
- * from the others, since what follows would begin at the same places. */
+/* For a pattern that begins with x+ or x*: where no match begins at the first of a run of x, none begins at
+ * the others, since the rest of the pattern would be tried at the same places. */
 static hec_status compile_lead(const char *expression, pattern *p)
 {
 	size_t n = atom_bytes(expression);
-	if (!n || !strchr("+*", expression[n]) || !expression[n] || is_several(expression) ||
-	    may_be_left_out(expression + n + 1))
+	if (!n || !strchr("+*", expression[n]) || !expression[n] || has_bar(expression))
 		return HEC_OK;
 	char *run = mem_alloc(n + 3), *ours = NULL;
-	dialect_facts facts;
+	bool line_starts;
 	if (!run)
 		return fail(HEC_ERR_MEMORY, "no memory for a pattern");
 	memcpy(run, expression, n);
 	memcpy(run + n, "*+", 3);
-	hec_status status = dialect_translate(run, &ours, &facts);
+	hec_status status = dialect_translate(run, &ours, &line_starts);
 	mem_free(run);
 	HEC_TRY(status);
 	int error;
@@ -145,12 +133,12 @@ static hec_status compile_lead(const char *expression, pattern *p)
 	                                PCRE2_USE_OFFSET_LIMIT,
 	                        &error, &at, NULL);
 	mem_free(ours);
-	if (p->lead) /* without it there is only more to pay for */
+	if (p->lead) /* not needed, only faster */
 		(void)pcre2_jit_compile(p->lead, PCRE2_JIT_COMPLETE);
 	return HEC_OK;
 }
 
-hec_status pattern_starts(const char *expression, pattern *p)
+hec_status pattern_compile_starts(const char *expression, pattern *p)
 {
 	uint32_t options = 0, first = 0, line_end = 0;
 	(void)pcre2_pattern_info(p->code, PCRE2_INFO_ALLOPTIONS, &options);
@@ -168,12 +156,12 @@ typedef struct search {
 	pattern_work *work;
 	const char *text;
 	size_t begin, end;
-	size_t at;     /* no match begins before */
-	size_t window; /* bytes */
-	size_t looked; /* bytes, since it was paid for */
-	size_t paid;   /* up to there */
-	size_t slow;   /* up to there starts are tried one by one: many steps are needed */
-	bool one;      /* only at is tried */
+	size_t at;         /* the next start; no match begins before it */
+	size_t window;     /* bytes */
+	size_t bytes_read; /* since pay() was called last */
+	size_t paid_up_to;
+	size_t slow_up_to; /* starts before it are tried one by one, as they need many steps */
+	bool one;          /* `at` is the only start that is tried */
 } search;
 
 static size_t window_end(const search *s)
@@ -184,39 +172,39 @@ static size_t window_end(const search *s)
 	return stop;
 }
 
-/* For what was looked at, having gone on to a place. */
+/* Adds the bytes read to the debt, and pays for the advance to a place. */
 static hec_status pay(search *s, size_t to)
 {
-	size_t from = s->paid, looked = s->looked, gone = DEBT_TIMES * (to - from);
-	s->paid = to;
-	s->looked = 0;
-	if (looked <= 2 * WINDOW_FIRST && from >= s->slow)
+	size_t from = s->paid_up_to, bytes = s->bytes_read, paid = DEBT_TIMES * (to - from);
+	s->paid_up_to = to;
+	s->bytes_read = 0;
+	if (bytes <= 2 * WINDOW_FIRST && from >= s->slow_up_to)
 		return HEC_OK;
-	s->work->debt += looked;
-	s->work->debt = s->work->debt > gone ? s->work->debt - gone : 0;
-	if (s->work->debt <= DEBT_MOST)
+	s->work->debt += bytes;
+	s->work->debt = s->work->debt > paid ? s->work->debt - paid : 0;
+	if (s->work->debt <= MAX_DEBT)
 		return HEC_OK;
 	return fail(HEC_ERR_FORMAT,
-	            "a pattern of tokenizer.json at byte %zu of a text: %zu bytes were looked at "
-	            "beyond %d for each byte gone on; it would take quadratic time",
+	            "a pattern of tokenizer.json would take quadratic time: at byte %zu of a text "
+	            "it has read %zu bytes more than %d for each byte of progress",
 	            from, s->work->debt, DEBT_TIMES);
 }
 
-/* Behind the run of what the expression begins with, of which no start matches. */
-static size_t behind_run(const search *s, size_t stop)
+/* The end of the run in which no start can match (compile_lead). */
+static size_t end_of_lead(const search *s, size_t stop)
 {
 	int n = pcre2_match(s->p->lead, (PCRE2_SPTR)(s->text + s->begin), stop - s->begin,
 	                    s->at - s->begin, PCRE2_NO_UTF_CHECK, s->work->data, s->work->context);
 	return n < 0 ? s->at : s->begin + pcre2_get_ovector_pointer(s->work->data)[1];
 }
 
-/* On to the next start after a window, or a start, without a match; false: there is none. */
-static hec_status go_on(search *s, size_t stop, bool *more)
+/* Goes on to the next start after a window, or a single start, without a match; *more false: there is none. */
+static hec_status advance_start(search *s, size_t stop, bool *more)
 {
 	size_t from = s->at, next = stop;
 	*more = !s->p->once && (s->one ? from < s->end : stop < s->end);
 	if (*more && s->one) {
-		next = s->p->lead && s->window > WINDOW_FIRST ? behind_run(s, stop) : from;
+		next = s->p->lead && s->window > WINDOW_FIRST ? end_of_lead(s, stop) : from;
 		next = next > from ? next : from + utf8_length(s->text[from]);
 	}
 	if (*more && s->p->lines && s->text[next - 1] != '\n') {
@@ -224,7 +212,7 @@ static hec_status go_on(search *s, size_t stop, bool *more)
 		next = line ? (size_t)(line + 1 - s->text) : s->end;
 	}
 	s->at = next;
-	s->one = next < s->slow;
+	s->one = next < s->slow_up_to;
 	s->window = WINDOW_FIRST;
 	return pay(s, *more ? next : s->end);
 }
@@ -239,44 +227,57 @@ static void set_limits(pattern_work *work, uint32_t steps, size_t last_start)
 	work->last_start = last_start;
 }
 
-/* One try; whether another one has to follow. */
-static hec_status try(search *s, int *answer, bool *again)
+/* The largest windows get the largest limit on steps. */
+static bool has_all_steps(const search *s)
 {
-	pattern_work *work = s->work;
-	size_t stop = window_end(s);
-	bool all = s->window > MATCH_LIMIT / WINDOW_STEPS;
-	set_limits(work, all ? MATCH_LIMIT : (uint32_t)(WINDOW_STEPS * s->window),
+	return s->window > MATCH_LIMIT / WINDOW_STEPS;
+}
+
+/* Runs PCRE2 on the window that ends at `stop`. PCRE2_ERROR_PARTIAL: the end of the window was reached before
+ * the match was decided. */
+static int match_window(search *s, size_t stop)
+{
+	set_limits(s->work, has_all_steps(s) ? MATCH_LIMIT : (uint32_t)(WINDOW_STEPS * s->window),
 	           s->one ? s->at - s->begin : PCRE2_UNSET);
-	/* Partial: the window's end was reached before it was decided. */
-	const bool open = stop < s->end;
-	const uint32_t options = PCRE2_NO_UTF_CHECK | (open ? PCRE2_PARTIAL_HARD : 0);
-	const void *code = open && s->p->open ? s->p->open : s->p->code;
-	int n = pcre2_match(code, (PCRE2_SPTR)(s->text + s->begin), stop - s->begin,
-	                    s->at - s->begin, options, work->data, work->context);
-	bool steps = n == PCRE2_ERROR_MATCHLIMIT;
-	*answer = n;
-	*again = true;
-	s->looked += steps ? WINDOW_STEPS * s->window : stop - s->at;
-	if (n == PCRE2_ERROR_NOMATCH)
-		return go_on(s, stop, again);
-	*again = n == PCRE2_ERROR_PARTIAL || (steps && !(s->one && all));
-	if (!*again)
-		return HEC_OK;
-	if (steps && !s->one) {
-		s->slow = stop;
+	const bool more_text = stop < s->end;
+	const uint32_t options = PCRE2_NO_UTF_CHECK | (more_text ? PCRE2_PARTIAL_HARD : 0);
+	const void *code = more_text && s->p->open ? s->p->open : s->p->code;
+	return pcre2_match(code, (PCRE2_SPTR)(s->text + s->begin), stop - s->begin,
+	                   s->at - s->begin, options, s->work->data, s->work->context);
+}
+
+/* Prepares the next try where the window was too small, or the steps were too few. */
+static void enlarge_window(search *s, size_t stop, bool out_of_steps)
+{
+	if (out_of_steps && !s->one) { /* first, the same window from this start only */
+		s->slow_up_to = stop;
 	} else {
-		if (!steps)
-			s->at = s->begin + pcre2_get_ovector_pointer(work->data)[0];
+		if (!out_of_steps)
+			s->at = s->begin + pcre2_get_ovector_pointer(s->work->data)[0];
 		s->window *= WINDOW_TIMES;
 	}
 	s->one = true;
+}
+
+/* *result: what PCRE2 says about the next window; *again: it decides nothing yet. */
+static hec_status search_window(search *s, int *result, bool *again)
+{
+	size_t stop = window_end(s);
+	*result = match_window(s, stop);
+	const bool out_of_steps = *result == PCRE2_ERROR_MATCHLIMIT;
+	s->bytes_read += out_of_steps ? WINDOW_STEPS * s->window : stop - s->at;
+	if (*result == PCRE2_ERROR_NOMATCH)
+		return advance_start(s, stop, again);
+	*again = *result == PCRE2_ERROR_PARTIAL || (out_of_steps && !(s->one && has_all_steps(s)));
+	if (*again)
+		enlarge_window(s, stop, out_of_steps);
 	return HEC_OK;
 }
 
 hec_status pattern_match(const pattern *p, pattern_work **work, const char *text, size_t begin,
                          size_t end, pattern_walk *w)
 {
-	HEC_TRY(work_make(work));
+	HEC_TRY(create_work(work));
 	search s = {.p = p,
 	            .work = *work,
 	            .text = text,
@@ -284,10 +285,10 @@ hec_status pattern_match(const pattern *p, pattern_work **work, const char *text
 	            .end = end,
 	            .at = w->from,
 	            .window = WINDOW_FIRST,
-	            .paid = w->from};
+	            .paid_up_to = w->from};
 	int n = 0;
 	for (bool again = true; again;)
-		HEC_TRY(try(&s, &n, &again));
+		HEC_TRY(search_window(&s, &n, &again));
 	if (n == PCRE2_ERROR_NOMATCH)
 		return HEC_OK;
 	if (n < 0) {
@@ -298,11 +299,8 @@ hec_status pattern_match(const pattern *p, pattern_work **work, const char *text
 		            (const char *)why);
 	}
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer((*work)->data);
-	/* \K could move the start behind the end. */
-	if (at[0] <= at[1] && at[0] + begin >= w->from) {
-		w->found = true;
-		w->start = begin + at[0];
-		w->stop = begin + at[1];
-	}
-	return pay(&s, w->found && w->stop > s.paid ? w->stop : s.paid);
+	w->found = true;
+	w->start = begin + at[0];
+	w->stop = begin + at[1];
+	return pay(&s, w->stop > s.paid_up_to ? w->stop : s.paid_up_to);
 }

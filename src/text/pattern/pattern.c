@@ -15,18 +15,15 @@
 #include "text/pattern/match.h"
 #include "text/unicode/utf8.h"
 
-#define EXPRESSION_MOST 65536 /* bytes */
+#define MAX_EXPRESSION 65536 /* bytes */
 
-/* ---- making ---- */
+/* ---- compiling ---- */
 
 static hec_status compile_code(const char *expression, const char *ours, uint32_t options,
-                               const dialect_facts *facts, void **out)
+                               void **out)
 {
 	int error = 0;
 	PCRE2_SIZE at = 0;
-	/* PCRE2 10.42 is sometimes wrong about what can stand behind a group that gives nothing back. */
-	if (facts->keeps)
-		options |= PCRE2_NO_AUTO_POSSESS | PCRE2_NO_START_OPTIMIZE;
 	/* Ruby's ^ and $ are those of lines. */
 	*out = pcre2_compile((PCRE2_SPTR)ours, PCRE2_ZERO_TERMINATED,
 	                     PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
@@ -40,29 +37,26 @@ static hec_status compile_code(const char *expression, const char *ours, uint32_
 		            "the expression \"%s\": %s", quote(expression, name),
 		            (const char *)why);
 	}
-	/* Without it matching is slower, and as right. With it a group that calls itself and goes on by nothing,
-	 * (b|\g<1>)x, does so for ever. */
-	if (!facts->calls)
-		(void)pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
+	/* Not needed, only faster. */
+	(void)pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
 	return HEC_OK;
 }
 
-static hec_status compile(const char *expression, pattern *p)
+static hec_status compile_expression(const char *expression, pattern *p)
 {
 	size_t n = strlen(expression);
-	if (n > EXPRESSION_MOST)
+	if (n > MAX_EXPRESSION)
 		return fail(HEC_ERR_FORMAT, "an expression of %zu bytes; at most %d are taken", n,
-		            EXPRESSION_MOST);
+		            MAX_EXPRESSION);
 	char *ours;
-	dialect_facts facts;
-	HEC_TRY(dialect_translate(expression, &ours, &facts));
-	hec_status status = compile_code(expression, ours, 0, &facts, &p->code);
-	/* Of the end of what it sees PCRE2 believes that no line begins there, and does not say that more text
-	 * could decide otherwise. */
-	if (status == HEC_OK && facts.lines)
-		status = compile_code(expression, ours, PCRE2_ALT_CIRCUMFLEX, &facts, &p->open);
+	bool line_starts;
+	HEC_TRY(dialect_translate(expression, &ours, &line_starts));
+	hec_status status = compile_code(expression, ours, 0, &p->code);
+	/* At the end of a window PCRE2 takes for granted that no line begins there, although more text follows. */
+	if (status == HEC_OK && line_starts)
+		status = compile_code(expression, ours, PCRE2_ALT_CIRCUMFLEX, &p->open);
 	mem_free(ours);
-	return status == HEC_OK ? pattern_starts(expression, p) : status;
+	return status == HEC_OK ? pattern_compile_starts(expression, p) : status;
 }
 
 hec_status pattern_compile(const char *expression, bool known, pattern *p)
@@ -70,7 +64,7 @@ hec_status pattern_compile(const char *expression, bool known, pattern *p)
 	memset(p, 0, sizeof *p);
 	if (known)
 		p->rule = word_rule_of(expression);
-	hec_status status = p->rule ? HEC_OK : compile(expression, p);
+	hec_status status = p->rule ? HEC_OK : compile_expression(expression, p);
 	if (status != HEC_OK)
 		pattern_free(p);
 	return status;
@@ -118,8 +112,8 @@ void pattern_free(pattern *p)
 /* ---- finding ---- */
 
 /* The first match at or after w->from. */
-static hec_status find(const pattern *p, pattern_work **work, const char *text, size_t begin,
-                       size_t end, pattern_walk *w)
+static hec_status find_first(const pattern *p, pattern_work **work, const char *text, size_t begin,
+                             size_t end, pattern_walk *w)
 {
 	w->found = false;
 	if (p->code)
@@ -132,7 +126,7 @@ static hec_status find(const pattern *p, pattern_work **work, const char *text, 
 	}
 	const char *at = p->plain_bytes
 	                         ? memmem(text + w->from, end - w->from, p->plain, p->plain_bytes)
-	                         : text + w->from; /* nothing is everywhere */
+	                         : text + w->from; /* an empty text is found everywhere */
 	if (at) {
 		w->found = true;
 		w->start = (size_t)(at - text);
@@ -147,10 +141,10 @@ hec_status pattern_next(const pattern *p, pattern_work **work, const char *text,
 	bool again = w->found;
 	size_t last = w->stop;
 	for (;;) {
-		HEC_TRY(find(p, work, text, begin, end, w));
+		HEC_TRY(find_first(p, work, text, begin, end, w));
 		if (!w->found)
 			return HEC_OK;
-		/* An empty match just behind the one before does not count: on by a character. */
+		/* An empty match directly behind the match before does not count: go on by a character. */
 		if (w->stop > w->start || !again || w->stop != last) {
 			w->from = w->stop;
 			return HEC_OK;

@@ -1,9 +1,8 @@
-/* pattern.h — a text or a regular expression of tokenizer.json, searched in text.
+/* pattern.h — a pattern of tokenizer.json: a plain text or a regular expression to search for.
  *
- * Expressions are those of Oniguruma in its Ruby dialect; PCRE2 runs them where the two agree, after
- * what they write differently is rewritten. Matching runs under limits: an expression that needs too
- * many steps for one match, or more than linear time for a text, is HEC_ERR_FORMAT, not a hang
- * (match.h). Expressions that are known are run by hand (words.h). */
+ * Well-known expressions have code of their own (words.h). PCRE2 runs the others, after dialect.h has written
+ * them for it, under limits: an expression that needs too many steps for one match, or more than linear time
+ * for a text, is HEC_ERR_FORMAT, not a hang (match.c). */
 #ifndef TEXT_PATTERN_PATTERN_H
 #define TEXT_PATTERN_PATTERN_H
 
@@ -11,18 +10,20 @@
 #include "text/split/words.h"
 
 typedef struct pattern {
-	const word_rule *rule; /* known: matches all of a text, word after word */
-	char *plain;           /* a text to be found as it is */
+	const word_rule
+		*rule; /* a well-known expression: its matches follow each other without gaps */
+	char *plain;   /* a plain text */
 	size_t plain_bytes;
-	void *code; /* PCRE2's */
-	void *open; /* the same where more text follows, if that is another: ^ matches behind the last \n */
-	void *lead; /* a run of what it begins with, where that is known; or NULL */
-	bool once;  /* it matches where a search begins, or not at all */
-	bool lines; /* it matches where a search or a line begins, or not at all */
+	void *code; /* the expression, compiled by PCRE2 */
+	void *open; /* the same for a window with more text behind it, if different: ^ matches at its end, too */
+	void *lead; /* the run that the expression begins with (compile_lead in match.c), or NULL */
+	bool once;  /* matches only where the search begins */
+	bool lines; /* matches only where the search or a line begins */
 } pattern;
 
-/* {"String": "…"} or {"Regex": "…"}. */
+/* {"String": "…"}, {"Regex": "…"} or "…". */
 hec_status pattern_load(const json_scope *s, const char *key, pattern *p);
+/* known: well-known expressions run their own code. */
 hec_status pattern_compile(const char *expression, bool known, pattern *p);
 void pattern_free(pattern *p);
 
@@ -30,14 +31,14 @@ typedef struct pattern_work pattern_work;
 void pattern_work_free(pattern_work *w);  /* takes NULL */
 void pattern_work_reset(pattern_work *w); /* at the beginning of a text; takes NULL */
 
-/* Going through the matches in bytes begin … end − 1 of text, which are all that it sees. Starts with
- * from = begin and all else 0. */
+/* A walk through the matches in bytes begin … end − 1 of a text; the rest of the text does not exist for it.
+ * It starts with from = begin and everything else 0. */
 typedef struct pattern_walk {
-	size_t from;        /* where to look on */
-	size_t start, stop; /* of the match; they are equal where it is empty */
+	size_t from;        /* where the search goes on */
+	size_t start, stop; /* of the match; equal where it is empty */
 	bool found;         /* false: there are no more */
 } pattern_walk;
-/* The next match, as Oniguruma's own loop over matches gives them. *work is made when first needed. */
+/* The next match, in the order of Oniguruma's own loop. *work is created when first needed. */
 hec_status pattern_next(const pattern *p, pattern_work **work, const char *text, size_t begin,
                         size_t end, pattern_walk *w);
 

@@ -18,77 +18,67 @@
 	"\\x{3000}"
 #define WORD "Alphabetic M Nd Pc"
 
-/* Names in small letters, without what parts their words; the first that fits is taken. */
-static const struct named {
-	const char *names;
-	const char *sets; /* of PCRE2, all together */
-	const char *text; /* and these characters */
-	bool others;
-} alone[] =
-	{
-		/* Oniguruma takes these six numbers for words too, but not in classes. */
-		{"word", WORD, "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}", false},
-},
-  brackets[] =
-	  {
-		  {"punct", "P S", "", false},
-},
-  anywhere[] = {
-	  {"l letter", "L", "", false},
-	  {"lu uppercaseletter", "Lu", "", false},
-	  {"ll lowercaseletter", "Ll", "", false},
-	  {"lt titlecaseletter", "Lt", "", false},
-	  {"lm modifierletter", "Lm", "", false},
-	  {"lo otherletter", "Lo", "", false},
-	  {"lc casedletter", "Lu Ll Lt", "", false},
-	  {"m mark combiningmark", "M", "", false},
-	  {"mn nonspacingmark", "Mn", "", false},
-	  {"mc spacingmark", "Mc", "", false},
-	  {"me enclosingmark", "Me", "", false},
-	  {"n number", "N", "", false},
-	  {"nd decimalnumber digit", "Nd", "", false},
-	  {"nl letternumber", "Nl", "", false},
-	  {"no othernumber", "No", "", false},
-	  {"p punctuation punct", "P", "", false},
-	  {"pc connectorpunctuation", "Pc", "", false},
-	  {"pd dashpunctuation", "Pd", "", false},
-	  {"ps openpunctuation", "Ps", "", false},
-	  {"pe closepunctuation", "Pe", "", false},
-	  {"pi initialpunctuation", "Pi", "", false},
-	  {"pf finalpunctuation", "Pf", "", false},
-	  {"po otherpunctuation", "Po", "", false},
-	  {"s symbol", "S", "", false},
-	  {"sm mathsymbol", "Sm", "", false},
-	  {"sc currencysymbol", "Sc", "", false},
-	  {"sk modifiersymbol", "Sk", "", false},
-	  {"so othersymbol", "So", "", false},
-	  {"z separator", "Z", "", false},
-	  {"zs spaceseparator", "Zs", "", false},
-	  {"zl lineseparator", "Zl", "", false},
-	  {"zp paragraphseparator", "Zp", "", false},
-	  {"c other", "C", "", false},
-	  {"cc control cntrl", "Cc", "", false},
-	  {"cf format", "Cf", "", false},
-	  {"co privateuse", "Co", "", false},
-	  {"cs surrogate", "Cs", "", false},
-	  {"cn unassigned", "Cn", "", false},
-	  {"assigned", "Cn", "", true},
-	  {"alphabetic alpha", "Alphabetic", "", false},
-	  {"lowercase lower", "Lowercase", "", false},
-	  {"uppercase upper", "Uppercase", "", false},
-	  {"emoji", "Emoji", "", false},
-	  {"emojipresentation", "Emoji_Presentation", "", false},
-	  {"ideographic", "Ideographic", "", false},
-	  {"alnum", "Alphabetic Nd", "", false},
-	  {"word", WORD, "", false},
-	  {"space whitespace", "", SPACE, false},
-	  {"blank", "Zs", "\\t", false},
-	  {"graph", "Cc Cn Cs Z", "", true},
-	  {"print", "Cc Cn Cs Zl Zp", "", true},
-	  {"xdigit", "", "0-9a-fA-F", false},
-	  {"ascii", "", "\\x00-\\x7f", false},
+typedef struct named_set {
+	const char *names; /* in small letters, without separators, with spaces between them */
+	const char *sets;  /* the union of these sets of PCRE2 */
+	const char *text;  /* and of these characters */
+} named_set;
+
+/* Outside of classes Oniguruma also takes these six numbers for word characters. */
+static const named_set word_alone = {"word", WORD, "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"};
+
+static const named_set named_sets[] = {
+	{"l letter", "L", ""},
+	{"lu uppercaseletter", "Lu", ""},
+	{"ll lowercaseletter", "Ll", ""},
+	{"lt titlecaseletter", "Lt", ""},
+	{"lm modifierletter", "Lm", ""},
+	{"lo otherletter", "Lo", ""},
+	{"lc casedletter", "Lu Ll Lt", ""},
+	{"m mark combiningmark", "M", ""},
+	{"mn nonspacingmark", "Mn", ""},
+	{"mc spacingmark", "Mc", ""},
+	{"me enclosingmark", "Me", ""},
+	{"n number", "N", ""},
+	{"nd decimalnumber digit", "Nd", ""},
+	{"nl letternumber", "Nl", ""},
+	{"no othernumber", "No", ""},
+	{"p punctuation punct", "P", ""},
+	{"pc connectorpunctuation", "Pc", ""},
+	{"pd dashpunctuation", "Pd", ""},
+	{"ps openpunctuation", "Ps", ""},
+	{"pe closepunctuation", "Pe", ""},
+	{"pi initialpunctuation", "Pi", ""},
+	{"pf finalpunctuation", "Pf", ""},
+	{"po otherpunctuation", "Po", ""},
+	{"s symbol", "S", ""},
+	{"sm mathsymbol", "Sm", ""},
+	{"sc currencysymbol", "Sc", ""},
+	{"sk modifiersymbol", "Sk", ""},
+	{"so othersymbol", "So", ""},
+	{"z separator", "Z", ""},
+	{"zs spaceseparator", "Zs", ""},
+	{"zl lineseparator", "Zl", ""},
+	{"zp paragraphseparator", "Zp", ""},
+	{"c other", "C", ""},
+	{"cc control cntrl", "Cc", ""},
+	{"cf format", "Cf", ""},
+	{"co privateuse", "Co", ""},
+	{"cs surrogate", "Cs", ""},
+	{"cn unassigned", "Cn", ""},
+	{"alphabetic alpha", "Alphabetic", ""},
+	{"lowercase lower", "Lowercase", ""},
+	{"uppercase upper", "Uppercase", ""},
+	{"emoji", "Emoji", ""},
+	{"emojipresentation", "Emoji_Presentation", ""},
+	{"ideographic", "Ideographic", ""},
+	{"alnum", "Alphabetic Nd", ""},
+	{"word", WORD, ""},
+	{"space whitespace", "", SPACE},
+	{"blank", "Zs", "\\t"},
+	{"xdigit", "", "0-9a-fA-F"},
+	{"ascii", "", "\\x00-\\x7f"},
 };
-#define FIND(list, name) find_in(list, sizeof list / sizeof list[0], name)
 
 /* The next of the words that spaces part; its length, 0 at the end. */
 static size_t next_word(const char **at, size_t before)
@@ -107,18 +97,20 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-static const struct named *find_in(const struct named *list, size_t n, const char *name)
+static const named_set *find_named_set(const char *name, bool in_class)
 {
-	for (size_t i = 0; i < n; i++)
-		if (has_word(list[i].names, name))
-			return &list[i];
+	if (!in_class && strcmp(name, word_alone.names) == 0)
+		return &word_alone;
+	for (size_t i = 0; i < sizeof named_sets / sizeof named_sets[0]; i++)
+		if (has_word(named_sets[i].names, name))
+			return &named_sets[i];
 	return NULL;
 }
 
-/* ---- what is newer ---- */
+/* ---- characters newer than PCRE2's Unicode ---- */
 
-/* Is a character of this category, which is also that, in one of the sets? Categories have one letter or
- * two; what a character can be besides begins with a letter of its own. */
+/* Whether a character of this category and these other properties is in one of the sets. Names of categories have one
+ * or two letters; other properties are told apart by their first letter. */
 static bool in_sets(const char *sets, const char *category, const char *also)
 {
 	for (size_t n = next_word(&sets, 0); n > 0; n = next_word(&sets, n))
@@ -159,7 +151,7 @@ static void add_range(ranges *r, const struct newer *row)
 	r->open = true;
 }
 
-static void set_of(const struct named *named, property *out)
+static void describe_named_set(const named_set *named, property *out)
 {
 	ranges more = {.to = out->more}, less = {.to = out->less};
 	char *to = out->known;
@@ -167,7 +159,6 @@ static void set_of(const struct named *named, property *out)
 	for (size_t n = next_word(&set, 0); n > 0; n = next_word(&set, n))
 		to += sprintf(to, "\\p{%.*s}", (int)n, set);
 	strcpy(to, named->text);
-	out->others = named->others;
 	for (size_t i = 0; i < NEWER; i++) {
 		bool was = in_sets(named->sets, newer[i].was, "");
 		bool is = in_sets(named->sets, newer[i].is, newer[i].also);
@@ -180,8 +171,8 @@ static void set_of(const struct named *named, property *out)
 	close_range(&less);
 }
 
-/* A script by itself: PCRE2 takes its name alone for all that is used with the script, too. */
-static hec_status script_of(const char *name, property *out, bool *found)
+/* A script's own characters; without sc: PCRE2 adds those of other scripts that are used with it. */
+static hec_status describe_script(const char *name, property *out, bool *found)
 {
 	int error;
 	PCRE2_SIZE at;
@@ -202,7 +193,7 @@ static hec_status script_of(const char *name, property *out, bool *found)
 	return HEC_OK;
 }
 
-/* Small letters without what parts words; false: this can be no name. */
+/* Makes letters small and leaves separators out; false: this cannot be a name. */
 static bool plain_name(const char *name, size_t n, char plain[PROPERTY_NAME])
 {
 	size_t used = 0;
@@ -217,23 +208,16 @@ static bool plain_name(const char *name, size_t n, char plain[PROPERTY_NAME])
 	return used > 0;
 }
 
-hec_status property_find(const char *name, size_t n, property_place place, property *out,
-                         bool *found)
+hec_status property_find(const char *name, size_t n, bool in_class, property *out, bool *found)
 {
 	char plain[PROPERTY_NAME];
-	const struct named *named = NULL;
 	memset(out, 0, sizeof *out);
 	*found = plain_name(name, n, plain);
 	if (!*found)
 		return HEC_OK;
-	if (place == PROPERTY_ALONE)
-		named = FIND(alone, plain);
-	if (place == PROPERTY_BRACKETS)
-		named = FIND(brackets, plain);
+	const named_set *named = find_named_set(plain, in_class);
 	if (!named)
-		named = FIND(anywhere, plain);
-	if (!named)
-		return script_of(plain, out, found);
-	set_of(named, out);
+		return describe_script(plain, out, found);
+	describe_named_set(named, out);
 	return HEC_OK;
 }

@@ -1,7 +1,8 @@
-/* properties.h — sets of characters by the names they have in patterns: \p{…}, [:…:], \w and the like.
+/* properties.h — sets of characters by their names in patterns: the names of \p{…}, and "word", "digit" and "space" for \w, \d
+ * and \s.
  *
- * They mean what they mean to the pinned `tokenizers`, whose Unicode is newer than that of most PCRE2s:
- * a set is what PCRE2 has by that name (Unicode 14 or later), with some characters and without others. */
+ * A set means what it means to the pinned `tokenizers`, whose Unicode is newer than PCRE2's (14 or later): it is
+ * PCRE2's set of that name, with some characters added and others removed. */
 #ifndef TEXT_UNICODE_PROPERTIES_H
 #define TEXT_UNICODE_PROPERTIES_H
 
@@ -14,20 +15,12 @@
 
 typedef struct property {
 	/* All three as they are written inside of PCRE2's [ ]. */
-	char known[2 * PROPERTY_NAME];
-	char more[PROPERTY_RANGES];
-	char less[PROPERTY_RANGES]; /* of what is known; empty for most */
-	bool others;                /* all characters but these are meant */
+	char known[2 * PROPERTY_NAME]; /* PCRE2's set */
+	char more[PROPERTY_RANGES];    /* added */
+	char less[PROPERTY_RANGES];    /* removed; empty for most sets */
 } property;
 
-typedef enum property_place {
-	PROPERTY_ALONE,
-	PROPERTY_IN_CLASS,
-	PROPERTY_BRACKETS, /* the name of a [:…:] */
-} property_place;
-
-/* The set that a name of n bytes means there; *found is false where the name is not known here. */
-hec_status property_find(const char *name, size_t n, property_place place, property *out,
-                         bool *found);
+/* The set with a name of n bytes; *found is false where there is none. In a class some sets are smaller. */
+hec_status property_find(const char *name, size_t n, bool in_class, property *out, bool *found);
 
 #endif
