@@ -1,4 +1,4 @@
-"""The words: the model card, and what README.md and docs/train.md say of the model."""
+"""Text about the bundled model: its card, and its parts of README.md and docs/train.md."""
 import re
 import shlex
 import sys
@@ -26,8 +26,13 @@ def wrap(paragraph):
     return textwrap.fill(" ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
+def bullet(paragraph):
+    return textwrap.fill("- " + " ".join(paragraph.split()), WIDTH, subsequent_indent="  ", break_long_words=False,
+                         break_on_hyphens=False) + "\n"
+
+
 def command(facts):
-    """The command line of the run: what differs from what the data alone would have given."""
+    """The command line of the run, with the settings that differ from the defaults for the data."""
     train, defaults = facts["train"], facts["defaults"]
     words = ["hecate train", f"--task {train['task']}", "--train DATA/train.en DATA/train.de",
              "--valid DATA/valid.en DATA/valid.de", "--out RUN"]
@@ -81,19 +86,21 @@ model-index:
 
 def about(facts):
     c = facts["config"]
+    summary = wrap(f"""
+        A small Transformer that translates English into German. It has {facts['parameters']:,} parameters, which
+        take {facts['bytes'] / 1e6:.1f} MB in bf16. `hecate train` trained it from scratch on the text of Debian
+        packages. It is the bundled model: `hecate translate` uses it when no other model is named. Hugging Face
+        Transformers loads it as a `MarianMTModel`, and CTranslate2 converts it.""")
     return f"""# English → German, trained by Hecate
-A small Transformer that translates English into German: {facts['parameters']:,} parameters, {facts['bytes'] / 1e6:.1f} MB in
-bf16, trained from nothing by `hecate train` on the text of Debian packages. It is the default model of
-`hecate translate`; Hugging Face Transformers loads it as a `MarianMTModel`, CTranslate2 converts it.
-
+{summary}
 ```
 hecate translate "The file could not be opened."
 hecate attend "The file could not be opened."
 ```
 
-It is here to show a whole Transformer at work, from text to training to what each head looks at. Its
-language is that of programs and their manuals. **For texts that matter take a larger model**: this one
-has met few everyday sentences, and it can be fluent and wrong.
+The model shows a whole Transformer at work: the training text, the training run, and what each head looks at.
+Its language is that of programs and their manuals. **Use a larger model for texts that matter.** This model has
+seen few everyday sentences, and its output can be fluent and wrong.
 
 | | |
 |---|---|
@@ -107,16 +114,20 @@ has met few everyday sentences, and it can be fluent and wrong.
 def scores(facts):
     _, n, bleu, chrf = facts["scores"][0]
     rows = "".join(f"| {s} | {k:,} | {b:.1f} | {c:.1f} |\n" for s, k, b, c in facts["scores"][1:])
-    return f"""## How good it is
-On {n:,} sentences of documents that were held out as a whole, and of which no sentence, English or German,
-occurs in training (case, digits and punctuation aside); beam 4, by `hecate score`:
-
+    test_set = wrap(f"""
+        The test set has {n:,} sentences, from documents that were held out as a whole. None of its sentences, English
+        or German, occurs in the training data, even if case, digits and punctuation are ignored. Scores with beam 4,
+        by `hecate score`:""")
+    limits = wrap(f"""
+        For comparison: the untranslated English scores chrF {facts['untranslated']:.1f}, because names and technical
+        words are the same in both languages. The test documents resemble the training documents of the same packages,
+        so expect lower scores on text from elsewhere. Scores by source:""")
+    return f"""## Evaluation
+{test_set}
 - BLEU **{bleu:.2f}**, `{BLEU}`
 - chrF **{chrf:.2f}**, `{CHRF}`
 
-For comparison, leaving the English as it is scores chrF {facts['untranslated']:.1f}: names and technical words are the same.
-Documents of the same packages are alike, so text from elsewhere fares worse than these:
-
+{limits}
 | source | sentences | BLEU | chrF |
 |---|---|---|---|
 {rows}"""
@@ -127,13 +138,13 @@ def everyday(facts):
     count = {v: sum(r[2] == v for r in rows) for v in ("good", "fair", "bad", "?")}
     said = f"{count['good']} good, {count['fair']} fair, {count['bad']} bad"
     if count["?"]:
-        said += f", {count['?']} not looked at yet"
+        said += f", {count['?']} not judged yet"
     lines = ""
     for s, o, v, r in rows:
         cells = (s, o, f"{v}: {r}" if r else v)
         lines += "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |\n"
     return f"""## Twenty everyday sentences
-Chosen before the model was finished, none left out; the last column is a person's judgement:
+The sentences were chosen before the model was finished, and none was left out. A person judged each output:
 {said}.
 
 | English | German | |
@@ -151,12 +162,15 @@ def data(facts):
             first = f"{source}: {WHAT[source]}" if k == 0 else ""
             table += f"| {first} | {', '.join(packages)} | {n:,} | {licence.replace(',', ', ').replace('|', ' or ')} |\n"
     return f"""## Data
-{total:,} pairs of sentences, phrases and interface strings from packages of Debian 12, made by
-[`tools/data/en-de`](../../tools/data/en-de), which also says what it left out. Licences are those that each
-package's `debian/copyright` names for these texts; where several stand beside each other, parts of the
-package differ. Every package has the names of its authors in `/usr/share/doc/PACKAGE/copyright`. Named are
-the packages of the English; the German comes with it, from the package of the same name that ends in -de
-under the same licence, or, of manual pages, from manpages-de (GPL-3+).
+The training data has {total:,} pairs of sentences, phrases and interface strings from packages of Debian 12.
+[`tools/data/en-de`](../../tools/data/en-de) makes it, and lists what it leaves out.
+
+- **Licences**: as each package's `debian/copyright` names them for these texts. Several licences in a row apply to
+  different parts of the package.
+- **Authors**: `/usr/share/doc/PACKAGE/copyright` of each package names them.
+- **Packages**: the table names the package of the English text. The German text is in the same package, or in the
+  package of the same name that ends in -de and has the same licence. The German manual pages are in manpages-de
+  (GPL-3+).
 
 | source | packages | pairs | licence |
 |---|---|---|---|
@@ -172,25 +186,31 @@ def licence(facts):
 
     others = ", ".join(f"{term} ({n:,})" for term, n in licences.outside(rows))
     rest = wrap(f"""
-        The terms that do not lead to GPL-3, with the pairs of the packages in which they are met: {others}.
-        GPL-2 here is version 2 alone; man-copyleft and verbatim-copyleft ask for the very same notice;
-        package descriptions and their translations by the Debian Description Translation Project carry no
-        notice of their own. No single licence satisfies all of these at once. **So whoever holds that
-        weights are a work based on their training text finds no licence for these, and should not pass them
-        on**; for whoever holds that they are not, GPL-3 is the licence that we give. By the files read, no
-        text of the list has invariant sections, or forbids commercial use or changes.""")
+        These terms do not lead to GPL-3, with the number of pairs from packages in which they occur:
+        {others}.""")
+    verdict = wrap("""
+        No single licence satisfies all of these terms at once. **If you hold that weights are a work based on their
+        training text, then you have no licence for these weights and should not pass them on.** If you hold that
+        they are not, GPL-3 is the licence that we give. According to the files that were read, no text in the list
+        has invariant sections or forbids commercial use or changes.""")
     return f"""## Licence
-The weights are passed on under **version 3 of the GNU General Public License** ([LICENSE](LICENSE)). Hecate
-itself, the program and the library, is Apache-2.0; nothing of it depends on this folder.
+The weights are distributed under **version 3 of the GNU General Public License** ([LICENSE](LICENSE)). Hecate itself
+(the program and the library) is Apache-2.0. Nothing in it depends on this folder.
 
-Weights are no copy of the texts that they were learned from; whether they are a work based on them is not
-settled. We take the strictest reading that can be kept, and say where it ends:
+Weights are no copy of the texts that they were trained on. Whether they are a work based on these texts is not
+settled. We follow the strictest reading that we can, and state where it ends:
 
-- {part(share['all'])} come from packages whose texts may all be passed on under GPL-3;
-- {part(share['parts'])} come from packages of which a part may not;
+- {part(share['all'])} come from packages whose texts may all be distributed under GPL-3.
+- {part(share['parts'])} come from packages of which only a part may.
 - {part(share['none'])} come from packages of which nothing may, by their own words alone.
 
-{rest}"""
+{rest}
+- GPL-2 here is version 2 only.
+- man-copyleft and verbatim-copyleft require the very same notice.
+- Package descriptions, and their translations by the Debian Description Translation Project, carry no notice of
+  their own.
+
+{verdict}"""
 
 
 def training(facts):
@@ -198,11 +218,12 @@ def training(facts):
     log, train = facts["log"], facts["train"]
     kept = log["kept"]
     rest = wrap(f"""
-        It may be stopped at any time and goes on with `hecate train --resume --out RUN`, to the same bits. The model
-        is that of step {kept['step']:,} of {log['last']['step']:,}, the best by validation {facts['best']} (loss
-        {kept['valid_loss']:.3f}; chrF {kept['chrf']:.1f} of {train['valid_sentences']} greedily translated sentences),
-        after {log['targets'] / 1e6:.1f} million target tokens and {hours(log['seconds'])} on {facts['machine']}.{' ' + facts['note'] if facts['note'] else ''}""")
-    return f"""`models/en-de` was made so; DATA is the folder that `tools/data/en-de` fills:
+        The run can be stopped at any time. `hecate train --resume --out RUN` continues it to the same bits. The model
+        is the one of step {kept['step']:,} of {log['last']['step']:,}, the best by validation {facts['best']}: loss
+        {kept['valid_loss']:.3f}, and chrF {kept['chrf']:.1f} on {train['valid_sentences']} greedily translated
+        sentences. Up to that step the run took {hours(log['seconds'])} on {facts['machine']}, for
+        {log['targets'] / 1e6:.1f} million target tokens.{' ' + facts['note'] if facts['note'] else ''}""")
+    return f"""This command trained `models/en-de`. DATA is the folder that `tools/data/en-de` fills:
 
 ```
 {command(facts)}
@@ -212,18 +233,19 @@ def training(facts):
 
 
 def better(facts):
-    return f"""## What it would take to do better
-- **More steps.** {facts['log']['targets'] / 1e6:.0f} million target tokens in {hours(facts['log']['seconds'])} are little; the models of the 2017 paper saw
-  some two and a half billion.
-- **Everyday text.** Debian holds next to none. Subtitles, speeches and news (OPUS, Europarl, WMT: some ten
-  million pairs) are what larger models learn from; with {sum(n for _, _, n, _ in facts['sources']):,} pairs of manuals and menus, words like *soup*
-  or *umbrella* hardly occur.
-- **A larger model.** Width 512 and 6 + 6 layers (the base size of 2017) on that text reach BLEU 27 on
-  WMT news; this folder is held below 24 MB.
-- **The usual means**: back-translated German, a larger teacher whose output is learned from.
-- **Text of one licence**: without the sources that do not lead to GPL-3 (above), so that one licence is
-  right under every reading.
-"""
+    log = facts["log"]
+    pairs = sum(n for _, _, n, _ in facts["sources"])
+    return "## How to get a better model\n" + "".join(bullet(b) for b in (
+        f"""**More steps.** {log['targets'] / 1e6:.0f} million target tokens in {hours(log['seconds'])} are few. The
+        models of the 2017 paper saw about two and a half billion.""",
+        f"""**Everyday text.** Debian contains almost none. Larger models train on subtitles, speeches and news (OPUS,
+        Europarl, WMT: about ten million pairs). In {pairs:,} pairs of manuals and menus, words like *soup* or *umbrella*
+        hardly occur.""",
+        """**A larger model.** Width 512 and 6 + 6 layers (the base size of 2017) reach BLEU 27 on WMT news when trained
+        on such text. This folder is kept below 24 MB.""",
+        "**The usual methods**: back-translation of German text, and distillation from a larger teacher model.",
+        """**Text under one licence**: without the sources that do not lead to GPL-3 (above), one licence is right under
+        every reading."""))
 
 
 def card(facts):
@@ -235,7 +257,7 @@ def card(facts):
 def settings(train):
     said = ", ".join(f"{k} {v}" for k, v in train.items()
                      if k not in ("task", "train", "valid", "config", "tokenizer"))
-    return wrap(f"Every setting: {said}.")
+    return wrap(f"All settings: {said}.")
 
 
 def readme(facts):
@@ -244,12 +266,12 @@ def readme(facts):
     bad = [r for r in facts["sentences"] if r[2] == "bad"][:1]
     shown = "".join(f"$ hecate translate {shlex.quote(s)}\n{o}\n" for s, o, _, _ in good + bad)
     said = wrap(f"""
-        A model comes with it: English → German, {facts['parameters'] / 1e6:.1f} M parameters, {facts['bytes'] / 1e6:.0f} MB,
-        trained by `hecate train` in {hours(facts['log']['seconds'])} on {facts['machine']} from the texts of Debian
-        packages. It is what `hecate translate` uses when none is named. BLEU {bleu:.1f} and chrF {chrf:.1f} on {n:,}
-        held-out sentences of manuals and menus; everyday language it knows less of. [Its card](models/en-de/README.md)
-        has twenty sentences, good and bad, every source with its licence (the weights are GPL-3, the program is
-        Apache-2.0), and what it would take to do better.""")
+        Hecate includes a bundled model for English → German: {facts['parameters'] / 1e6:.1f} M parameters,
+        {facts['bytes'] / 1e6:.0f} MB. `hecate train` trained it in {hours(facts['log']['seconds'])} on
+        {facts['machine']}, from the texts of Debian packages. `hecate translate` uses it when no other model is named.
+        It scores BLEU {bleu:.1f} and chrF {chrf:.1f} on {n:,} held-out sentences of manuals and menus. It is weaker on
+        everyday language. [Its model card](models/en-de/README.md) has twenty sentences, good and bad, every source
+        with its licence, and ways to get a better model. The weights are GPL-3, the program is Apache-2.0.""")
     return f"""{said}
 ```
 {shown}```
@@ -257,7 +279,7 @@ def readme(facts):
 
 
 def replace(path, new):
-    """Puts the words between the two marks of the file."""
+    """Writes `new` between the two marks of the file."""
     old = path.read_text("utf-8")
     made, count = re.subn(r"(<!-- models/en-de begins -->\n).*?(<!-- models/en-de ends -->)",
                           lambda m: m.group(1) + new + m.group(2), old, flags=re.S)
