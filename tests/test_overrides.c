@@ -287,6 +287,8 @@ static void what_cannot_be_is_said(void **state)
 	static const char *const parts[] = {"num_hidden=1", "vocab=3", "h=1", "num=1"};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", parts[i]), "has no key");
+	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "rope_theta=2"), "has no key");
+	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "llama", "sliding_window=2"), "has no key");
 	FAILS(&k, HEC_ERR_ARGUMENT, try_override(&k, "bert", "2"), "KEY=VALUE");
 	hec_model *half = NULL;
 	char dir[SCRATCH_PATH];

@@ -89,6 +89,9 @@ HEC_API HEC_MUST_USE hec_status hec_model_set_start(hec_model *model, int32_t st
 /* Names of tensors in the files that a loaded model has no use for, each with a newline; "" where
  * there are none. */
 HEC_API const char *hec_model_ignored(const hec_model *model);
+/* Those of them that are weights of a layer: something that was learned is left out. Heads, tables and what
+ * a family's files hold besides weights (masks, angles) are not among them. */
+HEC_API const char *hec_model_lost(const hec_model *model);
 
 HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* resolved */
 

@@ -93,6 +93,12 @@ typedef struct family {
 	const char *prefix;           /* of the base model: tensors may lack it */
 	const family_key *keys;       /* key NULL last */
 	const family_tensor *tensors; /* NULL: our own names */
+	const char *const *read_keys; /* keys that read() takes besides; NULL last, or NULL: none */
+	/* Ends of the names of tensors in layers that hold nothing learned: masks, angles; as above. */
+	const char *const *no_weights;
+	/* The vector of a text is made of the decoder's states, where there are both stacks; else of the
+	 * encoder's: as sentence-transformers has it. */
+	bool embeds_with_decoder;
 	/* What keys alone do not say: before (fields that are always so) and after reading them. */
 	void (*begin)(hec_model_config *c);
 	hec_status (*read)(const json_scope *s, hec_model_config *c);
@@ -117,8 +123,10 @@ hec_status family_look_bias(const safetensors *files, hec_model_config *c);
 hec_status family_look_pooler(const safetensors *files, const char *prefix, hec_model_config *c);
 /* Labels of an encoder's heads, and the dropout before them; a configuration of a decoder is refused. */
 hec_status family_read_encoder(const json_scope *s, hec_model_config *c);
+#define FAMILY_ENCODER_KEYS "is_decoder", "classifier_dropout" /* for read_keys */
 /* Labels of a decoder's heads, and the dropout before those of TOKENS. */
 hec_status family_read_labels(const json_scope *s, hec_model_config *c);
+#define FAMILY_LABEL_KEYS "hidden_dropout", "classifier_dropout" /* for read_keys */
 hec_status family_write_labels(const hec_model_config *c, json_t *config);
 /* "classifier_dropout", where the head has another rate than the stack (BERT, RoBERTa). */
 hec_status family_write_head_dropout(const hec_model_config *config, json_t *object);

@@ -49,6 +49,14 @@ int layer_names_compare(const char *a, const char *b)
 	}
 }
 
+bool layer_name_has_number(const char *name)
+{
+	size_t at, digits;
+	uint64_t number;
+	const char *rest = strchr(name, '.');
+	return rest && number_in(rest + 1, &at, &digits, &number);
+}
+
 bool layer_name_follows(const char *a, const char *b)
 {
 	size_t at_a = 0, at_b = 0, digits_a = 0, digits_b = 0;

@@ -9,6 +9,8 @@
 
 enum { LAYER_NAMES_TEXT = 2 * QUOTE_TEXT, LAYER_RANGE_TEXT = 32 };
 
+/* Whether a name has one behind its first part: "h.0.attn.bias". */
+bool layer_name_has_number(const char *name);
 /* Whether b is the name of a's tensor one layer on. */
 bool layer_name_follows(const char *a, const char *b);
 /* An order in which such names stand together, by their numbers. */

@@ -393,7 +393,7 @@ static hec_status fill(hec_ctx *ctx, const char *dir, const safetensors *files,
 		HEC_TRY(start_fresh(ctx, p, o->seed));
 	if (!o->to_measure)
 		HEC_TRY(read_all(ctx, p));
-	HEC_TRY(report_ignored(&p->matching, &p->model->ignored));
+	HEC_TRY(report_ignored(&p->matching, &p->model->ignored, &p->model->lost));
 	HEC_TRY(report_make(&p->matching, &p->model->report));
 	HEC_TRY(labels_read(&d->scope, p->model));
 	return fresh && !o->unpacked ? hec_model_pack(ctx, p->model, false) : HEC_OK;

@@ -32,8 +32,9 @@ hec_status match_weights(matching *m, match_mode mode);
 
 /* ---- report.c ---- */
 
-/* The names of what nothing was read from, each with a newline; for mem_free(). */
-hec_status report_ignored(const matching *m, char **out);
+/* The names of what nothing was read from, and of those the weights of layers, each with a newline; for
+ * mem_free(). */
+hec_status report_ignored(const matching *m, char **ignored, char **lost);
 /* What became of each tensor, in lines; for mem_free(). */
 hec_status report_make(const matching *m, char **out);
 

@@ -330,6 +330,7 @@ void hec_model_destroy(hec_model *m)
 	mem_free(m->names);
 	mem_free(m->label_names);
 	mem_free(m->ignored);
+	mem_free(m->lost);
 	mem_free(m->report);
 	mem_free(m);
 }
@@ -521,6 +522,11 @@ const hec_model_config *hec_model_config_of(const hec_model *m)
 const char *hec_model_ignored(const hec_model *m)
 {
 	return m->ignored ? m->ignored : "";
+}
+
+const char *hec_model_lost(const hec_model *m)
+{
+	return m->lost ? m->lost : "";
 }
 
 const char *hec_model_report(const hec_model *m)

@@ -60,6 +60,7 @@ struct hec_model {
 	const struct family *family; /* of the files that it came from; NULL: it was made here */
 	char **label_names;          /* [labels]; NULL: never said */
 	char *ignored;               /* names of what was in the files besides; NULL: nothing */
+	char *lost;                  /* those of them that are weights of layers; NULL: none */
 	char *report;                /* what became of the files' tensors; NULL: there were none */
 	bool packed_only;            /* matrices of linears have no data: the model only runs */
 	hec_tensor block;            /* without data where packed_only */
@@ -111,6 +112,12 @@ hec_status model_read_into(hec_ctx *ctx, const char *dir, hec_model *model);
 /* The same of the mean of n folders, whose files are all open at once; sums are doubles, in the order
  * of the folders. */
 hec_status model_read_mean(hec_ctx *ctx, const char *const *dirs, size_t n, hec_model *model);
+
+/* ---- registry.c ---- */
+
+/* Whether the vector of a text is made of the decoder's states (embeds_with_decoder): as the family of the
+ * files has it, or for a model that was made here, the one that can say it. */
+hec_status model_embeds_with_decoder(const hec_model *model, bool *yes);
 
 /* ---- packs.c ---- */
 

@@ -11,27 +11,8 @@
 #define VALUE_MOST ((size_t)1 << 20)
 #define KEY_MOST 96
 
-/* Keys that some family reads by a function of its own. */
-static const char *const other_keys[] = {"model_type",
-                                         "architectures",
-                                         "id2label",
-                                         "rope_theta",
-                                         "rope_scaling",
-                                         "rope_parameters",
-                                         "partial_rotary_factor",
-                                         "original_max_position_embeddings",
-                                         "rope_long",
-                                         "sliding_window",
-                                         "use_sliding_window",
-                                         "max_window_layers",
-                                         "layer_types",
-                                         "scale_embedding",
-                                         "feed_forward_proj",
-                                         "tie_word_embeddings",
-                                         "scale_decoder_outputs",
-                                         "classifier_dropout",
-                                         "seq_classif_dropout",
-                                         "classifier_pool"};
+/* Keys that every family reads. */
+static const char *const every_family[] = {"model_type", "architectures", "id2label", NULL};
 
 /* The names that most families have, for those that call it otherwise: the keys of these fields. */
 static const struct {
@@ -85,6 +66,13 @@ static hec_status read_value(const char *text, json_t **out)
 	return status;
 }
 
+static bool is_in_list(const char *const *list, const char *key, size_t n)
+{
+	while (*list && (strlen(*list) != n || strncmp(*list, key, n) != 0))
+		list++;
+	return *list != NULL;
+}
+
 /* "a" is the key "a.b", too. */
 static bool is_key_of(const family *f, const char *key)
 {
@@ -94,10 +82,8 @@ static bool is_key_of(const family *f, const char *key)
 		    (k->key[n] == '\0' || (k->key[n] == '.' && !key[n]) ||
 		     strcmp(k->key, key) == 0))
 			return true;
-	for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
-		if (strlen(other_keys[i]) == n && strncmp(other_keys[i], key, n) == 0)
-			return true;
-	return false;
+	return is_in_list(every_family, key, n) ||
+	       (f->read_keys && is_in_list(f->read_keys, key, n));
 }
 
 /* Under the names that this family has for it; *found: it has some. */

@@ -4,6 +4,7 @@
 
 #include "base/quote.h"
 #include "model/family.h"
+#include "model/model.h"
 
 /* In the order in which they are asked whether they can say a configuration. */
 static const family *const families[] = {
@@ -98,4 +99,16 @@ hec_status family_for(const hec_model_config *c, const family *first, const fami
 		}
 	}
 	return fail(HEC_ERR_INTERNAL, "our own config.json cannot say this model");
+}
+
+hec_status model_embeds_with_decoder(const hec_model *model, bool *yes)
+{
+	const family *f = model->family;
+	*yes = false;
+	if (!model_has_encoder(model) || !model_has_decoder(model))
+		return HEC_OK;
+	if (!f)
+		HEC_TRY(family_for(&model->config, NULL, &f));
+	*yes = f->embeds_with_decoder;
+	return HEC_OK;
 }

@@ -124,22 +124,43 @@ static const char **unused(const matching *m, size_t *count)
 	return names;
 }
 
-hec_status report_ignored(const matching *m, char **out)
+/* Whether a tensor is a weight of a layer, as far as the family's names tell. */
+static bool is_weight_of_layer(const family *f, const char *name)
 {
-	size_t count, bytes = 1;
-	const char **names = unused(m, &count);
-	if (!names)
-		return no_memory();
+	const size_t length = strlen(name);
+	for (const char *const *ending = f->no_weights; ending && *ending; ending++) {
+		const size_t n = strlen(*ending);
+		if (length >= n && strcmp(name + length - n, *ending) == 0)
+			return false;
+	}
+	return layer_name_has_number(name);
+}
+
+/* Names, each with a newline: all, or those of weights of layers. */
+static char *join_names(const family *f, const char *const *names, size_t count, bool lost)
+{
+	size_t bytes = 1;
 	for (size_t i = 0; i < count; i++)
 		bytes += strlen(names[i]) + 1;
 	char *all = mem_alloc(bytes), *at = all;
 	for (size_t i = 0; all && i < count; i++)
-		at += sprintf(at, "%s\n", names[i]);
+		if (!lost || is_weight_of_layer(f, names[i]))
+			at += sprintf(at, "%s\n", names[i]);
 	if (all)
 		*at = '\0';
+	return all;
+}
+
+hec_status report_ignored(const matching *m, char **ignored, char **lost)
+{
+	size_t count;
+	const char **names = unused(m, &count);
+	if (!names)
+		return no_memory();
+	*ignored = join_names(m->family, names, count, false);
+	*lost = join_names(m->family, names, count, true);
 	mem_free(names);
-	*out = all;
-	return all ? HEC_OK : no_memory();
+	return *ignored && *lost ? HEC_OK : no_memory();
 }
 
 static hec_status put_ignored(text *to, const matching *m)

@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "model/model.h"
 #include "task/sentence_files.h"
 #include "task/text_inputs.h"
 
@@ -22,7 +23,7 @@ struct hec_embedder {
 	batches batches;
 	hec_pooling pooling[SENTENCE_POOLINGS]; /* [poolings] */
 	size_t poolings;
-	bool normalize;
+	bool normalize, decodes;
 	int64_t longest;
 };
 
@@ -44,6 +45,8 @@ static hec_status finish(hec_embedder *e, hec_status status, hec_embedder **out)
 	if (status == HEC_OK && hec_model_config_of(e->m.model)->front.features > 0)
 		status = fail(HEC_ERR_UNSUPPORTED, "embed: this model hears, and reads no text: "
 		                                   "transcribe with it");
+	if (status == HEC_OK)
+		status = model_embeds_with_decoder(e->m.model, &e->decodes);
 	if (status != HEC_OK)
 		hec_embedder_destroy(e);
 	else
@@ -214,14 +217,6 @@ static void choose_pooling(job *j)
 			j->pooling[j->poolings++] = (hec_pooling)(1 << i);
 }
 
-/* Of BART and mBART sentence-transformers takes what the decoder makes of the text, of T5 the encoder alone. */
-static bool decodes(const hec_embedder *e)
-{
-	const hec_model_config *c = hec_model_config_of(e->m.model);
-	return c->encoder.layers > 0 && c->decoder.layers > 0 &&
-	       c->decoder.position.kind == HEC_POSITION_LEARNED;
-}
-
 static hec_status embed(job *j, const text_inputs *texts)
 {
 	hec_embedder *e = j->e;
@@ -236,7 +231,7 @@ static hec_status embed(job *j, const text_inputs *texts)
 	out->texts = texts->n;
 	HEC_TRY(text_inputs_encode(&e->m, texts, &inputs, &out->failed));
 	batch_work work = {.model = &e->m,
-	                   .want = decodes(e) ? BATCH_LAST : BATCH_HIDDEN,
+	                   .want = e->decodes ? BATCH_LAST : BATCH_HIDDEN,
 	                   .inputs = inputs,
 	                   .n = texts->n,
 	                   .give = give,

@@ -21,7 +21,7 @@ hec_model_load_options model_load_options(const option_list *overrides);
  * that weights of layers in the files were left unused, where that is so. */
 void model_load_tell(const command *self, const option_list *overrides, const hec_model *model);
 
-/* The next name of what hec_model_ignored gives, without its newline; *list goes behind it. */
+/* The next name of what hec_model_ignored and hec_model_lost give, without its newline; *list goes behind it. */
 bool ignored_next(const char **list, const char **name, size_t *bytes);
 size_t ignored_count(const char *list);
 

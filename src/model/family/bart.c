@@ -111,12 +111,16 @@ static hec_status generation(const hec_model_config *c, json_t *g)
 	                      : HEC_OK;
 }
 
+static const char *const read_keys[] = {"scale_embedding", "classifier_dropout", NULL};
+
 const family family_bart = {
 	.model_type = "bart",
 	.architectures = bart,
 	.prefix = "model.",
 	.keys = bart_keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
+	.embeds_with_decoder = true,
 	.begin = begin_bart,
 	.read = read,
 	.look = family_look_bias,
@@ -130,6 +134,8 @@ const family family_mbart = {
 	.prefix = "model.",
 	.keys = mbart_keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
+	.embeds_with_decoder = true,
 	.begin = begin_mbart,
 	.read = read,
 	.look = family_look_bias,

@@ -74,12 +74,15 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	return labels_plain(c, config);
 }
 
+static const char *const read_keys[] = {FAMILY_ENCODER_KEYS, "position_embedding_type", NULL};
+
 const family family_bert = {
 	.model_type = "bert",
 	.architectures = architectures,
 	.prefix = "bert.",
 	.keys = keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
 	.begin = begin,
 	.read = read,
 	.look = look,

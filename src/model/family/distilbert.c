@@ -86,12 +86,15 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	return labels_plain(c, config);
 }
 
+static const char *const read_keys[] = {"seq_classif_dropout", NULL};
+
 const family family_distilbert = {
 	.model_type = "distilbert",
 	.architectures = architectures,
 	.prefix = "distilbert.",
 	.keys = keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
 	.begin = begin,
 	.read = read,
 	.write = write,

@@ -111,12 +111,18 @@ static hec_status generation(const hec_model_config *c, json_t *g)
 	return json_put(g, "max_length", json_integer(c->decoder.position.max));
 }
 
+static const char *const read_keys[] = {FAMILY_LABEL_KEYS, NULL};
+
+static const char *const masks[] = {".attn.bias", ".attn.masked_bias", NULL};
+
 const family family_gpt2 = {
 	.model_type = "gpt2",
 	.architectures = architectures,
 	.prefix = "transformer.",
 	.keys = keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
+	.no_weights = masks,
 	.begin = begin,
 	.read = read,
 	.write = write,

@@ -215,11 +215,19 @@ static hec_status write_qwen2(const hec_model_config *c, json_t *config)
 	return write_llama(c, config);
 }
 
+static const char *const llama_read[] = {FAMILY_LABEL_KEYS, ROPE_KEYS, NULL};
+static const char *const mistral_read[] = {FAMILY_LABEL_KEYS, ROPE_KEYS, "sliding_window", NULL};
+static const char *const qwen2_read[] = {
+	FAMILY_LABEL_KEYS, ROPE_KEYS, "sliding_window", "use_sliding_window", "max_window_layers",
+	"layer_types",     NULL};
+static const char *const angles[] = {".rotary_emb.inv_freq", NULL};
+
 #define FAMILY(name, list, own)                                                                    \
 	{                                                                                          \
 		.model_type = name, .architectures = list, .prefix = "model.", .keys = own##_keys, \
-		.tensors = tensors, .begin = begin_##own, .read = read_##own,                      \
-		.write = write_##own, .generation = family_generation,                             \
+		.tensors = tensors, .read_keys = own##_read, .no_weights = angles,                 \
+		.begin = begin_##own, .read = read_##own, .write = write_##own,                    \
+		.generation = family_generation,                                                   \
 	}
 
 const family family_llama = FAMILY("llama", llama, llama);

@@ -102,12 +102,15 @@ static hec_status generation(const hec_model_config *c, json_t *g)
 	return json_put(g, "num_beams", json_integer(4));
 }
 
+static const char *const read_keys[] = {"scale_embedding", "decoder_vocab_size", NULL};
+
 const family family_marian = {
 	.model_type = "marian",
 	.architectures = architectures,
 	.prefix = "model.",
 	.keys = keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
 	.begin = begin,
 	.read = read,
 	.look = family_look_bias,

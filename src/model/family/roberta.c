@@ -78,12 +78,15 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	return labels_plain(c, config);
 }
 
+static const char *const read_keys[] = {FAMILY_ENCODER_KEYS, NULL};
+
 const family family_roberta = {
 	.model_type = "roberta",
 	.architectures = roberta,
 	.prefix = "roberta.",
 	.keys = keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
 	.begin = begin,
 	.read = read,
 	.look = look,
@@ -96,6 +99,7 @@ const family family_xlm_roberta = {
 	.prefix = "roberta.",
 	.keys = keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
 	.begin = begin,
 	.read = read,
 	.look = look,

@@ -6,6 +6,10 @@
 
 /* p->max must be read already. */
 hec_status rope_read(const json_scope *s, hec_position_config *p);
+/* What it reads, for read_keys. */
+#define ROPE_KEYS                                                                                  \
+	"rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor",                  \
+		"original_max_position_embeddings", "rope_long"
 hec_status rope_write(const hec_position_config *p, json_t *config);
 
 /* A list of factors, at most HEC_ROTARY_FACTORS; *count where it is not 0: so many. */

@@ -196,12 +196,20 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	return json_put(config, "use_cache", json_true());
 }
 
+static const char *const read_keys[] = {"feed_forward_proj", "tie_word_embeddings",
+                                        "scale_decoder_outputs", "classifier_dropout", NULL};
+
+/* A table that cross-attention has and never reads. */
+static const char *const no_weights[] = {".EncDecAttention.relative_attention_bias.weight", NULL};
+
 const family family_t5 = {
 	.model_type = "t5",
 	.architectures = architectures,
 	.prefix = "",
 	.keys = keys,
 	.tensors = tensors,
+	.read_keys = read_keys,
+	.no_weights = no_weights,
 	.begin = begin,
 	.read = read,
 	.look = look,
