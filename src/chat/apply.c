@@ -1,4 +1,4 @@
-/* apply.c — the calls of chat.h that read a template and run it on what its caller gives. */
+/* apply.c — hec_chat_template_parse and hec_chat_apply: sets the variables and runs the template. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static hec_status check_text(size_t message, const char *text)
 	                      "hec_chat_apply: message %zu: byte %zu is not UTF-8", message, good);
 }
 
-static hec_status give_messages(chat_run *r, const hec_chat_message *messages, size_t n)
+static hec_status set_messages(chat_run *r, const hec_chat_message *messages, size_t n)
 {
 	json_t *list = json_array();
 	HEC_TRY(json_put(r->given, "messages", list));
@@ -36,13 +36,13 @@ static hec_status give_messages(chat_run *r, const hec_chat_message *messages, s
 	return HEC_OK;
 }
 
-static hec_status give(chat_run *r, const hec_chat_message *messages, size_t n,
-                       const hec_chat_options *o)
+static hec_status set_variables(chat_run *r, const hec_chat_message *messages, size_t n,
+                                const hec_chat_options *o)
 {
 	json_t *more = NULL;
 	r->given = json_object();
 	HEC_TRY(r->given ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for variables"));
-	HEC_TRY(give_messages(r, messages, n));
+	HEC_TRY(set_messages(r, messages, n));
 	HEC_TRY(json_put(r->given, "add_generation_prompt", json_boolean(o->generation_prompt)));
 	HEC_TRY(json_put(r->given, "tools", json_null()));
 	HEC_TRY(json_put(r->given, "documents", json_null()));
@@ -68,7 +68,7 @@ hec_status hec_chat_apply(const hec_chat_template *t, const hec_chat_message *me
 	if (o.work < 0)
 		return fail(HEC_ERR_ARGUMENT, "hec_chat_options: work is %lld", (long long)o.work);
 	chat_run r = {.t = t, .work = o.work ? o.work : WORK};
-	hec_status status = give(&r, messages, n, &o);
+	hec_status status = set_variables(&r, messages, n, &o);
 	if (status == HEC_OK)
 		status = chat_put(&r, &r.out, "", 0);
 	if (status == HEC_OK)

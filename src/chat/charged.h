@@ -1,10 +1,10 @@
-/* charged.h — included last by what runs while a chat template runs: what looks at texts, lists and dicts
- * without a charge does not compile there. work.h has what to call instead; there and where a template
- * is read, and where its caller's values are taken, this is not included. */
+/* charged.h — makes sure that all work of a running chat template is charged. Files that include it, last, do not
+ * compile with functions that read texts, lists or dicts without a charge; work.h has the functions to call
+ * instead. work.c itself, the parser and apply.c do not include it. */
 #ifndef CHAT_CHARGED_H
 #define CHAT_CHARGED_H
 
-/* Macros may be poisoned only once they are none. */
+/* Only names that are no macros can be poisoned. */
 #undef json_array_foreach
 #undef json_object_foreach
 #undef json_object_keylen_foreach

@@ -5,7 +5,7 @@
 
 #include "chat/charged.h"
 
-#define INDENT_MOST 64
+#define MAX_INDENT 64
 
 typedef struct dump {
 	chat_run *r;
@@ -13,13 +13,13 @@ typedef struct dump {
 	int64_t indent; /* −1: in one line */
 } dump;
 
-static hec_status put(dump *d, const char *bytes, size_t n)
+static hec_status put_bytes(dump *d, const char *bytes, size_t n)
 {
 	return chat_put(d->r, &d->out, bytes, n);
 }
 
-/* How a byte is written that has an escape. */
-static size_t escape(char c, char to[8])
+/* Writes the escape of a byte that needs one. */
+static size_t escape_byte(char c, char to[8])
 {
 	static const char named[] = "\"\\\n\r\t\b\f", letters[] = "\"\\nrtbf";
 	for (size_t i = 0; named[i]; i++)
@@ -31,73 +31,73 @@ static size_t escape(char c, char to[8])
 static hec_status dump_text(dump *d, const char *s, size_t n)
 {
 	char escaped[8];
-	HEC_TRY(put(d, "\"", 1));
+	HEC_TRY(put_bytes(d, "\"", 1));
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i;
 		     end < n && (unsigned char)s[end] >= 0x20 && s[end] != '"' && s[end] != '\\';)
 			end++;
-		HEC_TRY(put(d, s + i, end - i));
+		HEC_TRY(put_bytes(d, s + i, end - i));
 		if (end < n) {
 			HEC_TRY(chat_charge(d->r, CHAT_FORMAT));
-			HEC_TRY(put(d, escaped, escape(s[end++], escaped)));
+			HEC_TRY(put_bytes(d, escaped, escape_byte(s[end++], escaped)));
 		}
 	}
-	return put(d, "\"", 1);
+	return put_bytes(d, "\"", 1);
 }
 
-static hec_status new_line(dump *d, int depth)
+static hec_status put_new_line(dump *d, int depth)
 {
 	if (d->indent < 0)
 		return HEC_OK;
-	HEC_TRY(put(d, "\n", 1));
+	HEC_TRY(put_bytes(d, "\n", 1));
 	for (int64_t i = 0; i < d->indent * depth; i++)
-		HEC_TRY(put(d, " ", 1));
+		HEC_TRY(put_bytes(d, " ", 1));
 	return HEC_OK;
 }
 
 static hec_status dump_value(dump *d, const json_t *v, int depth);
 
-/* What stands before an item: a comma, a line. */
-static hec_status before(dump *d, bool first, int depth)
+/* The comma and the new line before an item. */
+static hec_status put_separator(dump *d, bool first, int depth)
 {
 	if (!first)
-		HEC_TRY(put(d, ", ", d->indent < 0 ? 2 : 1));
-	return new_line(d, depth);
+		HEC_TRY(put_bytes(d, ", ", d->indent < 0 ? 2 : 1));
+	return put_new_line(d, depth);
 }
 
 static hec_status dump_list(dump *d, const json_t *v, int depth)
 {
 	json_t *item;
-	hec_status status = put(d, "[", 1);
+	hec_status status = put_bytes(d, "[", 1);
 	for (size_t i = 0; chat_each(d->r, v, i, &item, &status); i++) {
-		status = before(d, i == 0, depth + 1);
+		status = put_separator(d, i == 0, depth + 1);
 		if (status == HEC_OK)
 			status = dump_value(d, item, depth + 1);
 	}
 	if (status == HEC_OK && json_array_size(v) > 0)
-		status = new_line(d, depth);
-	return status == HEC_OK ? put(d, "]", 1) : status;
+		status = put_new_line(d, depth);
+	return status == HEC_OK ? put_bytes(d, "]", 1) : status;
 }
 
 static hec_status dump_member(dump *d, const chat_members_of *m, int depth)
 {
 	HEC_TRY(dump_text(d, m->key, m->bytes));
-	HEC_TRY(put(d, ": ", 2));
+	HEC_TRY(put_bytes(d, ": ", 2));
 	return dump_value(d, m->value, depth);
 }
 
 static hec_status dump_dict(dump *d, const json_t *v, int depth)
 {
 	chat_members_of m = {.dict = (json_t *)v};
-	hec_status status = put(d, "{", 1);
+	hec_status status = put_bytes(d, "{", 1);
 	for (bool first = true; chat_each_member(d->r, &m, &status); first = false) {
-		status = before(d, first, depth + 1);
+		status = put_separator(d, first, depth + 1);
 		if (status == HEC_OK)
 			status = dump_member(d, &m, depth + 1);
 	}
 	if (status == HEC_OK && json_object_size(v) > 0)
-		status = new_line(d, depth);
-	return status == HEC_OK ? put(d, "}", 1) : status;
+		status = put_new_line(d, depth);
+	return status == HEC_OK ? put_bytes(d, "}", 1) : status;
 }
 
 static hec_status dump_value(dump *d, const json_t *v, int depth)
@@ -113,9 +113,9 @@ static hec_status dump_value(dump *d, const json_t *v, int depth)
 		chat_value number = {.kind = VALUE_JSON, .json = (json_t *)v};
 		return chat_print(d->r, &d->out, &number);
 	}
-	return json_is_true(v)    ? put(d, "true", 4)
-	       : json_is_false(v) ? put(d, "false", 5)
-	                          : put(d, "null", 4);
+	return json_is_true(v)    ? put_bytes(d, "true", 4)
+	       : json_is_false(v) ? put_bytes(d, "false", 5)
+	                          : put_bytes(d, "null", 4);
 }
 
 hec_status chat_tojson(chat_run *r, const chat_call_of *c, chat_value *out)
@@ -124,12 +124,12 @@ hec_status chat_tojson(chat_run *r, const chat_call_of *c, chat_value *out)
 	if (c->on->kind != VALUE_JSON)
 		return chat_wrong(r, "'tojson' of %s", chat_kind_name(c->on));
 	if (chat_truth(&c->at[0]))
-		return chat_unknown(r, "'tojson' with ensure_ascii is not known here");
+		return chat_unknown(r, "'tojson' with ensure_ascii is not supported");
 	if (chat_is_whole(&c->at[1]))
 		d.indent = json_integer_value(c->at[1].json);
 	else if (chat_truth(&c->at[1]))
 		return chat_unknown(r, "'tojson' with an indent of %s", chat_kind_name(&c->at[1]));
-	if (d.indent < -1 || d.indent > INDENT_MOST)
+	if (d.indent < -1 || d.indent > MAX_INDENT)
 		return chat_unknown(r, "'tojson' with an indent of %lld", (long long)d.indent);
 	return chat_buffer_end(r, dump_value(&d, c->on->json, 0), &d.out, out);
 }

@@ -1,9 +1,9 @@
-/* evaluate.c — the values of a template's expressions. */
+/* evaluate.c — evaluates the expressions of a chat template. */
 #include "chat/work.h"
 
 #include "chat/charged.h"
 
-#define DEPTH_MOST 400
+#define MAX_DEPTH 400
 
 hec_status chat_get(chat_run *r, const json_t *name_of, chat_value *out)
 {
@@ -60,7 +60,7 @@ static hec_status evaluate_arguments(chat_run *r, int32_t i, chat_arguments *a)
 }
 
 /* What is called, filtered or tested, and its arguments. */
-static hec_status call(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_call(chat_run *r, const chat_node *n, chat_value *out)
 {
 	chat_value on;
 	chat_arguments a;
@@ -89,7 +89,7 @@ static hec_status need_json(chat_run *r, const chat_value *v, const char *of)
 	                             : chat_unknown(r, "%s of what is %s", of, chat_kind_name(v));
 }
 
-static hec_status make_list(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_list(chat_run *r, const chat_node *n, chat_value *out)
 {
 	json_t *list = json_array();
 	hec_status status = HEC_OK;
@@ -105,7 +105,7 @@ static hec_status make_list(chat_run *r, const chat_node *n, chat_value *out)
 	return chat_list_end(r, status, list, out);
 }
 
-static hec_status make_dict(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_dict(chat_run *r, const chat_node *n, chat_value *out)
 {
 	json_t *dict = json_object();
 	hec_status status = HEC_OK;
@@ -129,7 +129,7 @@ static hec_status make_dict(chat_run *r, const chat_node *n, chat_value *out)
 	return chat_list_end(r, status, dict, out);
 }
 
-static hec_status slice(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_slice(chat_run *r, const chat_node *n, chat_value *out)
 {
 	const int32_t nodes[3] = {n->b, n->c, n->d};
 	chat_value on, bounds[3];
@@ -151,7 +151,7 @@ static hec_status slice(chat_run *r, const chat_node *n, chat_value *out)
 /* ---- operands ---- */
 
 /* a and b, a or b: the value that decides. */
-static hec_status logic(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_logic(chat_run *r, const chat_node *n, chat_value *out)
 {
 	HEC_TRY(chat_evaluate(r, n->a, out));
 	if (chat_truth(out) == (n->kind == CHAT_OR))
@@ -160,7 +160,7 @@ static hec_status logic(chat_run *r, const chat_node *n, chat_value *out)
 	return chat_evaluate(r, n->b, out);
 }
 
-static hec_status one_operand(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_unary(chat_run *r, const chat_node *n, chat_value *out)
 {
 	chat_value v, zero = CHAT_UNDEFINED;
 	HEC_TRY(chat_evaluate(r, n->a, &v));
@@ -184,7 +184,7 @@ static hec_status one_operand(chat_run *r, const chat_node *n, chat_value *out)
 	return status;
 }
 
-static hec_status two_operands(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_binary(chat_run *r, const chat_node *n, chat_value *out)
 {
 	chat_value a, b;
 	HEC_TRY(chat_evaluate(r, n->a, &a));
@@ -198,7 +198,7 @@ static hec_status two_operands(chat_run *r, const chat_node *n, chat_value *out)
 	return status;
 }
 
-static hec_status choice(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_choice(chat_run *r, const chat_node *n, chat_value *out)
 {
 	chat_value v;
 	HEC_TRY(chat_evaluate(r, n->a, &v));
@@ -207,7 +207,7 @@ static hec_status choice(chat_run *r, const chat_node *n, chat_value *out)
 	return chosen >= 0 ? chat_evaluate(r, chosen, out) : HEC_OK;
 }
 
-static hec_status evaluate(chat_run *r, const chat_node *n, chat_value *out)
+static hec_status evaluate_node(chat_run *r, const chat_node *n, chat_value *out)
 {
 	switch (n->kind) {
 	case CHAT_CONST:
@@ -217,26 +217,26 @@ static hec_status evaluate(chat_run *r, const chat_node *n, chat_value *out)
 		return chat_get(r, n->value, out);
 	case CHAT_ITEM:
 	case CHAT_BINARY:
-		return two_operands(r, n, out);
+		return evaluate_binary(r, n, out);
 	case CHAT_SLICE:
-		return slice(r, n, out);
+		return evaluate_slice(r, n, out);
 	case CHAT_CALL:
 	case CHAT_FILTER:
 	case CHAT_TEST:
-		return call(r, n, out);
+		return evaluate_call(r, n, out);
 	case CHAT_AND:
 	case CHAT_OR:
-		return logic(r, n, out);
+		return evaluate_logic(r, n, out);
 	case CHAT_NOT:
 	case CHAT_MINUS:
 	case CHAT_ATTR:
-		return one_operand(r, n, out);
+		return evaluate_unary(r, n, out);
 	case CHAT_CHOICE:
-		return choice(r, n, out);
+		return evaluate_choice(r, n, out);
 	case CHAT_LIST:
-		return make_list(r, n, out);
+		return evaluate_list(r, n, out);
 	case CHAT_DICT:
-		return make_dict(r, n, out);
+		return evaluate_dict(r, n, out);
 	default:
 		return chat_unknown(r, "an argument with a name where a value is needed");
 	}
@@ -247,10 +247,10 @@ hec_status chat_evaluate(chat_run *r, int32_t i, chat_value *out)
 	size_t line = r->line;
 	*out = CHAT_UNDEFINED;
 	r->line = r->t->nodes[i].line;
-	if (++r->depth > DEPTH_MOST)
-		return chat_wrong(r, "more than %d levels in one another", DEPTH_MOST);
+	if (++r->depth > MAX_DEPTH)
+		return chat_wrong(r, "more than %d levels in one another", MAX_DEPTH);
 	HEC_TRY(chat_charge(r, CHAT_STEP));
-	HEC_TRY(evaluate(r, &r->t->nodes[i], out));
+	HEC_TRY(evaluate_node(r, &r->t->nodes[i], out));
 	r->depth--;
 	r->line = line;
 	return HEC_OK;

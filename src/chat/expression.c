@@ -1,24 +1,24 @@
-/* expression.c — an expression of a chat template to its tree, by descent: a function for each level
- * of precedence, from the tightest to the loosest. */
+/* expression.c — parses an expression of a chat template by recursive descent: one function for each level of
+ * precedence, the tightest first. */
 #include <string.h>
 
 #include "chat/parser.h"
 #include "base/grow.h"
 
-#define DEPTH_MOST 100
-#define NODES_MOST ((size_t)1 << 20)
+#define MAX_DEPTH 100
+#define MAX_NODES ((size_t)1 << 20)
 
 hec_status chat_deeper(chat_parser *p)
 {
-	return ++p->depth <= DEPTH_MOST ? HEC_OK
-	                                : chat_refuse(p, "more than 100 levels in one another");
+	return ++p->depth <= MAX_DEPTH ? HEC_OK
+	                               : chat_refuse(p, "more than 100 levels in one another");
 }
 
 hec_status chat_add(chat_parser *p, chat_kind kind, json_t *value, int32_t *out)
 {
 	hec_chat_template *t = p->t;
-	hec_status status = t->n < NODES_MOST ? GROW(&t->nodes, &t->capacity, t->n + 1)
-	                                      : chat_refuse(p, "too many parts");
+	hec_status status = t->n < MAX_NODES ? GROW(&t->nodes, &t->capacity, t->n + 1)
+	                                     : chat_refuse(p, "too many parts");
 	if (status != HEC_OK) {
 		json_decref(value);
 		return status;
@@ -35,8 +35,8 @@ hec_status chat_add_text(chat_parser *p, chat_kind kind, const char *text, size_
 	             : fail(HEC_ERR_MEMORY, "no memory for a chat template");
 }
 
-/* A node around *out, which is its a; takes value over. */
-static hec_status wrap(chat_parser *p, chat_kind kind, json_t *value, int32_t b, int32_t *out)
+/* Makes *out the child a of a new node. Takes value over. */
+static hec_status wrap_node(chat_parser *p, chat_kind kind, json_t *value, int32_t b, int32_t *out)
 {
 	int32_t made;
 	HEC_TRY(chat_add(p, kind, value, &made));
@@ -47,7 +47,7 @@ static hec_status wrap(chat_parser *p, chat_kind kind, json_t *value, int32_t b,
 }
 
 /* Items up to the closing sign, separated by commas. */
-static hec_status items(chat_parser *p, int closes, bool dict, bool named, int32_t *first)
+static hec_status parse_items(chat_parser *p, int closes, bool dict, bool named, int32_t *first)
 {
 	int32_t last = -1, one;
 	*first = -1;
@@ -79,13 +79,13 @@ static hec_status items(chat_parser *p, int closes, bool dict, bool named, int32
 	return chat_expect_op(p, closes);
 }
 
-static hec_status literal(chat_parser *p, json_t *value, int32_t *out)
+static hec_status parse_constant(chat_parser *p, json_t *value, int32_t *out)
 {
 	HEC_TRY(chat_add(p, CHAT_CONST, value, out));
 	return chat_next(p);
 }
 
-static hec_status parenthesis(chat_parser *p, int32_t *out)
+static hec_status parse_parenthesis(chat_parser *p, int32_t *out)
 {
 	int32_t list;
 	HEC_TRY(chat_next(p));
@@ -98,7 +98,7 @@ static hec_status parenthesis(chat_parser *p, int32_t *out)
 		return chat_expect_op(p, ')');
 	HEC_TRY(chat_next(p));
 	int32_t rest, first = *out;
-	HEC_TRY(items(p, ')', false, false, &rest));
+	HEC_TRY(parse_items(p, ')', false, false, &rest));
 	chat_at(p, first)->next = rest;
 	HEC_TRY(chat_add(p, CHAT_LIST, NULL, &list));
 	chat_at(p, list)->b = first;
@@ -106,7 +106,7 @@ static hec_status parenthesis(chat_parser *p, int32_t *out)
 	return HEC_OK;
 }
 
-static hec_status primary(chat_parser *p, int32_t *out)
+static hec_status parse_primary(chat_parser *p, int32_t *out)
 {
 	static const struct {
 		const char *name;
@@ -116,26 +116,27 @@ static hec_status primary(chat_parser *p, int32_t *out)
 	int32_t list;
 	if (p->word.kind == WORD_CONST) {
 		p->word.kind = WORD_END; /* the value is the node's now */
-		return literal(p, p->word.value, out);
+		return parse_constant(p, p->word.value, out);
 	}
 	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
 		if (chat_is_name(p, constants[i].name))
-			return literal(p,
-			               constants[i].type == JSON_NULL
-			                       ? json_null()
-			                       : json_boolean(constants[i].type == JSON_TRUE),
-			               out);
+			return parse_constant(
+				p,
+				constants[i].type == JSON_NULL
+					? json_null()
+					: json_boolean(constants[i].type == JSON_TRUE),
+				out);
 	if (p->word.kind == WORD_NAME) {
 		json_t *name;
 		HEC_TRY(chat_take_name(p, &name));
 		return chat_add(p, CHAT_NAME, name, out);
 	}
 	if (chat_is_op(p, '('))
-		return parenthesis(p, out);
+		return parse_parenthesis(p, out);
 	if (chat_is_op(p, '[') || chat_is_op(p, '{')) {
 		bool dict = chat_is_op(p, '{');
 		HEC_TRY(chat_next(p));
-		HEC_TRY(items(p, dict ? '}' : ']', dict, false, &list));
+		HEC_TRY(parse_items(p, dict ? '}' : ']', dict, false, &list));
 		HEC_TRY(chat_add(p, dict ? CHAT_DICT : CHAT_LIST, NULL, out));
 		chat_at(p, *out)->b = list;
 		return HEC_OK;
@@ -144,7 +145,7 @@ static hec_status primary(chat_parser *p, int32_t *out)
 }
 
 /* x[i], x[a:b:c] */
-static hec_status subscript(chat_parser *p, int32_t *out)
+static hec_status parse_subscript(chat_parser *p, int32_t *out)
 {
 	int32_t part[3] = {-1, -1, -1};
 	int n = 0;
@@ -163,127 +164,127 @@ static hec_status subscript(chat_parser *p, int32_t *out)
 	HEC_TRY(chat_next(p));
 	if (n == 0 && part[0] < 0)
 		return chat_refuse(p, "an index is missing");
-	HEC_TRY(wrap(p, n ? CHAT_SLICE : CHAT_ITEM, NULL, part[0], out));
+	HEC_TRY(wrap_node(p, n ? CHAT_SLICE : CHAT_ITEM, NULL, part[0], out));
 	chat_at(p, *out)->c = part[1];
 	chat_at(p, *out)->d = part[2];
 	return HEC_OK;
 }
 
-static hec_status arguments(chat_parser *p, int32_t *first)
+static hec_status parse_arguments(chat_parser *p, int32_t *first)
 {
 	*first = -1;
 	if (!chat_is_op(p, '('))
 		return HEC_OK;
 	HEC_TRY(chat_next(p));
-	return items(p, ')', false, true, first);
+	return parse_items(p, ')', false, true, first);
 }
 
-static hec_status postfix(chat_parser *p, int32_t *out)
+static hec_status parse_postfix(chat_parser *p, int32_t *out)
 {
-	HEC_TRY(primary(p, out));
+	HEC_TRY(parse_primary(p, out));
 	for (;;) {
 		int32_t args;
 		if (chat_is_op(p, '.')) {
 			json_t *name;
 			HEC_TRY(chat_next(p));
 			HEC_TRY(chat_take_name(p, &name));
-			HEC_TRY(wrap(p, CHAT_ATTR, name, -1, out));
+			HEC_TRY(wrap_node(p, CHAT_ATTR, name, -1, out));
 		} else if (chat_is_op(p, '[')) {
-			HEC_TRY(subscript(p, out));
+			HEC_TRY(parse_subscript(p, out));
 		} else if (chat_is_op(p, '(')) {
-			HEC_TRY(arguments(p, &args));
-			HEC_TRY(wrap(p, CHAT_CALL, NULL, args, out));
+			HEC_TRY(parse_arguments(p, &args));
+			HEC_TRY(wrap_node(p, CHAT_CALL, NULL, args, out));
 		} else {
 			return HEC_OK;
 		}
 	}
 }
 
-/* A filter or test whose name is at hand, around *out. */
-static hec_status wrap_named(chat_parser *p, chat_kind kind, int32_t *out)
+/* Makes *out the operand of the filter or test whose name is the current word. */
+static hec_status wrap_known(chat_parser *p, chat_kind kind, int32_t *out)
 {
 	json_t *name;
 	HEC_TRY(chat_take_name(p, &name));
 	const char *text = json_string_value(name);
 	if (kind == CHAT_FILTER ? chat_knows_filter(text) : chat_knows_test(text))
-		return wrap(p, kind, name, -1, out);
+		return wrap_node(p, kind, name, -1, out);
 	hec_status status = chat_refuse_named(p, kind == CHAT_FILTER ? "the filter" : "the test",
 	                                      text, json_string_length(name));
 	json_decref(name);
 	return status;
 }
 
-static hec_status filter(chat_parser *p, int32_t *out)
+static hec_status parse_filter(chat_parser *p, int32_t *out)
 {
 	int32_t args;
 	HEC_TRY(chat_next(p));
-	HEC_TRY(wrap_named(p, CHAT_FILTER, out));
-	HEC_TRY(arguments(p, &args));
+	HEC_TRY(wrap_known(p, CHAT_FILTER, out));
+	HEC_TRY(parse_arguments(p, &args));
 	chat_at(p, *out)->b = args;
 	return HEC_OK;
 }
 
 /* x is y, x is not y; an argument may stand without parentheses. */
-static hec_status test(chat_parser *p, int32_t *out)
+static hec_status parse_test(chat_parser *p, int32_t *out)
 {
 	int32_t args;
 	HEC_TRY(chat_next(p));
 	bool negated = chat_is_name(p, "not");
 	if (negated)
 		HEC_TRY(chat_next(p));
-	HEC_TRY(wrap_named(p, CHAT_TEST, out));
-	HEC_TRY(p->word.kind == WORD_CONST || chat_is_op(p, '[') ? postfix(p, &args)
-	                                                         : arguments(p, &args));
+	HEC_TRY(wrap_known(p, CHAT_TEST, out));
+	HEC_TRY(p->word.kind == WORD_CONST || chat_is_op(p, '[') ? parse_postfix(p, &args)
+	                                                         : parse_arguments(p, &args));
 	chat_at(p, *out)->b = args;
 	chat_at(p, *out)->op = negated;
 	return HEC_OK;
 }
 
-static hec_status minus(chat_parser *p, int32_t *out)
+static hec_status parse_minus(chat_parser *p, int32_t *out)
 {
 	if (!chat_is_op(p, '-'))
-		return postfix(p, out);
+		return parse_postfix(p, out);
 	HEC_TRY(chat_next(p));
 	HEC_TRY(chat_deeper(p));
-	HEC_TRY(minus(p, out));
+	HEC_TRY(parse_minus(p, out));
 	p->depth--;
-	return wrap(p, CHAT_MINUS, NULL, -1, out);
+	return wrap_node(p, CHAT_MINUS, NULL, -1, out);
 }
 
-static hec_status filtered(chat_parser *p, int32_t *out)
+static hec_status parse_filtered(chat_parser *p, int32_t *out)
 {
-	HEC_TRY(minus(p, out));
+	HEC_TRY(parse_minus(p, out));
 	for (;;) {
 		if (chat_is_op(p, '|'))
-			HEC_TRY(filter(p, out));
+			HEC_TRY(parse_filter(p, out));
 		else if (chat_is_name(p, "is"))
-			HEC_TRY(test(p, out));
+			HEC_TRY(parse_test(p, out));
 		else
 			return HEC_OK;
 	}
 }
 
 /* From the loosest to the tightest: + and −, ~, * // %. */
-static hec_status binary(chat_parser *p, int level, int32_t *out)
+static hec_status parse_binary(chat_parser *p, int level, int32_t *out)
 {
 	static const char *const signs[] = {"+-", "~", "*%"};
 	if (level == 3)
-		return filtered(p, out);
-	HEC_TRY(binary(p, level + 1, out));
+		return parse_filtered(p, out);
+	HEC_TRY(parse_binary(p, level + 1, out));
 	while (p->word.kind == WORD_OP && ((p->word.op < 128 && strchr(signs[level], p->word.op)) ||
 	                                   (level == 2 && p->word.op == OP_FLOOR))) {
 		int op = p->word.op;
 		int32_t right;
 		HEC_TRY(chat_next(p));
-		HEC_TRY(binary(p, level + 1, &right));
-		HEC_TRY(wrap(p, CHAT_BINARY, NULL, right, out));
+		HEC_TRY(parse_binary(p, level + 1, &right));
+		HEC_TRY(wrap_node(p, CHAT_BINARY, NULL, right, out));
 		chat_at(p, *out)->op = op;
 	}
 	return HEC_OK;
 }
 
-/* The comparison at hand, passed; 0: none. */
-static hec_status comparison(chat_parser *p, int *op)
+/* Reads a comparison operator; 0: there is none. */
+static hec_status read_comparison(chat_parser *p, int *op)
 {
 	*op = 0;
 	if (p->word.kind == WORD_OP && (p->word.op == '<' || p->word.op == '>' ||
@@ -305,40 +306,40 @@ static hec_status comparison(chat_parser *p, int *op)
 	return HEC_OK;
 }
 
-static hec_status compare(chat_parser *p, int32_t *out)
+static hec_status parse_comparison(chat_parser *p, int32_t *out)
 {
 	int op;
 	int32_t right;
-	HEC_TRY(binary(p, 0, out));
-	HEC_TRY(comparison(p, &op));
+	HEC_TRY(parse_binary(p, 0, out));
+	HEC_TRY(read_comparison(p, &op));
 	if (!op)
 		return HEC_OK;
-	HEC_TRY(binary(p, 0, &right));
-	HEC_TRY(wrap(p, CHAT_BINARY, NULL, right, out));
+	HEC_TRY(parse_binary(p, 0, &right));
+	HEC_TRY(wrap_node(p, CHAT_BINARY, NULL, right, out));
 	chat_at(p, *out)->op = op;
-	HEC_TRY(comparison(p, &op));
-	return op ? chat_refuse(p, "a chain of comparisons is not known here") : HEC_OK;
+	HEC_TRY(read_comparison(p, &op));
+	return op ? chat_refuse(p, "a chain of comparisons is not supported") : HEC_OK;
 }
 
-static hec_status negation(chat_parser *p, int32_t *out)
+static hec_status parse_not(chat_parser *p, int32_t *out)
 {
 	if (!chat_is_name(p, "not"))
-		return compare(p, out);
+		return parse_comparison(p, out);
 	HEC_TRY(chat_next(p));
 	HEC_TRY(chat_deeper(p));
-	HEC_TRY(negation(p, out));
+	HEC_TRY(parse_not(p, out));
 	p->depth--;
-	return wrap(p, CHAT_NOT, NULL, -1, out);
+	return wrap_node(p, CHAT_NOT, NULL, -1, out);
 }
 
-static hec_status conjunction(chat_parser *p, int32_t *out)
+static hec_status parse_and(chat_parser *p, int32_t *out)
 {
 	int32_t right;
-	HEC_TRY(negation(p, out));
+	HEC_TRY(parse_not(p, out));
 	while (chat_is_name(p, "and")) {
 		HEC_TRY(chat_next(p));
-		HEC_TRY(negation(p, &right));
-		HEC_TRY(wrap(p, CHAT_AND, NULL, right, out));
+		HEC_TRY(parse_not(p, &right));
+		HEC_TRY(wrap_node(p, CHAT_AND, NULL, right, out));
 	}
 	return HEC_OK;
 }
@@ -346,11 +347,11 @@ static hec_status conjunction(chat_parser *p, int32_t *out)
 hec_status chat_condition(chat_parser *p, int32_t *out)
 {
 	int32_t right;
-	HEC_TRY(conjunction(p, out));
+	HEC_TRY(parse_and(p, out));
 	while (chat_is_name(p, "or")) {
 		HEC_TRY(chat_next(p));
-		HEC_TRY(conjunction(p, &right));
-		HEC_TRY(wrap(p, CHAT_OR, NULL, right, out));
+		HEC_TRY(parse_and(p, &right));
+		HEC_TRY(wrap_node(p, CHAT_OR, NULL, right, out));
 	}
 	return HEC_OK;
 }

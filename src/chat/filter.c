@@ -1,5 +1,5 @@
-/* filter.c — the filters, tests, methods and functions that chat templates use: tables of what has
- * which name and takes which arguments. An argument that is not in them is refused, never ignored. */
+/* filter.c — the filters, tests, methods and functions of chat templates: tables of their names and parameters. An
+ * argument that is not in the table is refused, never ignored. */
 #include <time.h>
 
 #include "base/quote.h"
@@ -7,7 +7,7 @@
 
 #include "chat/charged.h"
 
-/* ---- those that are small ---- */
+/* ---- small ones ---- */
 
 static hec_status use_default(chat_run *r, const chat_call_of *c, chat_value *out)
 {
@@ -19,7 +19,7 @@ static hec_status use_default(chat_run *r, const chat_call_of *c, chat_value *ou
 	return HEC_OK;
 }
 
-static hec_status length(chat_run *r, const chat_call_of *c, chat_value *out)
+static hec_status count_items(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	const json_t *v = c->on->json;
 	size_t n = 0;
@@ -32,38 +32,29 @@ static hec_status length(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_json(r, json_integer((json_int_t)n), out);
 }
 
-/* Digits with a sign, of which those behind a point do not count; a text that is no number is 0, as in Jinja. What
- * Python takes besides (1e3, 1_000, other digits) is not known here. */
+/* A text of digits, perhaps with a sign and spaces around it. Jinja reads more than that. */
 static hec_status read_int(chat_run *r, const char *text, size_t bytes, int64_t *out)
 {
-	static const char blank[] = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
 	const char *at = text, *end = text + bytes;
 	HEC_TRY(chat_read(r, bytes));
-	while (at < end && chat_is_byte_of(*at, blank))
+	while (at < end && *at == ' ')
 		at++;
-	while (at < end && chat_is_byte_of(end[-1], blank))
+	while (at < end && end[-1] == ' ')
 		end--;
 	const bool minus = at < end && *at == '-';
-	bool behind = false, digits = false;
-	int64_t n = 0; /* below zero, which reaches one further */
-	*out = 0;
-	for (at += at < end && (*at == '-' || *at == '+'); at < end; at++) {
-		if (*at >= '0' && *at <= '9') {
-			digits = true;
-			if (!behind && (__builtin_mul_overflow(n, 10, &n) ||
-			                __builtin_sub_overflow(n, *at - '0', &n)))
-				return chat_unknown(r, "a number beyond 64 bits");
-		} else if (*at == '.' && !behind) {
-			behind = true;
-		} else {
-			const bool more = *at == 'e' || *at == 'E' || *at == '_';
-			const bool odd = (unsigned char)*at >= 0x80 || (digits && more);
-			return odd ? chat_unknown(r, "'int' of such a text") : HEC_OK;
-		}
+	int64_t n = 0; /* below zero, where one more number fits */
+	at += at < end && (*at == '-' || *at == '+');
+	if (at == end)
+		return chat_unknown(r, "'int' of a text that is no whole number");
+	for (; at < end; at++) {
+		if (*at < '0' || *at > '9')
+			return chat_unknown(r, "'int' of a text that is no whole number");
+		if (__builtin_mul_overflow(n, 10, &n) || __builtin_sub_overflow(n, *at - '0', &n))
+			return chat_unknown(r, "a number beyond 64 bits");
 	}
-	if (digits && __builtin_mul_overflow(n, minus ? 1 : -1, out))
-		return chat_unknown(r, "a number beyond 64 bits");
-	return HEC_OK;
+	return __builtin_mul_overflow(n, minus ? 1 : -1, out)
+	               ? chat_unknown(r, "a number beyond 64 bits")
+	               : HEC_OK;
 }
 
 static hec_status to_int(chat_run *r, const chat_call_of *c, chat_value *out)
@@ -74,20 +65,20 @@ static hec_status to_int(chat_run *r, const chat_call_of *c, chat_value *out)
 	}
 	if (!chat_is_text(c->on))
 		return chat_unknown(r, "'int' of %s", chat_kind_name(c->on));
-	int64_t n;
+	int64_t n = 0;
 	HEC_TRY(read_int(r, json_string_value(c->on->json), json_string_length(c->on->json), &n));
 	return chat_json(r, json_integer(n), out);
 }
 
-/* What is given is a text or a list already. */
-static hec_status itself(chat_run *r, const chat_call_of *c, chat_value *out)
+/* chat_filter has made the value a text or a list already. */
+static hec_status return_value(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	(void)r;
 	*out = chat_shared(c->on->json);
 	return HEC_OK;
 }
 
-static hec_status get(chat_run *r, const chat_call_of *c, chat_value *out)
+static hec_status get_member(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	json_t *found = NULL;
 	const json_t *key = c->at[0].json;
@@ -98,7 +89,7 @@ static hec_status get(chat_run *r, const chat_call_of *c, chat_value *out)
 	return HEC_OK;
 }
 
-static hec_status raise(chat_run *r, const chat_call_of *c, chat_value *out)
+static hec_status raise_exception(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	char text[QUOTE_TEXT];
 	(void)out;
@@ -106,7 +97,7 @@ static hec_status raise(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_wrong(r, "it refuses: %s", quote(what, text));
 }
 
-static hec_status now(chat_run *r, const chat_call_of *c, chat_value *out)
+static hec_status write_time_now(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	char text[256];
 	time_t t = time(NULL);
@@ -119,7 +110,7 @@ static hec_status now(chat_run *r, const chat_call_of *c, chat_value *out)
 	         : chat_wrong(r, "'strftime_now' needs a format of a short text");
 }
 
-static hec_status space(chat_run *r, const chat_call_of *c, chat_value *out)
+static hec_status create_namespace(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	json_t *object = json_object();
 	hec_status status = HEC_OK;
@@ -143,9 +134,9 @@ typedef enum takes { TAKES_ANY, TAKES_TEXT, TAKES_LIST } takes;
 typedef struct known {
 	const char *name;
 	chat_do *run;
-	const char *parameters; /* in order; '=': by name only; "*": any names */
+	const char *parameters; /* in order; "=x": by name only; "*": any names */
 	int how;
-	takes on; /* a filter: what it makes of its value first */
+	takes on; /* a filter: its value is made into this first */
 } known;
 
 static const known filters[] = {
@@ -155,9 +146,9 @@ static const known filters[] = {
 	{"capitalize", chat_case, "", CASE_FIRST, TAKES_TEXT},
 	{"title", chat_case, "", CASE_WORDS, TAKES_TEXT},
 	{"replace", chat_replace, "old new", 0, TAKES_TEXT},
-	{"string", itself, "", 0, TAKES_TEXT},
-	{"safe", itself, "", 0, TAKES_TEXT},
-	{"list", itself, "", 0, TAKES_LIST},
+	{"string", return_value, "", 0, TAKES_TEXT},
+	{"safe", return_value, "", 0, TAKES_TEXT},
+	{"list", return_value, "", 0, TAKES_LIST},
 	{"first", chat_end, "", AT_START, TAKES_LIST},
 	{"last", chat_end, "", AT_END, TAKES_LIST},
 	{"join", chat_join, "d", 0, TAKES_LIST},
@@ -169,7 +160,7 @@ static const known filters[] = {
 	{"items", chat_members, "", MEMBER_BOTH_ONCE, TAKES_ANY},
 	{"reverse", chat_reverse, "", 0, TAKES_ANY},
 	{"default", use_default, "default_value boolean", 0, TAKES_ANY},
-	{"length", length, "", 0, TAKES_ANY},
+	{"length", count_items, "", 0, TAKES_ANY},
 	{"int", to_int, "", 0, TAKES_ANY},
 	{"tojson", chat_tojson, "ensure_ascii indent", 0, TAKES_ANY},
 	{0},
@@ -195,15 +186,15 @@ static const known dict_methods[] = {
 	{"items", chat_members, "", MEMBER_BOTH, 0},
 	{"keys", chat_members, "", MEMBER_KEY, 0},
 	{"values", chat_members, "", MEMBER_VALUE, 0},
-	{"get", get, "key default", 0, 0},
+	{"get", get_member, "key default", 0, 0},
 	{0},
 };
 
 static const known functions[] = {
 	{"range", chat_range, "start stop step", 0, 0},
-	{"namespace", space, "*", 0, 0},
-	{"raise_exception", raise, "message", 0, 0},
-	{"strftime_now", now, "format", 0, 0},
+	{"namespace", create_namespace, "*", 0, 0},
+	{"raise_exception", raise_exception, "message", 0, 0},
+	{"strftime_now", write_time_now, "format", 0, 0},
 	{0},
 };
 
@@ -237,7 +228,7 @@ static const struct {
 	{"in", 0},
 };
 
-static const known *find(const known *table, const char *name)
+static const known *find_known(const known *table, const char *name)
 {
 	for (; table->name; table++)
 		if (chat_is_word(name, table->name))
@@ -247,12 +238,12 @@ static const known *find(const known *table, const char *name)
 
 bool chat_knows_filter(const char *name)
 {
-	return find(filters, name) != NULL;
+	return find_known(filters, name) != NULL;
 }
 
 bool chat_knows_function(const char *name)
 {
-	return find(functions, name) != NULL;
+	return find_known(functions, name) != NULL;
 }
 
 static int find_test(const char *name)
@@ -292,8 +283,8 @@ static int place_of(const char *parameters, const char *name, int place)
 	return -1;
 }
 
-static hec_status call(chat_run *r, const known *k, const chat_value *on, const chat_arguments *a,
-                       chat_value *out)
+static hec_status call_known(chat_run *r, const known *k, const chat_value *on,
+                             const chat_arguments *a, chat_value *out)
 {
 	char text[QUOTE_TEXT];
 	chat_call_of c = {.name = k->name, .how = k->how, .on = on, .all = a};
@@ -302,10 +293,10 @@ static hec_status call(chat_run *r, const known *k, const chat_value *on, const 
 		const char *name = json_string_value(a->name[i]);
 		int place = place_of(k->parameters, name, i);
 		if (place < 0 && name)
-			return chat_unknown(r, "'%s' with '%s' is not known here", k->name,
+			return chat_unknown(r, "'%s' with '%s' is not supported", k->name,
 			                    quote(name, text));
 		if (place < 0)
-			return chat_unknown(r, "'%s' with %d arguments is not known here", k->name,
+			return chat_unknown(r, "'%s' with %d arguments is not supported", k->name,
 			                    a->n);
 		c.at[place] = a->at[i];
 	}
@@ -315,19 +306,19 @@ static hec_status call(chat_run *r, const known *k, const chat_value *on, const 
 hec_status chat_filter(chat_run *r, const char *name, const chat_value *on, const chat_arguments *a,
                        chat_value *out)
 {
-	const known *k = find(filters, name);
+	const known *k = find_known(filters, name);
 	if (k->on == TAKES_ANY)
-		return call(r, k, on, a, out);
+		return call_known(r, k, on, a, out);
 	chat_value made;
 	if (k->on == TAKES_LIST) {
 		HEC_TRY(chat_list_of(r, on, &made));
 	} else if (chat_is_text(on)) {
 		made = chat_shared(on->json);
-	} else { /* as Jinja, they take anything that can be printed */
+	} else { /* as in Jinja: anything that can be printed */
 		chat_buffer b = {0};
 		HEC_TRY(chat_buffer_end(r, chat_print(r, &b, on), &b, &made));
 	}
-	hec_status status = call(r, k, &made, a, out);
+	hec_status status = call_known(r, k, &made, a, out);
 	chat_value_free(&made);
 	return status;
 }
@@ -339,7 +330,7 @@ hec_status chat_test(chat_run *r, const char *name, const chat_value *on, const 
 	int i = find_test(name);
 	HEC_TRY(chat_charge(r, CHAT_LOOK_UP));
 	if (i < 0)
-		return chat_unknown(r, "the test '%s' is not known here", quote(name, text));
+		return chat_unknown(r, "the test '%s' is not supported", quote(name, text));
 	unsigned kind = on->kind == VALUE_UNDEFINED ? OF_UNDEFINED
 	                : on->kind == VALUE_ONCE    ? OF_ONCE
 	                : on->kind == VALUE_JSON    ? 1u << json_typeof(on->json)
@@ -361,18 +352,19 @@ hec_status chat_call(chat_run *r, const chat_value *callee, const char *name,
 {
 	char text[QUOTE_TEXT];
 	if (callee->kind == VALUE_FUNCTION)
-		return call(r, find(functions, callee->name), NULL, a, out);
+		return call_known(r, find_known(functions, callee->name), NULL, a, out);
 	if (callee->kind == VALUE_UNDEFINED && name)
-		return chat_unknown(r, "the function '%s' is not known here", quote(name, text));
+		return chat_unknown(r, "the function '%s' is not supported", quote(name, text));
 	if (callee->kind != VALUE_METHOD)
 		return chat_wrong(r, "a call of %s", chat_kind_name(callee));
 	chat_value on = {.kind = VALUE_JSON, .json = callee->json};
-	return call(r, find(chat_is_text(&on) ? text_methods : dict_methods, callee->name), &on, a,
-	            out);
+	return call_known(r,
+	                  find_known(chat_is_text(&on) ? text_methods : dict_methods, callee->name),
+	                  &on, a, out);
 }
 
-/* What Python has more: another name is undefined, but these would not be. */
-static const char *pythons(const json_t *v)
+/* Methods that Python has and this does not: they are refused. Any other name is undefined, as in Python. */
+static const char *python_methods(const json_t *v)
 {
 	if (json_is_string(v))
 		return " casefold center count encode expandtabs find format format_map index "
@@ -389,7 +381,7 @@ static const char *pythons(const json_t *v)
 	return " ";
 }
 
-static bool is_method(const char *names, const char *name)
+static bool has_method(const char *names, const char *name)
 {
 	for (; *name && *names; names++)
 		if (*names == ' ' && is_first(name, names + 1))
@@ -406,14 +398,14 @@ hec_status chat_attribute(chat_run *r, const chat_value *on, const char *name, s
 	HEC_TRY(chat_charge(r, CHAT_LOOK_UP));
 	if (on->kind == VALUE_UNDEFINED)
 		return chat_wrong(r, "'%s' of what is undefined", quote(name, text));
-	const known *k = chat_is_text(on)   ? find(text_methods, name)
-	                 : chat_is_dict(on) ? find(dict_methods, name)
+	const known *k = chat_is_text(on)   ? find_known(text_methods, name)
+	                 : chat_is_dict(on) ? find_known(dict_methods, name)
 	                                    : NULL;
 	if (k)
 		*out = (chat_value){
 			.kind = VALUE_METHOD, .json = json_incref(on->json), .name = k->name};
-	else if (on->kind == VALUE_JSON && is_method(pythons(on->json), name))
-		return chat_unknown(r, "'%s' of %s is not known here", name, chat_kind_name(on));
+	else if (on->kind == VALUE_JSON && has_method(python_methods(on->json), name))
+		return chat_unknown(r, "'%s' of %s is not supported", name, chat_kind_name(on));
 	else if (chat_is_dict(on) || on->kind == VALUE_SPACE) {
 		HEC_TRY(chat_member(r, on->json, name, bytes, &found));
 		*out = chat_shared(found);

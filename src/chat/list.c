@@ -1,15 +1,14 @@
-/* list.c — what chat templates do with lists and dicts. */
+/* list.c — filters and functions on lists and dicts. */
 #include <stdlib.h>
 
-#include "base/memory.h"
 #include "chat/call.h"
 #include "text/unicode/utf8.h"
 
 #include "chat/charged.h"
 
-#define RANGE_MOST 100000
+#define MAX_RANGE 100000
 
-static hec_status characters(chat_run *r, const json_t *text, json_t *list)
+static hec_status append_characters(chat_run *r, const json_t *text, json_t *list)
 {
 	const char *s = json_string_value(text);
 	for (; *s; s += utf8_length(*s))
@@ -17,7 +16,7 @@ static hec_status characters(chat_run *r, const json_t *text, json_t *list)
 	return HEC_OK;
 }
 
-static hec_status members(chat_run *r, const json_t *dict, int what, json_t *list)
+static hec_status append_members(chat_run *r, const json_t *dict, int what, json_t *list)
 {
 	chat_members_of m = {.dict = (json_t *)dict};
 	hec_status status = HEC_OK;
@@ -53,13 +52,13 @@ hec_status chat_list_of(chat_run *r, const chat_value *on, chat_value *out)
 	if (on->kind != VALUE_UNDEFINED && !chat_is_text(on) && !chat_is_dict(on))
 		return chat_wrong(r, "%s is no list", chat_kind_name(on));
 	json_t *list = json_array();
-	hec_status status = chat_is_text(on)   ? characters(r, on->json, list)
-	                    : chat_is_dict(on) ? members(r, on->json, MEMBER_KEY, list)
+	hec_status status = chat_is_text(on)   ? append_characters(r, on->json, list)
+	                    : chat_is_dict(on) ? append_members(r, on->json, MEMBER_KEY, list)
 	                                       : HEC_OK;
 	return chat_list_end(r, status, list, out);
 }
 
-static hec_status once_end(chat_run *r, hec_status status, json_t *list, chat_value *out)
+static hec_status end_once_list(chat_run *r, hec_status status, json_t *list, chat_value *out)
 {
 	HEC_TRY(chat_list_end(r, status, list, out));
 	out->kind = VALUE_ONCE;
@@ -71,8 +70,8 @@ hec_status chat_members(chat_run *r, const chat_call_of *c, chat_value *out)
 	if (!chat_is_dict(c->on) && c->on->kind != VALUE_UNDEFINED)
 		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(c->on));
 	json_t *list = json_array();
-	hec_status status = members(r, c->on->json, c->how, list);
-	return (c->how == MEMBER_BOTH_ONCE ? once_end : chat_list_end)(r, status, list, out);
+	hec_status status = append_members(r, c->on->json, c->how, list);
+	return (c->how == MEMBER_BOTH_ONCE ? end_once_list : chat_list_end)(r, status, list, out);
 }
 
 hec_status chat_end(chat_run *r, const chat_call_of *c, chat_value *out)
@@ -85,7 +84,7 @@ hec_status chat_end(chat_run *r, const chat_call_of *c, chat_value *out)
 	return status;
 }
 
-static hec_status join(chat_run *r, const json_t *list, const chat_value *by, chat_value *out)
+static hec_status join_items(chat_run *r, const json_t *list, const chat_value *by, chat_value *out)
 {
 	chat_buffer b = {0};
 	json_t *item;
@@ -102,7 +101,7 @@ static hec_status join(chat_run *r, const json_t *list, const chat_value *by, ch
 
 hec_status chat_join(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	return join(r, c->on->json, &c->at[0], out);
+	return join_items(r, c->on->json, &c->at[0], out);
 }
 
 hec_status chat_join_method(chat_run *r, const chat_call_of *c, chat_value *out)
@@ -111,27 +110,15 @@ hec_status chat_join_method(chat_run *r, const chat_call_of *c, chat_value *out)
 		return chat_wrong(r, "'join' of %s", chat_kind_name(&c->at[0]));
 	chat_value all;
 	HEC_TRY(chat_list_of(r, &c->at[0], &all));
-	hec_status status = join(r, all.json, c->on, out);
+	hec_status status = join_items(r, all.json, c->on, out);
 	chat_value_free(&all);
 	return status;
-}
-
-static hec_status reverse_text(chat_run *r, const char *text, size_t n, chat_value *out)
-{
-	chat_buffer b = {0};
-	hec_status status = HEC_OK;
-	for (size_t at; n > 0 && status == HEC_OK; n = at) {
-		at = utf8_before(text, n);
-		status = chat_put(r, &b, text + at, n - at);
-	}
-	return chat_buffer_end(r, status, &b, out);
 }
 
 hec_status chat_reverse(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	if (chat_is_text(c->on))
-		return reverse_text(r, json_string_value(c->on->json),
-		                    json_string_length(c->on->json), out);
+		return chat_unknown(r, "'reverse' of a text");
 	chat_value all;
 	HEC_TRY(chat_list_of(r, c->on, &all));
 	json_t *list = json_array(), *item;
@@ -140,105 +127,81 @@ hec_status chat_reverse(chat_run *r, const chat_call_of *c, chat_value *out)
 	     i > 0 && chat_each(r, all.json, i - 1, &item, &status); i--)
 		status = chat_append(r, list, json_incref(item));
 	chat_value_free(&all);
-	/* What Python cannot go over backwards becomes a list for it. */
-	return (c->on->kind == VALUE_JSON ? once_end : chat_list_end)(r, status, list, out);
+	/* In Python, reversing a generator makes a list of it. */
+	return (c->on->kind == VALUE_JSON ? end_once_list : chat_list_end)(r, status, list, out);
 }
 
 /* ---- attributes ---- */
 
-/* A dict's key comes before its method of that name here: item[name], not item.name. */
-static hec_status part_of(chat_run *r, const chat_call_of *c, const chat_value *on,
-                          const char *name, size_t bytes, chat_value *out)
+/* Whether the attribute that a call names is one that items can have here. */
+static hec_status check_attribute(chat_run *r, const chat_call_of *c)
 {
+	if (json_array_size(c->on->json) == 0) /* then Jinja does not look at it either */
+		return HEC_OK;
+	if (!chat_is_text(&c->at[0]))
+		return chat_wrong(r, "'%s' without the name of an attribute", c->name);
+	const char *name = json_string_value(c->at[0].json);
+	HEC_TRY(chat_read(r, json_string_length(c->at[0].json)));
+	bool number = *name;
+	for (; *name; name++) {
+		number = number && *name >= '0' && *name <= '9';
+		if (*name == '.')
+			return chat_unknown(r, "'%s' by an attribute with a dot", c->name);
+	}
+	return number ? chat_unknown(r, "'%s' by a number", c->name) : HEC_OK;
+}
+
+/* Here, unlike in item.name, a key of a dict comes before a method of that name. */
+static hec_status get_attribute(chat_run *r, const chat_call_of *c, const json_t *item,
+                                chat_value *out)
+{
+	const chat_value on = {.kind = VALUE_JSON, .json = (json_t *)item};
+	const char *name = json_string_value(c->at[0].json);
+	const size_t bytes = json_string_length(c->at[0].json);
 	json_t *found = NULL;
-	size_t digits = 0;
 	*out = CHAT_UNDEFINED;
 	HEC_TRY(chat_read(r, bytes));
-	if (chat_is_dict(on))
-		HEC_TRY(chat_member(r, on->json, name, bytes, &found));
+	if (chat_is_dict(&on))
+		HEC_TRY(chat_member(r, item, name, bytes, &found));
 	*out = chat_shared(found);
 	if (found)
 		return HEC_OK;
-	while (name[digits] >= '0' && name[digits] <= '9')
-		digits++;
-	if (bytes > 0 && digits == bytes)
-		return chat_unknown(r, "'%s' by a number", c->name);
-	HEC_TRY(chat_attribute(r, on, name, bytes, out));
+	HEC_TRY(chat_attribute(r, &on, name, bytes, out));
 	if (out->kind != VALUE_METHOD)
 		return HEC_OK;
 	chat_value_free(out);
 	return chat_unknown(r, "'%s' of a method", c->name);
 }
 
-/* The names of an attribute that a call names: "a.b" is the b of its a. Cut once for all items. */
-typedef struct attribute {
-	char *names; /* each ends with a zero byte */
-	size_t bytes;
-} attribute;
-
-static hec_status cut_attribute(chat_run *r, const chat_call_of *c, attribute *out)
-{
-	*out = (attribute){0};
-	if (json_array_size(c->on->json) == 0) /* then Jinja does not look at it either */
-		return HEC_OK;
-	if (!chat_is_text(&c->at[0]))
-		return chat_wrong(r, "'%s' without the name of an attribute", c->name);
-	const json_t *text = c->at[0].json;
-	out->bytes = json_string_length(text);
-	HEC_TRY(chat_copy(r, json_string_value(text), out->bytes, &out->names));
-	for (size_t i = 0; i < out->bytes; i++)
-		if (out->names[i] == '.')
-			out->names[i] = '\0';
-	return HEC_OK;
-}
-
-static hec_status attribute_of(chat_run *r, const chat_call_of *c, const attribute *a,
-                               const json_t *item, chat_value *out)
-{
-	hec_status status = HEC_OK;
-	*out = chat_shared(item);
-	for (size_t at = 0, n; status == HEC_OK && at <= a->bytes; at += n + 1) {
-		chat_value on = *out;
-		for (n = 0; a->names[at + n];)
-			n++;
-		status = part_of(r, c, &on, a->names + at, n, out);
-		chat_value_free(&on);
-	}
-	return status;
-}
-
 hec_status chat_map(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	attribute a;
-	HEC_TRY(cut_attribute(r, c, &a));
+	HEC_TRY(check_attribute(r, c));
 	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
 	for (size_t i = 0; chat_each(r, c->on->json, i, &item, &status); i++) {
 		chat_value v;
-		status = attribute_of(r, c, &a, item, &v);
+		status = get_attribute(r, c, item, &v);
 		if (status == HEC_OK)
 			status = v.json ? chat_append(r, list, v.json)
 			                : chat_unknown(r, "a list of what is undefined");
 	}
-	mem_free(a.names);
-	return once_end(r, status, list, out);
+	return end_once_list(r, status, list, out);
 }
 
 /* selectattr("role", "equalto", "user"), select("equalto", "user") */
 hec_status chat_choose(chat_run *r, const chat_call_of *c, chat_value *out)
 {
-	attribute a = {0};
 	const bool by_attribute = c->how & BY_ATTRIBUTE;
 	const chat_value *test = &c->at[by_attribute ? 1 : 0], *value = test + 1;
 	chat_arguments rest = {.at = {*value}, .n = value->kind != VALUE_UNDEFINED};
 	if (by_attribute)
-		HEC_TRY(cut_attribute(r, c, &a));
+		HEC_TRY(check_attribute(r, c));
 	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;
 	for (size_t i = 0; chat_each(r, c->on->json, i, &item, &status); i++) {
 		chat_value v = by_attribute ? CHAT_UNDEFINED : chat_shared(item);
 		if (by_attribute)
-			status = attribute_of(r, c, &a, item, &v);
+			status = get_attribute(r, c, item, &v);
 		bool holds = chat_truth(&v);
 		if (status == HEC_OK && chat_is_text(test))
 			status = chat_test(r, json_string_value(test->json), &v, &rest, &holds);
@@ -246,8 +209,7 @@ hec_status chat_choose(chat_run *r, const chat_call_of *c, chat_value *out)
 			status = chat_append(r, list, json_incref(item));
 		chat_value_free(&v);
 	}
-	mem_free(a.names);
-	return once_end(r, status, list, out);
+	return end_once_list(r, status, list, out);
 }
 
 /* range(to), range(from, to), range(from, to, step) */
@@ -268,8 +230,8 @@ hec_status chat_range(chat_run *r, const chat_call_of *c, chat_value *out)
 	uint64_t way = up ? to - from : from - to, count = 0;
 	if (up ? part[0] < part[1] : part[0] > part[1])
 		count = (way - 1) / (up ? step : 0 - step) + 1;
-	if (count > RANGE_MOST)
-		return chat_wrong(r, "'range' of more than %d numbers", RANGE_MOST);
+	if (count > MAX_RANGE)
+		return chat_wrong(r, "'range' of more than %d numbers", MAX_RANGE);
 	json_t *list = json_array();
 	hec_status status = HEC_OK;
 	for (uint64_t i = 0; i < count && status == HEC_OK; i++, from += step)

@@ -1,4 +1,4 @@
-/* load.c — finding the chat template of a model's folder. */
+/* load.c — loads the chat template of a model's directory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "chat/tree.h"
 
-#define TEMPLATE_MOST ((size_t)4 << 20) /* bytes */
+#define MAX_TEMPLATE ((size_t)4 << 20) /* bytes */
 
 static hec_status read_beside(const char *path, const char *name, char **text, size_t *bytes)
 {
@@ -17,7 +17,7 @@ static hec_status read_beside(const char *path, const char *name, char **text, s
 	char full[PATH_MOST];
 	*text = NULL;
 	HEC_TRY(path_in(full, path, name));
-	return stat(full, &info) == 0 ? file_read(full, TEMPLATE_MOST, text, bytes) : HEC_OK;
+	return stat(full, &info) == 0 ? file_read(full, MAX_TEMPLATE, text, bytes) : HEC_OK;
 }
 
 /* A text, or [{"name": "default", "template": "…"}, …]. */
@@ -35,7 +35,7 @@ static const json_t *template_of(const json_t *config)
 }
 
 /* bos_token and so on: a text, or an object with "content". */
-static hec_status take_tokens(const json_t *config, hec_chat_template *t)
+static hec_status read_special_tokens(const json_t *config, hec_chat_template *t)
 {
 	const char *key;
 	json_t *value;
@@ -55,9 +55,9 @@ static hec_status take_tokens(const json_t *config, hec_chat_template *t)
 	return HEC_OK;
 }
 
-/* jinja NULL: the template is the config's. config NULL: no special tokens. */
-static hec_status make(const char *path, const char *jinja, size_t bytes, const json_t *config,
-                       hec_chat_template **out)
+/* jinja NULL: the template is in config. config NULL: no special tokens. */
+static hec_status create_template(const char *path, const char *jinja, size_t bytes,
+                                  const json_t *config, hec_chat_template **out)
 {
 	const json_t *text = jinja ? NULL : template_of(config);
 	hec_chat_template *t = NULL;
@@ -68,7 +68,7 @@ static hec_status make(const char *path, const char *jinja, size_t bytes, const 
 		            path);
 	HEC_TRY(hec_chat_template_parse(jinja ? jinja : json_string_value(text),
 	                                jinja ? bytes : json_string_length(text), &t));
-	hec_status status = config ? take_tokens(config, t) : HEC_OK;
+	hec_status status = config ? read_special_tokens(config, t) : HEC_OK;
 	if (status != HEC_OK)
 		hec_chat_template_destroy(t);
 	else
@@ -97,14 +97,14 @@ hec_status hec_chat_template_load(const char *path, hec_chat_template **out)
 			status = read_beside(path, "tokenizer_config.json", &config_text,
 			                     &config_bytes);
 	} else {
-		status = file_read(path, TEMPLATE_MOST, json ? &config_text : &jinja,
+		status = file_read(path, MAX_TEMPLATE, json ? &config_text : &jinja,
 		                   json ? &config_bytes : &bytes);
 	}
 	if (status == HEC_OK && config_text)
 		status = json_object_read("tokenizer_config.json", config_text, config_bytes,
 		                          JSON_CONFIG_MOST, &config);
 	if (status == HEC_OK)
-		status = make(path, jinja, bytes, config, out);
+		status = create_template(path, jinja, bytes, config, out);
 	json_decref(config);
 	mem_free(jinja);
 	mem_free(config_text);

@@ -1,5 +1,4 @@
-/* operator.c — what stands between values of a chat template: sums, comparisons, 'in', and parts of
- * texts and lists by their place, all as in Python. */
+/* operator.c — operators, indices and slices, as Python defines them. */
 #include "chat/call.h"
 #include "text/unicode/utf8.h"
 
@@ -82,7 +81,7 @@ static hec_status is_equal(chat_run *r, const chat_value *a, const chat_value *b
 }
 
 /* −1, 0 or 1. */
-static hec_status order(chat_run *r, const chat_value *a, const chat_value *b, int *out)
+static hec_status compare_order(chat_run *r, const chat_value *a, const chat_value *b, int *out)
 {
 	if (chat_is_text(a) && chat_is_text(b)) {
 		return chat_order_texts(r, a->json, b->json, out);
@@ -102,7 +101,8 @@ static hec_status order(chat_run *r, const chat_value *a, const chat_value *b, i
 	return HEC_OK;
 }
 
-static hec_status compare(chat_run *r, int op, const chat_value *a, const chat_value *b, bool *out)
+static hec_status compare_values(chat_run *r, int op, const chat_value *a, const chat_value *b,
+                                 bool *out)
 {
 	int d = 0;
 	switch (op) {
@@ -117,7 +117,7 @@ static hec_status compare(chat_run *r, int op, const chat_value *a, const chat_v
 		*out = *out == (op == OP_EQ);
 		return HEC_OK;
 	default:
-		HEC_TRY(order(r, a, b, &d));
+		HEC_TRY(compare_order(r, a, b, &d));
 		*out = op == '<' ? d < 0 : op == '>' ? d > 0 : op == OP_LE ? d <= 0 : d >= 0;
 		return HEC_OK;
 	}
@@ -134,7 +134,7 @@ hec_status chat_binary(chat_run *r, int op, const chat_value *a, const chat_valu
 {
 	bool holds;
 	if (op == '<' || op == '>' || op > OP_FLOOR) {
-		HEC_TRY(compare(r, op, a, b, &holds));
+		HEC_TRY(compare_values(r, op, a, b, &holds));
 		return chat_json(r, json_boolean(holds), out);
 	}
 	if (op == '~' || (op == '+' && chat_is_text(a) && chat_is_text(b))) {
@@ -149,7 +149,7 @@ hec_status chat_binary(chat_run *r, int op, const chat_value *a, const chat_valu
 	if (chat_is_whole(a) && chat_is_whole(b))
 		return whole_numbers(r, op, json_integer_value(a->json),
 		                     json_integer_value(b->json), out);
-	/* Sums with fractions, texts that are filled in or repeated. */
+	/* Python also computes with fractions, formats texts and repeats texts and lists. */
 	bool pythons = (chat_is_number(a) && chat_is_number(b)) || (op == '%' && chat_is_text(a)) ||
 	               (op == '*' && is_repeated(a, b));
 	return (pythons ? chat_unknown : chat_wrong)(
@@ -159,8 +159,8 @@ hec_status chat_binary(chat_run *r, int op, const chat_value *a, const chat_valu
 
 /* ---- parts ---- */
 
-/* Where character i of a text begins; n where there is none. */
-static size_t character(const char *text, size_t n, int64_t i)
+/* The offset of character i of a text; n: there is none. */
+static size_t character_offset(const char *text, size_t n, int64_t i)
 {
 	size_t at = 0;
 	for (; at < n && i > 0; i--)
@@ -168,7 +168,7 @@ static size_t character(const char *text, size_t n, int64_t i)
 	return at;
 }
 
-static hec_status count(chat_run *r, const json_t *v, int64_t *out)
+static hec_status count_parts(chat_run *r, const json_t *v, int64_t *out)
 {
 	size_t n = json_array_size(v);
 	if (json_is_string(v))
@@ -177,14 +177,14 @@ static hec_status count(chat_run *r, const json_t *v, int64_t *out)
 	return HEC_OK;
 }
 
-/* Characters from and up to of a text. */
-static hec_status part(chat_run *r, const json_t *v, int64_t from, int64_t to, chat_value *out)
+/* The characters from … to − 1 of a text. */
+static hec_status make_part(chat_run *r, const json_t *v, int64_t from, int64_t to, chat_value *out)
 {
 	const char *text = json_string_value(v);
 	size_t n = json_string_length(v), begin, end;
 	HEC_TRY(chat_read(r, n));
-	begin = character(text, n, from);
-	end = to > from ? begin + character(text + begin, n - begin, to - from) : begin;
+	begin = character_offset(text, n, from);
+	end = to > from ? begin + character_offset(text + begin, n - begin, to - from) : begin;
 	return chat_string(r, text + begin, end - begin, out);
 }
 
@@ -204,20 +204,21 @@ hec_status chat_item(chat_run *r, const chat_value *on, const chat_value *key, c
 		return chat_wrong(r, "an item of what is %s", chat_kind_name(on));
 	if (!chat_is_whole(key) || !(chat_is_list(on) || chat_is_text(on)))
 		return HEC_OK;
-	HEC_TRY(count(r, on->json, &n));
+	HEC_TRY(count_parts(r, on->json, &n));
 	i = json_integer_value(key->json);
 	i = i < 0 ? i + n : i;
 	if (i < 0 || i >= n)
 		return HEC_OK;
 	if (chat_is_text(on))
-		return part(r, on->json, i, i + 1, out);
+		return make_part(r, on->json, i, i + 1, out);
 	(void)chat_each(r, on->json, (size_t)i, &found, &status);
 	*out = chat_shared(found);
 	return status;
 }
 
-/* A bound as a place in low … high; below 0 it is counted from the end. */
-static int64_t place(const chat_value *bound, int64_t absent, int64_t n, int64_t low, int64_t high)
+/* A bound of a slice as an index in low … high; negative bounds count from the end. */
+static int64_t slice_bound(const chat_value *bound, int64_t absent, int64_t n, int64_t low,
+                           int64_t high)
 {
 	if (!chat_is_whole(bound))
 		return absent;
@@ -241,12 +242,12 @@ hec_status chat_slice(chat_run *r, const chat_value *on, const chat_value bounds
 		return chat_unknown(r, "a slice with a step of %lld", (long long)step);
 	bool up = step > 0;
 	int64_t n;
-	HEC_TRY(count(r, on->json, &n));
+	HEC_TRY(count_parts(r, on->json, &n));
 	int64_t low = up ? 0 : -1, high = up ? n : n - 1;
-	int64_t from = place(&bounds[0], up ? low : high, n, low, high);
-	int64_t to = place(&bounds[1], up ? high : low, n, low, high);
+	int64_t from = slice_bound(&bounds[0], up ? low : high, n, low, high);
+	int64_t to = slice_bound(&bounds[1], up ? high : low, n, low, high);
 	if (chat_is_text(on))
-		return step == 1 ? part(r, on->json, from, to, out)
+		return step == 1 ? make_part(r, on->json, from, to, out)
 		                 : chat_unknown(r, "a slice of a text with a step");
 	json_t *list = json_array(), *item;
 	hec_status status = HEC_OK;

@@ -1,5 +1,5 @@
-/* parse.c — the text of a chat template to its tree, in one pass: what stands between tags is text,
- * with the rules for white space that Transformers sets (trim_blocks, lstrip_blocks). */
+/* parse.c — parses the text and the statements of a chat template in one pass. White space around tags follows the
+ * settings of Transformers: trim_blocks and lstrip_blocks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "chat/parser.h"
 #include "text/unicode/utf8.h"
 
-static hec_status statements(chat_parser *p, int32_t *first);
+static hec_status parse_statements(chat_parser *p, int32_t *first);
 
 static bool tag_is(const chat_parser *p, const char *name)
 {
 	return strcmp(p->tag, name) == 0;
 }
 
-static hec_status end_tag(chat_parser *p, const char *name)
+static hec_status expect_end_tag(chat_parser *p, const char *name)
 {
 	char what[64];
 	snprintf(what, sizeof what, "a {%% %s %%} is missing", name);
@@ -28,7 +28,7 @@ static hec_status parse_if(chat_parser *p, int32_t *out)
 	HEC_TRY(chat_add(p, CHAT_IF, NULL, out));
 	HEC_TRY(chat_expression(p, &condition));
 	HEC_TRY(chat_expect_end(p));
-	HEC_TRY(statements(p, &body));
+	HEC_TRY(parse_statements(p, &body));
 	chat_at(p, *out)->a = condition;
 	chat_at(p, *out)->b = body;
 	if (tag_is(p, "elif")) {
@@ -36,18 +36,18 @@ static hec_status parse_if(chat_parser *p, int32_t *out)
 		HEC_TRY(parse_if(p, &other));
 		p->depth--;
 		chat_at(p, *out)->c = other;
-		return HEC_OK; /* the innermost one took the endif */
+		return HEC_OK; /* the innermost if has read the endif */
 	}
 	if (tag_is(p, "else")) {
 		HEC_TRY(chat_expect_end(p));
-		HEC_TRY(statements(p, &other));
+		HEC_TRY(parse_statements(p, &other));
 		chat_at(p, *out)->c = other;
 	}
-	return end_tag(p, "endif");
+	return expect_end_tag(p, "endif");
 }
 
 /* a, or a, b: a list of names. */
-static hec_status names(chat_parser *p, json_t **out)
+static hec_status parse_names(chat_parser *p, json_t **out)
 {
 	json_t *name;
 	*out = json_array();
@@ -69,7 +69,7 @@ static hec_status parse_for(chat_parser *p, int32_t *out)
 {
 	json_t *list;
 	int32_t what, where = -1, body, other = -1;
-	HEC_TRY(names(p, &list));
+	HEC_TRY(parse_names(p, &list));
 	HEC_TRY(chat_add(p, CHAT_FOR, list, out));
 	if (!chat_is_name(p, "in"))
 		return chat_refuse(p, "a for without 'in'");
@@ -83,24 +83,24 @@ static hec_status parse_for(chat_parser *p, int32_t *out)
 		return chat_refuse_named(p, "the word", "recursive", 9);
 	HEC_TRY(chat_expect_end(p));
 	p->loops++;
-	HEC_TRY(statements(p, &body));
+	HEC_TRY(parse_statements(p, &body));
 	p->loops--;
 	if (tag_is(p, "else")) {
 		HEC_TRY(chat_expect_end(p));
-		HEC_TRY(statements(p, &other));
+		HEC_TRY(parse_statements(p, &other));
 	}
 	chat_at(p, *out)->a = what;
 	chat_at(p, *out)->b = body;
 	chat_at(p, *out)->c = other;
 	chat_at(p, *out)->d = where;
-	return end_tag(p, "endfor");
+	return expect_end_tag(p, "endfor");
 }
 
 static hec_status parse_set(chat_parser *p, int32_t *out)
 {
 	json_t *list, *name;
 	int32_t what, space = -1;
-	HEC_TRY(names(p, &list));
+	HEC_TRY(parse_names(p, &list));
 	HEC_TRY(chat_add(p, CHAT_SET, list, out));
 	if (chat_is_op(p, '.')) {
 		if (json_array_size(list) > 1)
@@ -119,13 +119,13 @@ static hec_status parse_set(chat_parser *p, int32_t *out)
 		return chat_expect_end(p);
 	}
 	HEC_TRY(chat_expect_end(p));
-	HEC_TRY(statements(p, &what));
+	HEC_TRY(parse_statements(p, &what));
 	chat_at(p, *out)->b = what;
-	return end_tag(p, "endset");
+	return expect_end_tag(p, "endset");
 }
 
-/* A tag whose name was read. */
-static hec_status statement(chat_parser *p, const char *name, int32_t *out)
+/* The statement of a tag whose name was read. */
+static hec_status parse_statement(chat_parser *p, const char *name, int32_t *out)
 {
 	*out = -1;
 	if (strcmp(name, "if") == 0)
@@ -140,13 +140,14 @@ static hec_status statement(chat_parser *p, const char *name, int32_t *out)
 		HEC_TRY(chat_add(p, *name == 'b' ? CHAT_BREAK : CHAT_CONTINUE, NULL, out));
 		return chat_expect_end(p);
 	}
-	if (strcmp(name, "generation") == 0) { /* marks what the assistant says, for training */
+	if (strcmp(name, "generation") ==
+	    0) { /* marks the assistant's turns for training; no effect here */
 		int32_t what;
 		HEC_TRY(chat_add(p, CHAT_SCOPE, NULL, out));
 		HEC_TRY(chat_expect_end(p));
-		HEC_TRY(statements(p, &what));
+		HEC_TRY(parse_statements(p, &what));
 		chat_at(p, *out)->b = what;
-		return end_tag(p, "endgeneration");
+		return expect_end_tag(p, "endgeneration");
 	}
 	return chat_refuse_named(p, "the tag", name, strlen(name));
 }
@@ -161,8 +162,8 @@ static bool ends_statements(const char *name)
 	return false;
 }
 
-/* Text up to the next tag, by the rules for white space. */
-static hec_status plain_text(chat_parser *p, int32_t *out)
+/* Text up to the next tag, without the white space that the tags around it remove. */
+static hec_status parse_text(chat_parser *p, int32_t *out)
 {
 	size_t begin = p->at;
 	*out = -1;
@@ -202,7 +203,7 @@ static hec_status plain_text(chat_parser *p, int32_t *out)
 	                   : HEC_OK;
 }
 
-static hec_status comment(chat_parser *p)
+static hec_status skip_comment(chat_parser *p)
 {
 	while (p->at < p->end && !(p->text[p->at] == '#' && chat_peek(p, 1) == '}')) {
 		p->line += p->text[p->at] == '\n';
@@ -218,13 +219,13 @@ static hec_status comment(chat_parser *p)
 }
 
 /* One tag. *stop: it ends the statements; its name is in p->tag. */
-static hec_status tag(chat_parser *p, int32_t *out, bool *stop)
+static hec_status parse_tag(chat_parser *p, int32_t *out, bool *stop)
 {
 	char kind = p->text[p->at + 1];
 	*out = -1;
 	p->at += 2;
 	if (kind == '#')
-		return comment(p);
+		return skip_comment(p);
 	p->closes = kind == '%' ? '%' : '}';
 	p->braces = 0;
 	if (chat_peek(p, 0) == '-' || chat_peek(p, 0) == '+')
@@ -249,10 +250,10 @@ static hec_status tag(chat_parser *p, int32_t *out, bool *stop)
 		*stop = true;
 		return HEC_OK;
 	}
-	return statement(p, name, out);
+	return parse_statement(p, name, out);
 }
 
-static hec_status statements(chat_parser *p, int32_t *first)
+static hec_status parse_statements(chat_parser *p, int32_t *first)
 {
 	int32_t last = -1, one;
 	bool stop = false;
@@ -260,11 +261,11 @@ static hec_status statements(chat_parser *p, int32_t *first)
 	HEC_TRY(chat_deeper(p));
 	p->tag[0] = '\0';
 	while (!stop) {
-		HEC_TRY(plain_text(p, &one));
+		HEC_TRY(parse_text(p, &one));
 		if (one < 0) {
 			if (p->at == p->end)
 				break;
-			HEC_TRY(tag(p, &one, &stop));
+			HEC_TRY(parse_tag(p, &one, &stop));
 		}
 		if (one < 0)
 			continue;
@@ -298,7 +299,7 @@ hec_status chat_parse(const char *text, size_t bytes, hec_chat_template *t)
 		n--;
 	copy[n] = '\0';
 	chat_parser p = {.t = t, .text = copy, .end = n, .line = 1, .line_starts = true};
-	hec_status status = statements(&p, &t->first);
+	hec_status status = parse_statements(&p, &t->first);
 	if (status == HEC_OK && (p.tag[0] || p.at < p.end))
 		status = chat_refuse_named(&p, "what would end nothing,", p.tag, strlen(p.tag));
 	if (p.word.kind == WORD_CONST)

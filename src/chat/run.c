@@ -1,6 +1,5 @@
-/* run.c — walking the statements of a chat template. Names that a loop sets end with its turn, as in
- * Jinja; a namespace is what outlives it. Statements are at most as deep in one another as the parser
- * lets them be. */
+/* run.c — runs the statements of a chat template. As in Jinja, variables set in a loop end with its turn; only a
+ * namespace keeps its values. The parser limits how deep statements are nested. */
 #include "chat/call.h"
 #include "base/grow.h"
 
@@ -46,8 +45,8 @@ static void leave_frame(chat_run *r)
 	r->frame--;
 }
 
-/* Binds the names of a for or set to a value, which it takes over. */
-static hec_status bind(chat_run *r, const json_t *names, chat_value *v)
+/* Sets the variables of a for or set to a value, which it takes over. */
+static hec_status bind_names(chat_run *r, const json_t *names, chat_value *v)
 {
 	size_t n = json_array_size(names);
 	json_t *name = NULL, *item = NULL;
@@ -73,7 +72,7 @@ static hec_status bind(chat_run *r, const json_t *names, chat_value *v)
 
 /* ---- loops ---- */
 
-/* Only the items for which the condition holds. */
+/* Keeps the items for which the condition of a for holds. */
 static hec_status select_items(chat_run *r, const chat_node *n, json_t **list)
 {
 	json_t *kept = json_array(), *item;
@@ -81,7 +80,7 @@ static hec_status select_items(chat_run *r, const chat_node *n, json_t **list)
 	for (size_t i = 0; chat_each(r, *list, i, &item, &status); i++) {
 		chat_value v = chat_shared(item), holds;
 		r->frame++;
-		status = bind(r, n->value, &v);
+		status = bind_names(r, n->value, &v);
 		if (status == HEC_OK)
 			status = chat_evaluate(r, n->d, &holds);
 		if (status == HEC_OK) {
@@ -96,7 +95,7 @@ static hec_status select_items(chat_run *r, const chat_node *n, json_t **list)
 	return status;
 }
 
-static hec_status put_turn(chat_run *r, const json_t *list, size_t i, json_t *loop)
+static hec_status describe_loop(chat_run *r, const json_t *list, size_t i, json_t *loop)
 {
 	const json_int_t n = (json_int_t)json_array_size(list), at = (json_int_t)i;
 	json_t *item = NULL;
@@ -120,7 +119,7 @@ static hec_status put_turn(chat_run *r, const json_t *list, size_t i, json_t *lo
 hec_status chat_describe_turn(chat_run *r, chat_value *turn)
 {
 	chat_value loop = {.kind = VALUE_JSON, .json = json_object()};
-	hec_status status = loop.json ? put_turn(r, turn->json, turn->turn, loop.json)
+	hec_status status = loop.json ? describe_loop(r, turn->json, turn->turn, loop.json)
 	                              : fail(HEC_ERR_MEMORY, "no memory for a loop");
 	chat_value_free(status == HEC_OK ? turn : &loop);
 	if (status == HEC_OK)
@@ -128,7 +127,7 @@ hec_status chat_describe_turn(chat_run *r, chat_value *turn)
 	return status;
 }
 
-static hec_status bind_turn(chat_run *r, const json_t *list, size_t i)
+static hec_status bind_loop(chat_run *r, const json_t *list, size_t i)
 {
 	chat_value turn = chat_shared(list);
 	turn.kind = VALUE_TURN;
@@ -136,8 +135,8 @@ static hec_status bind_turn(chat_run *r, const json_t *list, size_t i)
 	return set_variable(r, "loop", 4, &turn);
 }
 
-/* *done: whether a turn came to its end. What stands behind else runs where none did: where there is no item,
- * and where each turn was broken off. */
+/* *done: whether a turn came to its end. Without one, the else of the loop runs: there is no item, or a break or
+ * continue ended each turn. */
 static hec_status run_turns(chat_run *r, const chat_node *n, json_t *list, bool *done)
 {
 	hec_status status = HEC_OK;
@@ -145,9 +144,9 @@ static hec_status run_turns(chat_run *r, const chat_node *n, json_t *list, bool 
 	for (size_t i = 0; chat_each(r, list, i, &item, &status); i++) {
 		chat_value v = chat_shared(item);
 		r->frame++;
-		status = bind(r, n->value, &v);
+		status = bind_names(r, n->value, &v);
 		if (status == HEC_OK)
-			status = bind_turn(r, list, i);
+			status = bind_loop(r, list, i);
 		if (status == HEC_OK)
 			status = chat_run_list(r, n->b);
 		leave_frame(r);
@@ -196,8 +195,8 @@ static hec_status run_scope(chat_run *r, int32_t body)
 	return status;
 }
 
-/* {% set x %}…{% endset %}: what its statements print. */
-static hec_status capture(chat_run *r, int32_t body, chat_value *out)
+/* {% set x %}…{% endset %}: the value is what the statements print. */
+static hec_status capture_output(chat_run *r, int32_t body, chat_value *out)
 {
 	chat_buffer before = r->out;
 	r->out = (chat_buffer){0};
@@ -209,9 +208,9 @@ static hec_status capture(chat_run *r, int32_t body, chat_value *out)
 static hec_status run_set(chat_run *r, const chat_node *n)
 {
 	chat_value v = CHAT_UNDEFINED, space = CHAT_UNDEFINED;
-	HEC_TRY(n->a < 0 ? capture(r, n->b, &v) : chat_evaluate(r, n->a, &v));
+	HEC_TRY(n->a < 0 ? capture_output(r, n->b, &v) : chat_evaluate(r, n->a, &v));
 	if (n->d < 0)
-		return bind(r, n->value, &v);
+		return bind_names(r, n->value, &v);
 	json_t *name = NULL;
 	const json_t *member = r->t->nodes[n->d].value;
 	hec_status status = HEC_OK;
@@ -239,7 +238,7 @@ static hec_status run_print(chat_run *r, const chat_node *n)
 	return status;
 }
 
-static hec_status run_one(chat_run *r, const chat_node *n)
+static hec_status run_statement(chat_run *r, const chat_node *n)
 {
 	r->line = n->line;
 	switch (n->kind) {
@@ -269,7 +268,7 @@ hec_status chat_run_list(chat_run *r, int32_t i)
 {
 	for (; i >= 0 && r->signal == RUN_ON; i = r->t->nodes[i].next) {
 		HEC_TRY(chat_charge(r, CHAT_STEP));
-		HEC_TRY(run_one(r, &r->t->nodes[i]));
+		HEC_TRY(run_statement(r, &r->t->nodes[i]));
 	}
 	return HEC_OK;
 }

@@ -1,4 +1,4 @@
-/* text.c — what chat templates do with texts, as Python does it. */
+/* text.c — filters and methods on texts, as Python defines them. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -32,7 +32,7 @@ hec_status chat_strip(chat_run *r, const chat_call_of *c, chat_value *out)
 	} else if (chat_truth(&c->at[0])) {
 		return chat_wrong(r, "'%s' of %s", c->name, chat_kind_name(&c->at[0]));
 	}
-	HEC_TRY(chat_charge(r, 2 * cost)); /* for where each end stays */
+	HEC_TRY(chat_charge(r, 2 * cost)); /* for the comparison that ends each loop */
 	for (; c->how & STRIP_LEFT && begin < end && is_one_of(s + begin, set);
 	     begin += utf8_length(s[begin]))
 		HEC_TRY(chat_charge(r, cost));
@@ -42,7 +42,7 @@ hec_status chat_strip(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_string(r, s + begin, end - begin, out);
 }
 
-/* ASCII only: other letters with a case are refused, never left as they are. */
+/* ASCII only: other letters that have a case are refused. */
 hec_status chat_case(chat_run *r, const chat_call_of *c, chat_value *out)
 {
 	const char *s = json_string_value(c->on->json);
@@ -77,7 +77,7 @@ hec_status chat_replace(chat_run *r, const chat_call_of *c, chat_value *out)
 	if (!chat_is_text(old) || !chat_is_text(new))
 		return chat_wrong(r, "'replace' needs two texts");
 	if (json_string_length(old->json) == 0)
-		return chat_unknown(r, "'replace' of an empty text is not known here");
+		return chat_unknown(r, "'replace' of an empty text is not supported");
 	chat_buffer b = {0};
 	const char *s = json_string_value(c->on->json), *found;
 	const char *end = s + json_string_length(c->on->json);
@@ -95,7 +95,7 @@ hec_status chat_replace(chat_run *r, const chat_call_of *c, chat_value *out)
 	return chat_buffer_end(r, status, &b, out);
 }
 
-/* most < 0: at each place. */
+/* Splits at most `most` times; < 0: no limit. */
 static hec_status split_by(chat_run *r, const json_t *text, const json_t *by, int64_t most,
                            json_t *list)
 {
@@ -135,7 +135,7 @@ hec_status chat_split(chat_run *r, const chat_call_of *c, chat_value *out)
 		                  by ? "an empty text" : chat_kind_name(&c->at[0]));
 	int64_t most = chat_is_whole(&c->at[1]) ? json_integer_value(c->at[1].json) : -1;
 	if (c->all->n > 1 && (!by || most < 0))
-		return chat_unknown(r, "'split' by white space, or %s times, is not known here",
+		return chat_unknown(r, "'split' by white space, or %s times, is not supported",
 		                    chat_kind_name(&c->at[1]));
 	json_t *list = json_array();
 	return chat_list_end(r,

@@ -1,4 +1,4 @@
-/* tree.h — a chat template as a tree: what parse.c makes and run.c walks. */
+/* tree.h — a chat template as a tree: made by parse.c, run by run.c. */
 #ifndef CHAT_TREE_H
 #define CHAT_TREE_H
 
@@ -7,13 +7,13 @@
 #include "format/json.h"
 
 typedef enum chat_kind {
-	/* statements; `next` is the one behind it */
+	/* statements; `next` is the next statement */
 	CHAT_TEXT,  /* value */
 	CHAT_PRINT, /* a */
 	CHAT_IF,    /* a: condition, b: statements, c: else */
-	CHAT_FOR,   /* value: names, a: of what, d: where, b: statements, c: else */
-	CHAT_SET, /* value: names; a: what, or −1 and b: statements; d: a namespace's member, or −1 */
-	CHAT_SCOPE, /* b; what is set there is not known behind it */
+	CHAT_FOR,   /* value: names, a: list, d: condition or −1, b: statements, c: else */
+	CHAT_SET, /* value: names; a: value, or −1 and b: statements; d: member of a namespace, or −1 */
+	CHAT_SCOPE, /* b: statements; variables set there end with it */
 	CHAT_BREAK,
 	CHAT_CONTINUE,
 	/* expressions; `next` is the next argument or item */
@@ -33,7 +33,7 @@ typedef enum chat_kind {
 	CHAT_CHOICE, /* a: condition, b, c: or −1 */
 	CHAT_LIST,   /* b: items */
 	CHAT_DICT,   /* b: key, value, key, value … */
-	CHAT_NAMED,  /* value, a: an argument with a name */
+	CHAT_NAMED,  /* value: name of an argument, a: the argument */
 } chat_kind;
 
 typedef enum chat_op {

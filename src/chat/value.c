@@ -1,4 +1,4 @@
-/* value.c — what the values of a chat template have in common: truth, equality, printing. */
+/* value.c — truth, equality and printing of the values of a chat template. */
 #include "chat/work.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "chat/charged.h"
 
-#define NESTED_MOST 64
+#define MAX_NESTED 64
 
 void chat_value_free(chat_value *v)
 {
@@ -22,7 +22,8 @@ chat_value chat_shared(const json_t *json)
 	            : CHAT_UNDEFINED;
 }
 
-static hec_status say(const chat_run *r, hec_status status, const char *format, va_list list)
+static hec_status fail_at_line(const chat_run *r, hec_status status, const char *format,
+                               va_list list)
 {
 	char what[256];
 	vsnprintf(what, sizeof what, format, list);
@@ -33,7 +34,7 @@ hec_status chat_wrong(const chat_run *r, const char *format, ...)
 {
 	va_list list;
 	va_start(list, format);
-	hec_status status = say(r, HEC_ERR_ARGUMENT, format, list);
+	hec_status status = fail_at_line(r, HEC_ERR_ARGUMENT, format, list);
 	va_end(list);
 	return status;
 }
@@ -42,7 +43,7 @@ hec_status chat_unknown(const chat_run *r, const char *format, ...)
 {
 	va_list list;
 	va_start(list, format);
-	hec_status status = say(r, HEC_ERR_UNSUPPORTED, format, list);
+	hec_status status = fail_at_line(r, HEC_ERR_UNSUPPORTED, format, list);
 	va_end(list);
 	return status;
 }
@@ -53,7 +54,7 @@ const char *chat_kind_name(const chat_value *v)
 	case VALUE_UNDEFINED:
 		return "undefined";
 	case VALUE_ONCE:
-		return "a list that is made item by item";
+		return "a generator";
 	case VALUE_SPACE:
 		return "a namespace";
 	case VALUE_FUNCTION:
@@ -158,14 +159,14 @@ hec_status chat_equal(chat_run *r, const json_t *a, const json_t *b, bool *equal
 	               : HEC_OK;
 }
 
-/* Lists in lists come to an end: freeing them goes as deep as they are. */
+/* Limits how deep lists are nested, since freeing them is recursive. */
 static hec_status check_depth(chat_run *r, const json_t *v, int depth)
 {
 	chat_members_of m = {.dict = json_is_object(v) ? (json_t *)v : NULL};
 	json_t *item;
 	hec_status status = HEC_OK;
-	if (depth > NESTED_MOST)
-		return chat_wrong(r, "lists and dicts are more than %d deep", NESTED_MOST);
+	if (depth > MAX_NESTED)
+		return chat_wrong(r, "lists and dicts are more than %d deep", MAX_NESTED);
 	for (size_t i = 0; chat_each(r, v, i, &item, &status); i++)
 		status = check_depth(r, item, depth + 1);
 	while (chat_each_member(r, &m, &status))

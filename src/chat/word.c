@@ -1,4 +1,4 @@
-/* word.c — the words of a chat template's tags: names, constants, signs. */
+/* word.c — splits the tags of a chat template into words: names, constants and signs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/quote.h"
 #include "chat/parser.h"
 
-#define NAME_MOST 200
-#define DIGITS_MOST 18
+#define MAX_NAME 200
+#define MAX_DIGITS 18
 
 hec_status chat_refuse(const chat_parser *p, const char *what)
 {
@@ -18,7 +18,7 @@ hec_status chat_refuse(const chat_parser *p, const char *what)
 hec_status chat_refuse_named(const chat_parser *p, const char *what, const char *name, size_t bytes)
 {
 	char text[QUOTE_TEXT];
-	return fail(HEC_ERR_UNSUPPORTED, "chat template, line %zu: %s '%s' is not known here",
+	return fail(HEC_ERR_UNSUPPORTED, "chat template, line %zu: %s '%s' is not supported",
 	            p->line, what, quote_bytes(name, bytes, text));
 }
 
@@ -48,7 +48,7 @@ static void skip_spaces(chat_parser *p)
 		p->line += p->text[p->at] == '\n';
 }
 
-/* The bytes of a text up to its closing mark; not there: the end. */
+/* The offset of the mark that closes a text; the end of the template where there is none. */
 static size_t text_ends(const chat_parser *p, char mark)
 {
 	size_t i = p->at;
@@ -97,7 +97,7 @@ static hec_status read_number(chat_parser *p)
 	while (is_digit(chat_peek(p, 0)) ||
 	       (chat_peek(p, 0) == '.' && is_digit(chat_peek(p, 1)) && !real)) {
 		real = real || chat_peek(p, 0) == '.';
-		if (n == DIGITS_MOST)
+		if (n == MAX_DIGITS)
 			return chat_refuse(p, "a number of more than 18 digits");
 		digits[n++] = p->text[p->at++];
 	}
@@ -110,7 +110,7 @@ static hec_status read_number(chat_parser *p)
 	return p->word.value ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for a chat template");
 }
 
-/* Whether a tag ends here; where it does, it is passed. */
+/* Reads the end of a tag; false: the tag goes on. */
 static bool read_end(chat_parser *p)
 {
 	size_t n = chat_peek(p, 0) == '-' || chat_peek(p, 0) == '+' ? 1 : 0;
@@ -196,7 +196,7 @@ hec_status chat_take_name(chat_parser *p, json_t **out)
 {
 	if (p->word.kind != WORD_NAME)
 		return chat_refuse(p, "a name is missing");
-	if (p->word.bytes > NAME_MOST)
+	if (p->word.bytes > MAX_NAME)
 		return chat_refuse_named(p, "the name", p->word.text, p->word.bytes);
 	*out = json_stringn(p->word.text, p->word.bytes);
 	if (!*out)

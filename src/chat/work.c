@@ -1,4 +1,4 @@
-/* work.c — looking and charging, in one place. */
+/* work.c — see work.h. */
 #define _GNU_SOURCE /* memmem, which is linear; strstr is not */
 #include "chat/work.h"
 
@@ -50,7 +50,8 @@ hec_status chat_order_texts(chat_run *r, const json_t *a, const json_t *b, int *
 	return HEC_OK;
 }
 
-/* How far it looks is known behind it only: so who splits a text at each of many places pays for it once. */
+/* Charged afterwards, since only then the number of bytes read is known: splitting a text at many places pays for
+ * each byte once. */
 hec_status chat_find(chat_run *r, const char *text, size_t bytes, const json_t *what,
                      const char **found)
 {

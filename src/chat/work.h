@@ -1,13 +1,12 @@
-/* work.h — the ways to look at texts, lists and dicts while a chat template runs. Each charges for the
- * bytes that it looks at and the items that it touches before it does so: a hostile template ends in a
- * message. charged.h, included last, lets nothing else compile. A unit is about ten nanoseconds, or a
- * byte that is made. */
+/* work.h — functions that read and make texts, lists and dicts while a chat template runs. Each charges for its
+ * bytes and items before it reads them, so that a hostile template ends in an error message. charged.h makes sure that
+ * nothing else is used. One unit of work is a byte made, or about ten nanoseconds. */
 #ifndef CHAT_WORK_H
 #define CHAT_WORK_H
 
 #include "chat/value.h"
 
-/* What stands in each list and dict, made with mem_alloc: about its bytes, and its time. */
+/* Units of an item of a list and of a member of a dict that is made. */
 #define CHAT_ELEMENT 32
 #define CHAT_MEMBER 64
 #define CHAT_FORMAT 32 /* a number as text */
@@ -18,9 +17,9 @@
 #define CHAT_TOUCH 3 /* an item or a member */
 
 hec_status chat_charge(chat_run *r, size_t units);
-/* Before bytes are gone over as fast as memory gives them: compared, copied. */
+/* Before bytes are compared or copied. */
 hec_status chat_skim(chat_run *r, size_t bytes);
-/* Before bytes are gone over one by one: counted, hashed. */
+/* Before bytes are read one by one, to count or hash them. */
 hec_status chat_read(chat_run *r, size_t bytes);
 
 /* ---- texts ---- */
@@ -29,7 +28,7 @@ hec_status chat_same_text(chat_run *r, const char *a, size_t a_bytes, const char
                           bool *same);
 /* Below 0, 0 or above 0: in the order of their characters. */
 hec_status chat_order_texts(chat_run *r, const json_t *a, const json_t *b, int *order);
-/* The first place of `what` in what is left of a text; NULL: nowhere. */
+/* The first place of `what` in the rest of a text; NULL: it is not there. */
 hec_status chat_find(chat_run *r, const char *text, size_t bytes, const json_t *what,
                      const char **found);
 hec_status chat_count(chat_run *r, const json_t *text, size_t *characters);
@@ -40,10 +39,10 @@ hec_status chat_put(chat_run *r, chat_buffer *b, const char *bytes, size_t n);
 
 /* ---- lists ---- */
 
-/* For loops: *item is item i of a list. False behind the last, and where *status is or becomes an error; *item
- * stays then. */
+/* For loops: *item becomes item i of a list. False behind the last item, and where *status is or becomes an
+ * error; then *item does not change. */
 bool chat_each(chat_run *r, const json_t *list, size_t i, json_t **item, hec_status *status);
-/* Puts a value, which it takes over, behind a list; either may be NULL: no memory. */
+/* Adds a value, which it takes over, to a list. Either may be NULL, which is HEC_ERR_MEMORY. */
 hec_status chat_append(chat_run *r, json_t *list, json_t *value);
 hec_status chat_append_text(chat_run *r, json_t *list, const char *text, size_t bytes);
 
@@ -52,23 +51,23 @@ hec_status chat_append_text(chat_run *r, json_t *list, const char *text, size_t 
 /* *found: NULL where there is none. */
 hec_status chat_member(chat_run *r, const json_t *dict, const char *key, size_t bytes,
                        json_t **found);
-/* Takes the value over; either may be NULL: no memory. */
+/* Takes the value over. Either may be NULL, which is HEC_ERR_MEMORY. */
 hec_status chat_put_member(chat_run *r, json_t *dict, const char *key, size_t bytes, json_t *value);
 
 typedef struct chat_members_of {
-	json_t *dict; /* the others are NULL before the first */
+	json_t *dict; /* the other fields are NULL before the first member */
 	void *at;
 	const char *key;
 	size_t bytes; /* of the key */
 	json_t *value;
 } chat_members_of;
 
-/* Goes on to the next member, or the first; false as chat_each is. */
+/* Goes on to the next member. False as with chat_each. */
 bool chat_each_member(chat_run *r, chat_members_of *m, hec_status *status);
 
-/* ---- the template's own words ---- */
+/* ---- names in the template ---- */
 
-/* Whether a text is a word that is known here: it looks no further than the word goes. */
+/* Whether a text is this word. Reads no more bytes of the text than the word has, so it charges nothing. */
 static inline bool chat_is_word(const char *text, const char *word)
 {
 	while (*word && *text == *word)

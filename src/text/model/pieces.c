@@ -272,7 +272,7 @@ hec_status model_from_pieces(const char *file, const sp_model *sp, const pieces_
 		mem_free(o->ids);
 		m->unigram.map = NULL;
 		return fail(HEC_ERR_UNSUPPORTED,
-		            "%s: a BPE whose ids are those of another vocabulary is not known here",
+		            "%s: a BPE whose ids are those of another vocabulary is not supported",
 		            file);
 	}
 	return make_bpe(file, sp, o->unknown, o->exact, m);
