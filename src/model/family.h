@@ -1,9 +1,25 @@
 /* family.h — a family of pretrained models is data: which key of config.json means which field, which
  * tensor of the files holds which parameter. Nothing outside family/ asks which family a model is of.
  *
- *   config.json  → registry.c finds the family → family_config.c reads its keys → hec_model_config
- *   safetensors  → weights.c lists the tensors that such a model has in files → load.c reads them
- *   hec_model    → registry.c finds a family that can say it → save.c writes the same back */
+ *   loading                                              saving
+ *
+ *   config.json                                          hec_model_config
+ *     │ registry.c: model_type → family                    │ registry.c: a family that can say it
+ *     │ family_config.c: family_key → field                │ family_config.c: the same keys
+ *     ▼                                                    ▼
+ *   hec_model_config                                     config.json
+ *     │ model.c: model_describe
+ *     ▼
+ *   table of parameters                  "encoder.0.self.q.w", [C, C]     hec_model_param
+ *     │ weights.c: family_tensor, for each layer
+ *     ▼
+ *   list of tensors in the files         "bert.encoder.layer.0.attention.self.query.weight": rows
+ *     │                                  0 … C − 1 of parameter 7         weight, weight_part
+ *     │ match.c: which of them the files hold, and what starts fresh
+ *     │ model.c: model_place: each parameter gets its place in the block or in a pack   param_place
+ *     ▼
+ *   part.c: rows of a tensor ↔ rows of parameters, wherever these are     (saving: the same list)
+ */
 #ifndef MODEL_FAMILY_H
 #define MODEL_FAMILY_H
 
@@ -161,16 +177,15 @@ hec_status family_difference(const hec_model_config *there, const hec_model_conf
 #define WEIGHT_NAME 192
 #define WEIGHT_PARTS 3
 
-/* A parameter, or some rows of it, in the layout of the file. */
+/* Rows of one parameter. */
 typedef struct weight_part {
-	hec_tensor view;          /* without data where the parameter is only in a pack */
-	bool transposed;          /* the file has [in, out] */
-	const hec_linear *linear; /* whose pack has it, */
-	int64_t first;            /* from this row of the parameter on */
-	size_t param;             /* its number */
+	size_t param;        /* its number in the model's table */
+	int64_t first, rows; /* all of it, or some rows of a fused projection */
+	bool transposed;     /* the file has [in, out] */
 } weight_part;
 
-/* One tensor of a file, and where its parts lie in the model. */
+/* One tensor of a file: its name and shape there, and which rows of which parameters it holds. It names no
+ * memory, so that a list can be made of a model that has none yet. */
 typedef struct weight {
 	char name[WEIGHT_NAME];
 	int rank;
@@ -182,6 +197,10 @@ typedef struct weight {
 	const family_tensor *row; /* NULL: our own name */
 	size_t base;              /* where in `name` it begins after the prefix of the base model */
 	int64_t layer;            /* what '*' stands for */
+	/* match.c: what the files have of it. */
+	const safetensors_entry *entry; /* NULL: nothing is read */
+	int64_t rows_read;
+	bool fresh; /* all or some of it starts fresh */
 } weight;
 
 /* Every tensor that a file of this model has; for mem_free(). */
@@ -197,10 +216,12 @@ hec_status weights_name(const char *pattern, int64_t layer, char name[WEIGHT_NAM
 
 /* ---- part.c ---- */
 
-/* Rows first, first + 1, … of the file's layout of a part, into the model and out of it. */
-hec_status part_put(hec_ctx *ctx, const weight_part *part, int64_t first,
-                    const hec_tensor *rows /* f32 where the part is only packed */);
-hec_status part_get(hec_ctx *ctx, const weight_part *part, int64_t first,
-                    const hec_tensor *rows /* written */);
+/* Rows first, first + 1, … of a file's tensor, into the model's parameters and out of them. */
+hec_status weight_put(hec_ctx *ctx, const hec_model *model, const weight *w, int64_t first,
+                      const hec_tensor *rows /* f32 where a part is only packed */);
+hec_status weight_get(hec_ctx *ctx, const hec_model *model, const weight *w, int64_t first,
+                      const hec_tensor *rows /* written */);
+/* Whether some of it exists in a pack alone, which takes f32. */
+bool weight_is_packed(const hec_model *model, const weight *w);
 
 #endif

@@ -166,9 +166,9 @@ static file_prefix prefix_there(const matching *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		const weight *w = &m->list[i];
-		if (w->base == 0 || !m->found[i].entry)
+		if (w->base == 0 || !w->entry)
 			continue;
-		const char *name = m->found[i].entry->name, *base = w->name + w->base;
+		const char *name = w->entry->name, *base = w->name + w->base;
 		const size_t all = strlen(name), n = strlen(base);
 		if (all >= n && strcmp(name + all - n, base) == 0)
 			return (file_prefix){name, all - n};
@@ -247,14 +247,21 @@ static problem problem_of(const safetensors_entry *e, const safetensors_entry *w
 	return p;
 }
 
-/* to->entry: what was found. */
-static void match_one(const weight *w, file_prefix prefix, match_mode mode, match *to, problems *p)
+static void set_fresh(weight *w)
+{
+	w->entry = NULL;
+	w->rows_read = 0;
+	w->fresh = true;
+}
+
+/* w->entry: what was found. */
+static void match_one(weight *w, file_prefix prefix, match_mode mode, problems *p)
 {
 	char name[WEIGHT_NAME];
 	safetensors_entry wanted = {0};
-	const safetensors_entry *e = to->entry;
+	const safetensors_entry *e = w->entry;
 	wanted.rank = weights_file_shape(w, wanted.shape);
-	to->rows = w->shape[0];
+	w->rows_read = w->shape[0];
 	const problem what = problem_of(e, &wanted);
 	if (what.kind == NO_PROBLEM)
 		return;
@@ -265,12 +272,12 @@ static void match_one(const weight *w, file_prefix prefix, match_mode mode, matc
 	safetensors_entry cut = wanted;
 	if (e && is_table(w) && e->rank == wanted.rank) {
 		cut.shape[0] = e->shape[0];
-		to->rows = min_i64(e->shape[0], wanted.shape[0]);
+		w->rows_read = min_i64(e->shape[0], wanted.shape[0]);
 	}
 	if (!e || !same_shape(&cut, e))
-		*to = (match){.fresh = true};
+		set_fresh(w);
 	else
-		to->fresh = e->shape[0] < wanted.shape[0];
+		w->fresh = e->shape[0] < wanted.shape[0];
 }
 
 hec_status match_weights(matching *m, match_mode mode)
@@ -278,16 +285,17 @@ hec_status match_weights(matching *m, match_mode mode)
 	problems p = {0};
 	for (size_t i = 0; i < m->count; i++)
 		if (m->list[i].parts > 0)
-			m->found[i].entry = find_weight(m->files, m->family, &m->list[i]);
+			m->list[i].entry = find_weight(m->files, m->family, &m->list[i]);
 	const file_prefix prefix = prefix_there(m);
 	for (size_t i = 0; i < m->count; i++) {
-		if (m->list[i].parts == 0)
+		weight *w = &m->list[i];
+		if (w->parts == 0)
 			continue;
-		if (m->fresh_labels && strncmp(our_name(&m->list[i]), LABELS, strlen(LABELS)) == 0)
-			m->found[i] = (match){.fresh = true};
+		if (m->fresh_labels && strncmp(our_name(w), LABELS, strlen(LABELS)) == 0)
+			set_fresh(w);
 		else
-			match_one(&m->list[i], prefix, mode, &m->found[i], &p);
-		m->any_fresh += m->found[i].fresh;
+			match_one(w, prefix, mode, &p);
+		m->any_fresh += w->fresh;
 	}
 	end_problem(&p);
 	if (p.used == 0 && p.left_out == 0)

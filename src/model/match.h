@@ -6,25 +6,18 @@
 
 /* Whether what the files lack or have otherwise may start fresh. */
 typedef enum match_mode {
-	MATCH_ALL, /* nothing: each such tensor is named in the error */
-	MATCH_HEAD /* only of the head */,
+	MATCH_ALL,  /* nothing: each such tensor is named in the error */
+	MATCH_HEAD, /* only of the head */
 	MATCH_WHAT_FITS
 } match_mode;
-
-typedef struct match {
-	const safetensors_entry *entry; /* NULL: nothing is read */
-	int64_t rows;                   /* of the file's tensor that are read */
-	bool fresh;                     /* all or some of it starts fresh */
-} match;
 
 typedef struct matching {
 	const char *dir;
 	const safetensors *files;
 	const family *family;
-	const weight *list;
+	weight *list; /* [count]: entry, rows_read and fresh are written */
 	size_t count;
 	bool fresh_labels; /* what says the labels starts fresh whatever the files have */
-	match *found;      /* [count] */
 	size_t any_fresh;  /* how many are */
 } matching;
 

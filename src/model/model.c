@@ -1,7 +1,8 @@
-/* model.c — making a model: layers set up, one block for all parameters, their first values.
+/* model.c — making a model, in two steps: first its layers and the table of its parameters, which take no memory
+ * to speak of; then places for the parameters in one block, and their first values.
  *
- * The walk over the parameters runs once to measure, once to hand out places in the block, and again
- * for each thing that is done to every parameter. */
+ * The walk over the parameters runs once to count them, once to list them, and again for each thing that
+ * is done to every parameter. */
 #include "model/model.h"
 
 #include <math.h>
@@ -143,19 +144,17 @@ static hec_status setup(hec_model *m)
 	return HEC_OK;
 }
 
-/* ---- the table and the block ---- */
+/* ---- the table of parameters ---- */
 
-typedef struct placing {
+typedef struct listing {
 	hec_model *model;
-	bool measure; /* only count */
-	char *data;   /* of the parameters that have data */
+	bool count_only;
 	size_t count, name_bytes;
 	size_t elements; /* in the block */
-	size_t kept;     /* in data */
-} placing;
+} listing;
 
-/* A parameter's row of the table, and its place. */
-static void place_one(const placing *at, const hec_param *p, size_t n, bool kept)
+/* A parameter's row of the table; its place is not known yet. */
+static void list_param(const listing *at, const hec_param *p, size_t n)
 {
 	hec_model *m = at->model;
 	char *name = memcpy(m->names + at->name_bytes, p->name, strlen(p->name) + 1);
@@ -166,14 +165,12 @@ static void place_one(const placing *at, const hec_param *p, size_t n, bool kept
 	                         .count = (int64_t)n,
 	                         .decay = p->rank > 1 && !model_is_fixed(m, p->tensor)};
 	memcpy(row->shape, p->shape, sizeof row->shape);
-	m->places[at->count] =
-		(param_place){.data = kept ? at->data + at->kept * hec_dtype_size(m->dtype) : NULL,
-	                      .linear = packs_linear(m, p)};
+	m->places[at->count].linear = packs_linear(m, p);
 }
 
-static hec_status place(void *user, const hec_param *p)
+static hec_status add_param(void *user, const hec_param *p)
 {
-	placing *at = user;
+	listing *at = user;
 	size_t n = 1, room, end;
 	for (int i = 0; i < p->rank; i++) {
 		if (!size_mul(n, (size_t)p->shape[i], &n) || n > PTRDIFF_MAX / 8)
@@ -182,15 +179,30 @@ static hec_status place(void *user, const hec_param *p)
 	if (!size_align(n, ALIGN_ELEMENTS, &room) || !size_add(at->elements, room, &end) ||
 	    end > PTRDIFF_MAX / 8)
 		return fail(HEC_ERR_MEMORY, "%s: the model is more than can be addressed", p->name);
-	const bool kept = !at->model->packed_only || !packs_linear(at->model, p);
-	if (!at->measure)
-		place_one(at, p, n, kept);
+	if (!at->count_only)
+		list_param(at, p, n);
 	at->count++;
 	at->name_bytes += strlen(p->name) + 1;
 	at->elements = end;
-	at->kept += kept ? room : 0;
 	return HEC_OK;
 }
+
+static hec_status make_table(hec_model *m)
+{
+	listing counted = {.model = m, .count_only = true}, listed = {.model = m};
+	HEC_TRY(model_walk(m, add_param, &counted));
+	m->params = mem_zeros(counted.count, sizeof *m->params);
+	m->places = mem_zeros(counted.count, sizeof *m->places);
+	m->names = mem_alloc(counted.name_bytes);
+	if (!m->params || !m->places || !m->names)
+		return fail(HEC_ERR_MEMORY, "model: no memory for a table of %zu parameters",
+		            counted.count);
+	m->count = counted.count;
+	m->block = hec_tensor_1d(NULL, m->dtype, (int64_t)counted.elements);
+	return model_walk(m, add_param, &listed);
+}
+
+/* ---- the block ---- */
 
 typedef struct setting {
 	const hec_model *model;
@@ -212,28 +224,36 @@ hec_status model_set_tensors(hec_model *m)
 	return HEC_OK;
 }
 
+/* Elements of a parameter in the block, what is left free behind it included. */
+static size_t room_of(const hec_model_param *p)
+{
+	return (size_t)div_up(p->count, ALIGN_ELEMENTS) * ALIGN_ELEMENTS;
+}
+
+static bool has_data(const hec_model *m, size_t i)
+{
+	return !m->packed_only || !m->places[i].linear;
+}
+
+/* Memory for all parameters but those that are only packed. */
 static hec_status make_block(hec_model *m, bool to_measure)
 {
-	placing measured = {.model = m, .measure = true}, placed = {.model = m};
-	HEC_TRY(model_walk(m, place, &measured));
-	m->params = mem_zeros(measured.count, sizeof *m->params);
-	m->places = mem_zeros(measured.count, sizeof *m->places);
-	m->names = mem_alloc(measured.name_bytes);
-	if (!m->params || !m->places || !m->names)
-		return fail(HEC_ERR_MEMORY, "model: no memory for a table of %zu parameters",
-		            measured.count);
-	size_t bytes = measured.kept * hec_dtype_size(m->dtype);
+	const size_t size = hec_dtype_size(m->dtype);
+	size_t elements = 0;
 	void *data;
-	HEC_TRY(to_measure ? hec_arena_create_reserved(bytes, &m->memory)
-	                   : hec_arena_create(bytes, &m->memory));
-	HEC_TRY(hec_arena_alloc(m->memory, bytes, &data));
+	for (size_t i = 0; i < m->count; i++)
+		elements += has_data(m, i) ? room_of(&m->params[i]) : 0;
+	HEC_TRY(to_measure ? hec_arena_create_reserved(elements * size, &m->memory)
+	                   : hec_arena_create(elements * size, &m->memory));
+	HEC_TRY(hec_arena_alloc(m->memory, elements * size, &data));
 	if (!to_measure) /* addresses alone read as zeros, too */
-		memset(data, 0, bytes);
-	placed.data = data;
-	m->block =
-		hec_tensor_1d(m->packed_only ? NULL : data, m->dtype, (int64_t)measured.elements);
-	m->count = measured.count;
-	HEC_TRY(model_walk(m, place, &placed));
+		memset(data, 0, elements * size);
+	m->block.data = m->packed_only ? NULL : data;
+	char *at = data;
+	for (size_t i = 0; i < m->count; i++) {
+		m->places[i].data = has_data(m, i) ? at : NULL;
+		at += has_data(m, i) ? room_of(&m->params[i]) * size : 0;
+	}
 	return model_set_tensors(m);
 }
 
@@ -335,16 +355,7 @@ void hec_model_destroy(hec_model *m)
 	mem_free(m);
 }
 
-static hec_status build(hec_model *m, bool to_measure)
-{
-	HEC_TRY(setup(m));
-	HEC_TRY(make_block(m, to_measure));
-	return make_tables(m);
-}
-
-/* A model of zeros, its tables not yet filled. */
-static hec_status allocate(const hec_model_config *config, hec_dtype dtype, bool packed_only,
-                           bool to_measure, hec_model **out)
+hec_status model_describe(const hec_model_config *config, hec_dtype dtype, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", config));
 	if (dtype != HEC_F32 && dtype != HEC_F64)
@@ -357,8 +368,9 @@ static hec_status allocate(const hec_model_config *config, hec_dtype dtype, bool
 		return fail(HEC_ERR_MEMORY, "model: no memory");
 	m->config = resolved;
 	m->dtype = dtype;
-	m->packed_only = packed_only;
-	hec_status status = build(m, to_measure);
+	hec_status status = setup(m);
+	if (status == HEC_OK)
+		status = make_table(m);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else
@@ -379,23 +391,27 @@ hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, vo
 	return status;
 }
 
-hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
-                              bool to_run, bool to_measure, hec_model **out)
+hec_status model_place(hec_ctx *ctx, hec_model *m, bool to_run, bool to_measure)
 {
-	HEC_TRY(CHECK_GIVEN("model", ctx));
-	hec_model *m;
-	const bool packs = (unsigned)dtype < HEC_DTYPES && ctx_backend(ctx)->ops[dtype].gemm_layout;
-	HEC_TRY(allocate(config, dtype, to_run && packs, to_measure, &m));
-	hec_status status = fill_tables(ctx, &m->encoder);
-	if (status == HEC_OK)
-		status = fill_tables(ctx, &m->decoder);
-	if (status == HEC_OK && m->packed_only)
-		status = packs_place(ctx, m);
-	if (status != HEC_OK)
-		hec_model_destroy(m);
-	else
-		*out = m;
-	return status;
+	m->packed_only = to_run && ctx_backend(ctx)->ops[m->dtype].gemm_layout;
+	HEC_TRY(make_block(m, to_measure));
+	HEC_TRY(make_tables(m));
+	HEC_TRY(fill_tables(ctx, &m->encoder));
+	HEC_TRY(fill_tables(ctx, &m->decoder));
+	return m->packed_only ? packs_place(ctx, m) : HEC_OK;
+}
+
+/* What another model has beside its parameters. */
+static hec_status copy_rest(const hec_model *from, hec_model *m)
+{
+	HEC_TRY(make_block(m, false));
+	HEC_TRY(make_tables(m));
+	copy_tables(&from->encoder, &m->encoder);
+	copy_tables(&from->decoder, &m->decoder);
+	m->family = from->family;
+	return from->label_names ? hec_model_set_labels(m, (const char *const *)from->label_names,
+	                                                from->config.labels)
+	                         : HEC_OK;
 }
 
 hec_status hec_model_like(const hec_model *model, hec_model **out)
@@ -404,14 +420,8 @@ hec_status hec_model_like(const hec_model *model, hec_model **out)
 	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("model", model));
 	hec_model *m;
-	HEC_TRY(allocate(&model->config, model->dtype, false, false, &m));
-	copy_tables(&model->encoder, &m->encoder);
-	copy_tables(&model->decoder, &m->decoder);
-	m->family = model->family;
-	hec_status status = HEC_OK;
-	if (model->label_names)
-		status = hec_model_set_labels(m, (const char *const *)model->label_names,
-		                              model->config.labels);
+	HEC_TRY(model_describe(&model->config, model->dtype, &m));
+	hec_status status = copy_rest(model, m);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else
@@ -492,9 +502,12 @@ hec_status hec_model_create(hec_ctx *ctx, const hec_model_config *config, hec_dt
 {
 	HEC_TRY(CHECK_GIVEN("model", out));
 	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("model", ctx));
 	hec_model *m;
-	HEC_TRY(model_create_empty(ctx, config, dtype, false, false, &m));
-	hec_status status = model_start(ctx, m, seed, NULL);
+	HEC_TRY(model_describe(config, dtype, &m));
+	hec_status status = model_place(ctx, m, false, false);
+	if (status == HEC_OK)
+		status = model_start(ctx, m, seed, NULL);
 	if (status != HEC_OK)
 		hec_model_destroy(m);
 	else

@@ -37,7 +37,7 @@ typedef struct model_stack {
 	uint16_t site;  /* of the dropout of the embeddings */
 } model_stack;
 
-/* Where the numbers of a parameter are. */
+/* Where the numbers of a parameter are, once the model has places. */
 typedef struct param_place {
 	void *data;         /* NULL: nowhere but in a pack */
 	hec_linear *linear; /* whose pack has them too; NULL: none */
@@ -72,11 +72,12 @@ struct hec_model {
 	bool packed_bwd;
 };
 
-/* For what is then read from files: tables of positions made, parameters zero but those that only
- * have a place in a pack. to_run: that are all whose matrix the level of ctx packs. to_measure: only
- * addresses are taken for parameters. */
-hec_status model_create_empty(hec_ctx *ctx, const hec_model_config *config, hec_dtype dtype,
-                              bool to_run, bool to_measure, hec_model **out);
+/* The layers and the table of parameters: names, shapes, offsets. Nothing has a place yet. */
+hec_status model_describe(const hec_model_config *config, hec_dtype dtype, hec_model **out);
+/* Places for the parameters of a described model, all zero, and tables of positions filled. to_run: matrices
+ * that the level of ctx packs only have a place in a pack. to_measure: parameters have addresses, but no
+ * memory. */
+hec_status model_place(hec_ctx *ctx, hec_model *model, bool to_run, bool to_measure);
 
 /* Parameters get their first values: those that are chosen, by their number; NULL: all. */
 hec_status model_start(hec_ctx *ctx, hec_model *model, uint64_t seed, const bool *chosen);

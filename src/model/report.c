@@ -60,36 +60,36 @@ static void put_names(text *to, const char *kind, const char *first, const char 
 /* ---- what is read, cut and fresh ---- */
 
 /* What is to be said of a weight: NULL: nothing. */
-static const char *kind_of(const match *f)
+static const char *kind_of(const weight *f)
 {
 	if (!f->entry)
 		return f->fresh ? "fresh" : NULL;
-	return f->fresh ? "extended" : f->rows < f->entry->shape[0] ? "cut" : NULL;
+	return f->fresh ? "extended" : f->rows_read < f->entry->shape[0] ? "cut" : NULL;
 }
 
-static void say_what(const weight *w, const match *f, char what[SAFETENSORS_SHAPE_TEXT + 80])
+static void say_what(const weight *w, char what[SAFETENSORS_SHAPE_TEXT + 80])
 {
 	char shape[SAFETENSORS_SHAPE_TEXT];
 	safetensors_entry wanted = {0};
 	wanted.rank = weights_file_shape(w, wanted.shape);
-	if (!f->entry)
+	if (!w->entry)
 		sprintf(what, " %s", safetensors_shape_text(&wanted, shape));
 	else
 		sprintf(what, ": %" PRId64 " rows, of which the files have %" PRId64, w->shape[0],
-		        f->entry->shape[0]);
+		        w->entry->shape[0]);
 }
 
 static void put_kind(text *to, const matching *m, const char *kind)
 {
 	for (size_t i = 0; i < m->count; i++) {
-		const char *own = kind_of(&m->found[i]);
+		const char *own = kind_of(&m->list[i]);
 		if (!own || strcmp(own, kind) != 0)
 			continue;
 		char what[SAFETENSORS_SHAPE_TEXT + 80];
 		const char *first = m->list[i].name, *last = first;
-		say_what(&m->list[i], &m->found[i], what);
+		say_what(&m->list[i], what);
 		while (i + 1 < m->count && m->list[i + 1].parts > 0 &&
-		       (own = kind_of(&m->found[i + 1])) && strcmp(own, kind) == 0 &&
+		       (own = kind_of(&m->list[i + 1])) && strcmp(own, kind) == 0 &&
 		       layer_name_follows(last, m->list[i + 1].name))
 			last = m->list[++i].name;
 		put_names(to, kind, first, last, what);
@@ -111,8 +111,8 @@ static const char **unused(const matching *m, size_t *count)
 	bool *used = mem_zeros(all + 1, sizeof *used);
 	*count = 0;
 	for (size_t i = 0; used && i < m->count; i++)
-		if (m->found[i].entry)
-			used[m->found[i].entry - safetensors_at(m->files, 0)] = true;
+		if (m->list[i].entry)
+			used[m->list[i].entry - safetensors_at(m->files, 0)] = true;
 	for (size_t i = 0; used && names && i < all; i++)
 		if (!used[i])
 			names[(*count)++] = safetensors_at(m->files, i)->name;
@@ -189,7 +189,7 @@ hec_status report_make(const matching *m, char **out)
 	text t = {0};
 	size_t whole = 0;
 	for (size_t i = 0; i < m->count; i++)
-		whole += m->found[i].entry && !kind_of(&m->found[i]);
+		whole += m->list[i].entry && !kind_of(&m->list[i]);
 	put(&t, "loaded: %zu tensors as they are\n", whole);
 	put_kind(&t, m, "cut");
 	put_kind(&t, m, "extended");

@@ -21,34 +21,12 @@
 
 typedef struct saving {
 	hec_ctx *ctx;
+	const hec_model *model;
 	const weight *list;
 	hec_dtype dtype;
 	size_t bytes; /* written at a time */
 	void *memory; /* bytes */
 } saving;
-
-/* Rows first … first + n − 1 of the file's tensor, from the parts that have them. */
-static hec_status gather(hec_ctx *ctx, const weight *w, hec_tensor *piece, int64_t first)
-{
-	int64_t begin = 0, n = piece->shape[0];
-	if (w->parts == 0)
-		return hec_fill(ctx, 0, piece);
-	for (int i = 0; i < w->parts; i++) {
-		hec_tensor to;
-		int64_t size = w->part[i].view.shape[w->axis];
-		int64_t low = w->axis == 0 ? max_i64(first, begin) : first;
-		int64_t high = w->axis == 0 ? min_i64(first + n, begin + size) : first + n;
-		if (low < high) {
-			int64_t own = w->axis == 0 ? begin : 0;
-			HEC_TRY(hec_tensor_slice(piece, 0, low - first, high - low, &to));
-			if (w->axis != 0)
-				HEC_TRY(hec_tensor_slice(&to, w->axis, begin, size, &to));
-			HEC_TRY(part_get(ctx, &w->part[i], low - own, &to));
-		}
-		begin += size;
-	}
-	return HEC_OK;
-}
 
 /* A number that 16 bits cannot hold would be saved as infinity, and found out much later. */
 static hec_status check_range(const saving *s, const weight *w, size_t count)
@@ -79,7 +57,7 @@ static hec_status write_weight(void *arg, size_t item, safetensors_sink *sink)
 		shape[0] = n;
 		hec_tensor piece = hec_tensor_1d(s->memory, s->dtype, n * (int64_t)row);
 		HEC_TRY(hec_tensor_reshape(&piece, w->rank, shape, &piece));
-		HEC_TRY(gather(s->ctx, w, &piece, at));
+		HEC_TRY(weight_get(s->ctx, s->model, w, at, &piece));
 		HEC_TRY(check_range(s, w, (size_t)n * row));
 		HEC_TRY(safetensors_sink_write(sink, s->memory, (size_t)n * row * size));
 	}
@@ -112,7 +90,7 @@ static hec_status save_weights(hec_ctx *ctx, const hec_model *m, const family *f
 	weight *list;
 	size_t count;
 	HEC_TRY(weights_list(f, m, &list, &count));
-	saving s = {.ctx = ctx, .list = list, .dtype = dtype};
+	saving s = {.ctx = ctx, .model = m, .list = list, .dtype = dtype};
 	hec_status status = write_weights(&s, count, path);
 	mem_free(list);
 	/* What concerns the file names it already; what concerns a tensor does not. */

@@ -1,6 +1,5 @@
-/* weights.c — which tensors of a file a model has, and where their parts lie in its parameters. A part
- * is a view in the layout of the file: transposed where the file has it so, a few rows of a fused
- * projection where the file has them apart. */
+/* weights.c — which tensors the files of a model hold, and which rows of its parameters are in each: a
+ * few rows of a fused projection where the files have them apart. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,40 +42,50 @@ static hec_status open_lookup(const family *f, const hec_model *model, lookup *l
 	return HEC_OK;
 }
 
-static weight_part part_at(const hec_model *model, size_t i)
+static weight_part whole_param(const hec_model *model, size_t i)
 {
-	return (weight_part){
-		.view = hec_model_tensor(model, i), .linear = model->places[i].linear, .param = i};
+	return (weight_part){.param = i, .rows = hec_model_param_at(model, i)->shape[0]};
 }
 
-static bool find(const lookup *l, const char *name, weight_part *out)
+static bool find_param(const lookup *l, const char *name, weight_part *out)
 {
 	entry wanted = {.name = name};
 	const entry *found = bsearch(&wanted, l->list, l->count, sizeof *l->list, by_name);
 	if (found)
-		*out = part_at(l->model, found->at);
+		*out = whole_param(l->model, found->at);
 	return found != NULL;
 }
 
-/* "….q.w" as rows of "….qkv.w", where that is how the model has it. */
-static bool find_fused(const lookup *l, const char *name, weight_part *out)
+/* "….q.w" → "….qkv.w"; returns 'q', 'k' or 'v', or 0 for another name. */
+static char fused_name(const char *name, char fused[WEIGHT_NAME])
 {
-	size_t n = strlen(name);
-	if (n < 5 || name[n - 4] != '.' || name[n - 2] != '.')
-		return false;
-	const char *which = strchr("qkv", name[n - 3]);
+	const size_t n = strlen(name);
+	if (n < 5 || name[n - 4] != '.' || name[n - 2] != '.' || !strchr("qkv", name[n - 3]))
+		return 0;
+	const int length =
+		snprintf(fused, WEIGHT_NAME, "%.*sqkv%s", (int)(n - 3), name, name + n - 2);
+	return length > 0 && length < WEIGHT_NAME ? name[n - 3] : 0;
+}
+
+static bool is_of_encoder(const char *ours)
+{
+	return strncmp(ours, "encoder.", 8) == 0;
+}
+
+/* Rows of q, k or v in the fused projection, where that is how the model has them. */
+static bool find_in_fused(const lookup *l, const char *name, weight_part *out)
+{
 	char fused[WEIGHT_NAME];
-	int length = snprintf(fused, sizeof fused, "%.*sqkv%s", (int)(n - 3), name, name + n - 2);
-	if (!which || length < 0 || (size_t)length >= sizeof fused || !find(l, fused, out))
+	const char which = fused_name(name, fused);
+	if (!which || !find_param(l, fused, out))
 		return false;
-	const hec_stack_config *s = strncmp(name, "encoder.", 8) == 0 ? &l->model->config.encoder
-	                                                              : &l->model->config.decoder;
-	const hec_multi_head_config *a = &s->attention;
-	int64_t q = a->heads * a->d_k, k = a->kv_heads * a->d_k, v = a->kv_heads * a->d_v;
-	int64_t begin = *which == 'q' ? 0 : *which == 'k' ? q : q + k;
-	int64_t rows = *which == 'q' ? q : *which == 'k' ? k : v;
-	out->first = begin;
-	return hec_tensor_slice(&out->view, 0, begin, rows, &out->view) == HEC_OK;
+	const hec_model_config *c = &l->model->config;
+	const hec_multi_head_config *a =
+		is_of_encoder(name) ? &c->encoder.attention : &c->decoder.attention;
+	const int64_t q = a->heads * a->d_k, k = a->kv_heads * a->d_k, v = a->kv_heads * a->d_v;
+	out->first = which == 'q' ? 0 : which == 'k' ? q : q + k;
+	out->rows = which == 'q' ? q : which == 'k' ? k : v;
+	return true;
 }
 
 /* ---- the list ---- */
@@ -145,26 +154,22 @@ size_t weights_piece(const weight *list, size_t count)
 	return bytes;
 }
 
-static void set_shape(weight *w, const hec_tensor *part)
+/* Behind the parts that are there. */
+static void add_part(const hec_model *model, weight *w, unsigned flags, weight_part part)
 {
-	w->rank = part->rank;
-	memcpy(w->shape, part->shape, sizeof w->shape);
-}
-
-static hec_status add_part(weight *w, const family_tensor *row, weight_part part)
-{
-	if ((row->flags & TENSOR_TRANSPOSED) && part.view.rank == 2) {
-		HEC_TRY(hec_tensor_transpose(&part.view, 0, 1, &part.view));
-		part.transposed = true;
-		w->axis = 1;
+	const hec_model_param *p = hec_model_param_at(model, part.param);
+	part.transposed = (flags & TENSOR_TRANSPOSED) && p->rank == 2;
+	w->axis = part.transposed;
+	w->as_row = flags & TENSOR_ROW;
+	if (w->parts == 0) {
+		w->rank = p->rank;
+		memcpy(w->shape, p->shape, sizeof w->shape);
+		if (part.transposed)
+			w->shape[0] = p->shape[1];
+		w->shape[w->axis] = 0;
 	}
-	w->as_row = row->flags & TENSOR_ROW;
-	if (w->parts == 0)
-		set_shape(w, &part.view);
-	else
-		w->shape[w->axis] += part.view.shape[w->axis];
+	w->shape[w->axis] += part.rows;
 	w->part[w->parts++] = part;
-	return HEC_OK;
 }
 
 static hec_status add_zero(list *l, const family_tensor *row, int64_t vocab)
@@ -209,7 +214,7 @@ static hec_status add_row(list *l, const lookup *params, const family_tensor *ro
 	char ours[WEIGHT_NAME];
 	weight_part part;
 	HEC_TRY(weights_name(row->ours, layer, ours));
-	if (!find(params, ours, &part) && !find_fused(params, ours, &part))
+	if (!find_param(params, ours, &part) && !find_in_fused(params, ours, &part))
 		return row->flags & TENSOR_ZERO ? add_zero(l, row, params->model->config.vocab)
 		                                : HEC_OK;
 	bool joined = row->flags & TENSOR_JOINED;
@@ -223,20 +228,21 @@ static hec_status add_row(list *l, const lookup *params, const family_tensor *ro
 		w->layer = layer;
 		HEC_TRY(name_row(params, row, layer, w));
 	}
-	return add_part(w, row, part);
+	add_part(params->model, w, row->flags, part);
+	return HEC_OK;
 }
 
 static int64_t layers_of(const hec_model_config *c, const char *ours)
 {
-	return strncmp(ours, "encoder.", 8) == 0 ? c->encoder.layers : c->decoder.layers;
+	return is_of_encoder(ours) ? c->encoder.layers : c->decoder.layers;
 }
 
 /* Whether the flags of a row mean such a model. */
 static bool is_asked(const hec_model_config *c, const family_tensor *row)
 {
 	const unsigned flags = row->flags, heads = flags & TENSOR_HEADS;
-	const bool gated = strncmp(row->ours, "encoder.", 8) == 0 ? c->encoder.feed_forward.gated
-	                                                          : c->decoder.feed_forward.gated;
+	const bool gated = is_of_encoder(row->ours) ? c->encoder.feed_forward.gated
+	                                            : c->decoder.feed_forward.gated;
 	if (heads && !(heads & TENSOR_OF(c->head)))
 		return false;
 	if (flags & (TENSOR_GATED | TENSOR_PLAIN) && gated != !!(flags & TENSOR_GATED))
@@ -277,8 +283,7 @@ static hec_status list_ours(list *l, const hec_model *model)
 		if (!w)
 			return no_memory();
 		HEC_TRY(weights_name(hec_model_param_at(model, i)->name, 0, w->name));
-		w->part[w->parts++] = part_at(model, i);
-		set_shape(w, &w->part[0].view);
+		add_part(model, w, 0, whole_param(model, i));
 	}
 	return HEC_OK;
 }
@@ -288,8 +293,8 @@ static hec_status check_whole(const family *f, const hec_model *model, const lis
 {
 	int64_t listed = 0, there = 0;
 	for (size_t i = 0; i < l->count; i++)
-		for (int p = 0; p < l->items[i].parts; p++)
-			listed += hec_tensor_count(&l->items[i].part[p].view);
+		if (l->items[i].parts > 0)
+			listed += l->items[i].shape[0] * weights_row(&l->items[i]);
 	for (size_t i = 0; i < hec_model_param_count(model); i++)
 		there += hec_model_param_at(model, i)->count;
 	if (listed != there)
