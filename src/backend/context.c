@@ -160,7 +160,7 @@ pool *ctx_pool(hec_ctx *ctx)
 	return ctx->pool;
 }
 
-static hec_status grow(char **memory, size_t bytes)
+static hec_status grow_scratch(char **memory, size_t bytes)
 {
 	char *larger = mem_aligned(SCRATCH_PAGE, bytes);
 	if (!larger)
@@ -178,7 +178,7 @@ hec_status ctx_scratch(hec_ctx *ctx, size_t bytes_per_worker, char **base, size_
 		    !size_mul(rounded, (size_t)pool_threads(ctx->pool), &total))
 			return fail(HEC_ERR_MEMORY, "scratch of %zu bytes a thread is too much",
 			            bytes_per_worker);
-		HEC_TRY(grow(&ctx->scratch, total));
+		HEC_TRY(grow_scratch(&ctx->scratch, total));
 		ctx->scratch_stride = rounded;
 	}
 	*base = ctx->scratch;
@@ -192,7 +192,7 @@ hec_status ctx_copies(hec_ctx *ctx, size_t bytes, char **base)
 		size_t rounded;
 		if (!size_align(bytes, SCRATCH_PAGE, &rounded))
 			return fail(HEC_ERR_MEMORY, "copies of %zu bytes are too much", bytes);
-		HEC_TRY(grow(&ctx->copies, rounded));
+		HEC_TRY(grow_scratch(&ctx->copies, rounded));
 		ctx->copies_bytes = rounded;
 	}
 	*base = ctx->copies;

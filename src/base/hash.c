@@ -6,7 +6,7 @@
 
 static uint64_t seed;
 
-static void choose(void)
+static void choose_seed(void)
 {
 	struct timespec now = {0, 0};
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -18,6 +18,6 @@ static void choose(void)
 uint64_t hash_seed(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, choose);
+	pthread_once(&once, choose_seed);
 	return seed;
 }

@@ -7,7 +7,7 @@
 #include "base/quote.h"
 
 /* The first bytes of a path, then the name; a slash between them where there is none. */
-static hec_status join(char out[PATH_MOST], const char *path, size_t bytes, const char *name)
+static hec_status join_paths(char out[PATH_MOST], const char *path, size_t bytes, const char *name)
 {
 	const char *slash = bytes == 0 || path[bytes - 1] == '/' || !*name ? "" : "/";
 	if (bytes >= PATH_MOST || strlen(slash) + strlen(name) >= PATH_MOST - bytes) {
@@ -21,11 +21,11 @@ static hec_status join(char out[PATH_MOST], const char *path, size_t bytes, cons
 
 hec_status path_in(char out[PATH_MOST], const char *folder, const char *name)
 {
-	return join(out, folder, strlen(folder), name);
+	return join_paths(out, folder, strlen(folder), name);
 }
 
 hec_status path_beside(char out[PATH_MOST], const char *file, const char *name)
 {
 	const char *slash = strrchr(file, '/');
-	return join(out, file, slash ? (size_t)(slash - file) + 1 : 0, name);
+	return join_paths(out, file, slash ? (size_t)(slash - file) + 1 : 0, name);
 }

@@ -85,7 +85,7 @@ static void bind_to_core(const cpu_set_t *allowed, int number)
 	}
 }
 
-static void work(pool *p, int number)
+static void do_tasks(pool *p, int number)
 {
 	for (;;) {
 		int64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
@@ -131,7 +131,7 @@ static void *worker_main(void *arg)
 		seen = GATE_EPOCH(g);
 		if ((g & GATE_OPEN) == 0)
 			continue;
-		work(p, w->number);
+		do_tasks(p, w->number);
 		atomic_fetch_sub_explicit(&p->gate, GATE_WORKER, memory_order_release);
 	}
 }
@@ -154,7 +154,7 @@ void pool_run(pool *p, int64_t count, pool_task *task, void *arg)
 		pthread_cond_broadcast(&p->wake);
 		pthread_mutex_unlock(&p->lock);
 	}
-	work(p, 0);
+	do_tasks(p, 0);
 	atomic_fetch_and(&p->gate, ~(uint64_t)GATE_OPEN);
 	for (int i = 0; GATE_INSIDE(atomic_load_explicit(&p->gate, memory_order_acquire)); i++) {
 		if (i < p->spins)

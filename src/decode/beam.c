@@ -12,7 +12,7 @@
 
 /* Merges the rows' lists, each in order, into the best continuations of all. Of equal scores the
  * lower row comes first. */
-static void merge(const plan *p, search *s, const scored *in)
+static void merge_candidates(const plan *p, search *s, const scored *in)
 {
 	int64_t beams = p->o.beams, K = p->candidates;
 	/* from is free until the choice is made: how much of each row's list is taken. */
@@ -118,7 +118,7 @@ static bool could_improve(const plan *p, const search *s)
 
 void beam_advance(const plan *p, search *s, const scored *in)
 {
-	merge(p, s, in);
+	merge_candidates(p, s, in);
 	bool all_end = true;
 	for (int64_t k = 0; k < p->candidates; k++)
 		all_end = all_end && s->best[k].ends;

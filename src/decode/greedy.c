@@ -24,7 +24,8 @@ static uint64_t stream_of(const plan *p, int64_t source)
 	return p->o.streams ? p->o.streams[source] : p->o.first_stream + (uint64_t)source;
 }
 
-bool greedy_row(const plan *p, const search *s, float *x, float lse, const bench *b, scored *out)
+bool greedy_row(const plan *p, const search *s, float *x, float lse, const row_scratch *b,
+                scored *out)
 {
 	prefix at = search_prefix(s, 0);
 	process(p, &at, 0, x, b->before);

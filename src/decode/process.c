@@ -14,7 +14,7 @@ typedef struct row {
 	double gone;
 } row;
 
-static void put(row *r, int32_t id, float value)
+static void set_score(row *r, int32_t id, float value)
 {
 	if (id >= r->vocab)
 		return;
@@ -23,9 +23,9 @@ static void put(row *r, int32_t id, float value)
 	r->x[id] = value;
 }
 
-static void ban(row *r, int32_t id)
+static void forbid(row *r, int32_t id)
 {
-	put(r, id, -INFINITY);
+	set_score(r, id, -INFINITY);
 }
 
 /* An id that appears twice is penalized once: from the value that it had. */
@@ -40,7 +40,8 @@ static void penalize_repetition(const plan *p, const prefix *at, row *r, float *
 		if (at->ids[i] >= p->vocab)
 			continue;
 		float score = before[i] + r->shift;
-		put(r, at->ids[i], (score < 0 ? score * penalty : score / penalty) - r->shift);
+		set_score(r, at->ids[i],
+		          (score < 0 ? score * penalty : score / penalty) - r->shift);
 	}
 }
 
@@ -53,7 +54,7 @@ static void ban_ngrams(const plan *p, const prefix *at, row *r)
 	const int32_t *tail = at->ids + at->length + 1 - n;
 	for (int64_t i = 0; i + n <= at->length; i++) {
 		if (memcmp(at->ids + i, tail, (size_t)(n - 1) * sizeof *tail) == 0)
-			ban(r, at->ids[i + n - 1]);
+			forbid(r, at->ids[i + n - 1]);
 	}
 }
 
@@ -89,13 +90,13 @@ double process(const plan *p, const prefix *at, float shift, float *x, float *be
 			ban_ngrams(p, at, &r);
 		if (at->length - at->prompt < p->o.min_tokens) {
 			for (int64_t i = 0; i < p->end_count; i++)
-				ban(&r, p->ends[i]);
+				forbid(&r, p->ends[i]);
 		}
 		for (size_t i = 0; i < p->o.suppressed; i++)
-			ban(&r, p->o.suppress[i]);
+			forbid(&r, p->o.suppress[i]);
 		if (is_first(p, at))
 			for (size_t i = 0; i < p->o.begin_suppressed; i++)
-				ban(&r, p->o.begin_suppress[i]);
+				forbid(&r, p->o.begin_suppress[i]);
 	}
 	if (p->o.process) {
 		p->o.process(p->o.user, at->source, at->ids + at->prompt, at->length - at->prompt,

@@ -218,7 +218,7 @@ static void row_task(void *arg, int64_t row, int worker)
 		return;
 	w->can[row] =
 		search_row(&r->p, s, row % r->p.o.beams, r->logits + row * r->p.vocab, w->lse[row],
-	                   &w->benches[worker], w->lists + row * r->p.candidates);
+	                   &w->row_scratches[worker], w->lists + row * r->p.candidates);
 }
 
 /* The model's step, and the best continuations of every row. */

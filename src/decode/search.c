@@ -49,8 +49,8 @@ static float renormalized(const plan *p, const float *x, float lse, double gone)
 	return left == -INFINITY ? lse : left;
 }
 
-bool search_row(const plan *p, const search *s, int64_t beam, float *x, float lse, const bench *b,
-                scored *out)
+bool search_row(const plan *p, const search *s, int64_t beam, float *x, float lse,
+                const row_scratch *b, scored *out)
 {
 	if (p->o.beams == 1)
 		return greedy_row(p, s, x, lse, b, out);

@@ -48,16 +48,16 @@ typedef struct search {
 } search;
 
 /* Work space of one thread. */
-typedef struct bench {
+typedef struct row_scratch {
 	float *before;   /* [capacity] */
 	scored *top;     /* [max(top_k, 1)] */
 	chance *chances; /* [vocab] where sampling */
-} bench;
+} row_scratch;
 
 /* The best continuations of one row go to out [candidates]; x is changed. False: no token can be
  * written (every logit is NaN, or without other beams to go on with −inf). */
-bool search_row(const plan *p, const search *s, int64_t beam, float *x, float lse, const bench *b,
-                scored *out);
+bool search_row(const plan *p, const search *s, int64_t beam, float *x, float lse,
+                const row_scratch *b, scored *out);
 
 /* Chooses. in: [beams, candidates] of search_row. Sets next, from, length and done. */
 void search_advance(const plan *p, search *s, const scored *in);
@@ -66,7 +66,8 @@ void search_advance(const plan *p, search *s, const scored *in);
 void greedy_advance(const plan *p, search *s, const scored *in);
 void beam_advance(const plan *p, search *s, const scored *in);
 /* Greedy's continuation: the likeliest token, or a drawn one. */
-bool greedy_row(const plan *p, const search *s, float *x, float lse, const bench *b, scored *out);
+bool greedy_row(const plan *p, const search *s, float *x, float lse, const row_scratch *b,
+                scored *out);
 
 /* A row, and what it was written from. */
 static inline int32_t *search_ids(const search *s, int64_t beam)

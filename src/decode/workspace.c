@@ -1,6 +1,6 @@
-/* workspace.c — one allocation, cut into the arrays of a call.
+/* workspace.c — one allocation for all the arrays of a call.
  *
- * The same list of cuts runs twice: first to add up the sizes, then to hand out the addresses. */
+ * The same list of arrays runs twice: first to add up the sizes, then to hand out the addresses. */
 #include "decode/workspace.h"
 
 #include <stdlib.h>
@@ -11,91 +11,91 @@
 
 #define ALIGN 64
 
-typedef struct knife {
+typedef struct layout {
 	char *at; /* NULL: only measuring */
 	size_t used;
 	bool too_large;
-} knife;
+} layout;
 
 /* n · m elements. */
-static void *cut(knife *k, int64_t n, int64_t m, size_t element)
+static void *take_array(layout *l, int64_t n, int64_t m, size_t element)
 {
 	size_t bytes;
 	if (!size_mul((size_t)n, (size_t)m, &bytes) || !size_mul(bytes, element, &bytes) ||
 	    !size_align(bytes, ALIGN, &bytes)) {
-		k->too_large = true;
+		l->too_large = true;
 		return NULL;
 	}
-	char *start = k->at ? k->at + k->used : NULL;
-	if (!size_add(k->used, bytes, &k->used))
-		k->too_large = true;
+	char *start = l->at ? l->at + l->used : NULL;
+	if (!size_add(l->used, bytes, &l->used))
+		l->too_large = true;
 	return start;
 }
 
-#define CUT(k, array, n, m) ((array) = cut(k, n, m, sizeof *(array)))
+#define TAKE(l, array, n, m) ((array) = take_array(l, n, m, sizeof *(array)))
 
-static void cut_search(knife *k, const workspace *w, const plan *p, search *s)
+static void take_search(layout *l, const workspace *w, const plan *p, search *s)
 {
 	search own = {.capacity = w->capacity};
 	int64_t beams = p->o.beams;
-	CUT(k, own.rows, beams, w->capacity);
-	CUT(k, own.moved, beams, w->capacity);
-	CUT(k, own.running, beams, 1);
-	CUT(k, own.results, beams, 1);
-	CUT(k, own.best, p->candidates, 1);
-	CUT(k, own.next, beams, 1);
-	CUT(k, own.from, beams, 1);
+	TAKE(l, own.rows, beams, w->capacity);
+	TAKE(l, own.moved, beams, w->capacity);
+	TAKE(l, own.running, beams, 1);
+	TAKE(l, own.results, beams, 1);
+	TAKE(l, own.best, p->candidates, 1);
+	TAKE(l, own.next, beams, 1);
+	TAKE(l, own.from, beams, 1);
 	for (int64_t b = 0; b < beams; b++) {
 		int32_t *ids;
-		CUT(k, ids, w->capacity, 1);
-		if (k->at)
+		TAKE(l, ids, w->capacity, 1);
+		if (l->at)
 			own.results[b].ids = ids;
 	}
-	if (k->at)
+	if (l->at)
 		*s = own;
 }
 
-static void cut_bench(knife *k, const workspace *w, const plan *p, bench *b)
+static void take_row_scratch(layout *l, const workspace *w, const plan *p, row_scratch *b)
 {
-	bench own;
-	CUT(k, own.before, w->capacity, 1);
-	CUT(k, own.top, p->o.sample ? min_i64(p->o.top_k, p->vocab) : 0, 1);
-	CUT(k, own.chances, p->o.sample ? p->vocab : 0, 1);
-	if (k->at)
+	row_scratch own;
+	TAKE(l, own.before, w->capacity, 1);
+	TAKE(l, own.top, p->o.sample ? min_i64(p->o.top_k, p->vocab) : 0, 1);
+	TAKE(l, own.chances, p->o.sample ? p->vocab : 0, 1);
+	if (l->at)
 		*b = own;
 }
 
-static void cut_all(knife *k, workspace *w, const plan *p, int threads)
+static void take_all(layout *l, workspace *w, const plan *p, int threads)
 {
 	int64_t rows = w->places * p->o.beams;
-	CUT(k, w->searches, w->places, 1);
-	CUT(k, w->live, w->places, 1);
-	CUT(k, w->keep, w->places, 1);
-	CUT(k, w->ids, rows, w->feed);
-	CUT(k, w->count, rows, 1);
-	CUT(k, w->from, rows, 1);
-	CUT(k, w->lse, rows, 1);
-	CUT(k, w->lists, rows, p->candidates);
-	CUT(k, w->can, rows, 1);
-	CUT(k, w->benches, threads, 1);
-	CUT(k, w->source_ids, w->places, w->width);
-	CUT(k, w->source_length, w->places, 1);
+	TAKE(l, w->searches, w->places, 1);
+	TAKE(l, w->live, w->places, 1);
+	TAKE(l, w->keep, w->places, 1);
+	TAKE(l, w->ids, rows, w->feed);
+	TAKE(l, w->count, rows, 1);
+	TAKE(l, w->from, rows, 1);
+	TAKE(l, w->lse, rows, 1);
+	TAKE(l, w->lists, rows, p->candidates);
+	TAKE(l, w->can, rows, 1);
+	TAKE(l, w->row_scratches, threads, 1);
+	TAKE(l, w->source_ids, w->places, w->width);
+	TAKE(l, w->source_length, w->places, 1);
 	for (int64_t i = 0; i < w->places; i++)
-		cut_search(k, w, p, k->at ? &w->searches[i] : NULL);
+		take_search(l, w, p, l->at ? &w->searches[i] : NULL);
 	for (int i = 0; i < threads; i++)
-		cut_bench(k, w, p, k->at ? &w->benches[i] : NULL);
+		take_row_scratch(l, w, p, l->at ? &w->row_scratches[i] : NULL);
 }
 
 hec_status workspace_open(workspace *w, const plan *p, int threads)
 {
-	knife measure = {NULL, 0, false};
-	cut_all(&measure, w, p, threads);
+	layout measure = {NULL, 0, false};
+	take_all(&measure, w, p, threads);
 	if (measure.too_large || !(w->memory = mem_aligned(ALIGN, measure.used)))
 		return fail(HEC_ERR_MEMORY,
 		            "decode: no memory for %lld sources with %lld beams of %lld tokens",
 		            (long long)w->places, (long long)p->o.beams, (long long)w->capacity);
-	knife real = {w->memory, 0, false};
-	cut_all(&real, w, p, threads);
+	layout real = {w->memory, 0, false};
+	take_all(&real, w, p, threads);
 	for (int64_t i = 0; i < w->places; i++)
 		w->live[i] = &w->searches[i];
 	return HEC_OK;

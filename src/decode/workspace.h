@@ -15,13 +15,13 @@ typedef struct workspace {
 	int64_t *keep;    /* [places] */
 
 	/* rows = places · beams */
-	int32_t *ids;   /* [rows, feed] */
-	int32_t *count; /* [rows] */
-	int32_t *from;  /* [rows] */
-	float *lse;     /* [rows] */
-	scored *lists;  /* [rows, candidates] */
-	bool *can;      /* [rows] whether there is a token to write */
-	bench *benches; /* [threads] */
+	int32_t *ids;               /* [rows, feed] */
+	int32_t *count;             /* [rows] */
+	int32_t *from;              /* [rows] */
+	float *lse;                 /* [rows] */
+	scored *lists;              /* [rows, candidates] */
+	bool *can;                  /* [rows] whether there is a token to write */
+	row_scratch *row_scratches; /* [threads] */
 
 	int32_t *source_ids;    /* [places, width] */
 	int32_t *source_length; /* [places] */

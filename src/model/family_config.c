@@ -22,12 +22,12 @@ const family_word family_activations[] = {
 	{NULL, 0},
 };
 
-static void *field(hec_model_config *c, const family_key *k)
+static void *field_of(hec_model_config *c, const family_key *k)
 {
 	return (char *)c + k->offset;
 }
 
-static const void *const_field(const hec_model_config *c, const family_key *k)
+static const void *const_field_of(const hec_model_config *c, const family_key *k)
 {
 	return (const char *)c + k->offset;
 }
@@ -137,7 +137,7 @@ static hec_status read_key(const json_scope *s, const family_key *k, hec_model_c
 {
 	json_scope at = *s;
 	const char *key = k->key;
-	set_fallback(k, field(c, k));
+	set_fallback(k, field_of(c, k));
 	for (const char *dot; (dot = strchr(key, '.')); key = dot + 1) {
 		char outer[48];
 		bool found;
@@ -150,7 +150,7 @@ static hec_status read_key(const json_scope *s, const family_key *k, hec_model_c
 			return HEC_OK;
 		at = inner;
 	}
-	return read_number(&at, k, key, field(c, k));
+	return read_number(&at, k, key, field_of(c, k));
 }
 
 static hec_status read_head(const family *f, const json_scope *s, hec_model_config *c)
@@ -235,7 +235,7 @@ static hec_status write_key(json_t *config, const family_key *k, const hec_model
 	/* Of several fields under one key the first is written; that the others are the same is what
 	 * reading it again shows. */
 	return json_object_get(at, key) ? HEC_OK
-	                                : json_put(at, key, value_of(k, const_field(c, k)));
+	                                : json_put(at, key, value_of(k, const_field_of(c, k)));
 }
 
 static hec_status write_all(const family *f, const hec_model_config *c, json_t *config)
@@ -266,7 +266,7 @@ hec_status family_write(const family *f, const hec_model_config *c, json_t **out
 
 /* ---- comparing ---- */
 
-static void normal_stack(hec_stack_config *s)
+static void clear_what_does_nothing_in(hec_stack_config *s)
 {
 	if (s->layers == 0) {
 		*s = (hec_stack_config){0};
@@ -300,12 +300,12 @@ static void normal_stack(hec_stack_config *s)
 	s->feed_forward.dropout_hidden = s->feed_forward.dropout_out = 0;
 }
 
-static void normal(hec_model_config *c)
+static void clear_what_does_nothing(hec_model_config *c)
 {
 	bool both = c->encoder.layers > 0 && c->decoder.layers > 0;
 	bool words = head_is_vocabulary(c->head);
-	normal_stack(&c->encoder);
-	normal_stack(&c->decoder);
+	clear_what_does_nothing_in(&c->encoder);
+	clear_what_does_nothing_in(&c->decoder);
 	c->init_std = 0;
 	c->head_dropout = 0;
 	if (!both) {
@@ -329,25 +329,39 @@ static void normal(hec_model_config *c)
 		c->labels = 0;
 }
 
-/* Our own config.json, which says everything, of both. */
-static hec_status write_both(const hec_model_config *a, const hec_model_config *b, json_t *out[2])
+/* Two configurations as our own config.json has them, which says everything. */
+typedef struct config_pair {
+	json_t *a, *b;
+} config_pair;
+
+static void close_pair(config_pair *pair)
 {
-	hec_status status = family_write(&family_hecate, a, &out[0]);
-	return status == HEC_OK ? family_write(&family_hecate, b, &out[1]) : status;
+	json_decref(pair->a);
+	json_decref(pair->b);
+}
+
+static hec_status write_pair(const hec_model_config *a, const hec_model_config *b,
+                             config_pair *pair)
+{
+	*pair = (config_pair){NULL, NULL};
+	hec_status status = family_write(&family_hecate, a, &pair->a);
+	if (status == HEC_OK)
+		status = family_write(&family_hecate, b, &pair->b);
+	if (status != HEC_OK)
+		close_pair(pair);
+	return status;
 }
 
 hec_status family_same(const hec_model_config *a, const hec_model_config *b, bool *same)
 {
 	hec_model_config x = *a, y = *b;
-	json_t *both[2] = {NULL, NULL};
-	normal(&x);
-	normal(&y);
-	hec_status status = write_both(&x, &y, both);
-	if (status == HEC_OK)
-		*same = json_equal(both[0], both[1]);
-	json_decref(both[0]);
-	json_decref(both[1]);
-	return status;
+	config_pair pair;
+	clear_what_does_nothing(&x);
+	clear_what_does_nothing(&y);
+	HEC_TRY(write_pair(&x, &y, &pair));
+	*same = json_equal(pair.a, pair.b);
+	close_pair(&pair);
+	return HEC_OK;
 }
 
 static void value_text(const json_t *value, char text[64])
@@ -394,18 +408,16 @@ hec_status family_difference(const hec_model_config *there, const hec_model_conf
                              char text[FAMILY_DIFFERENCE])
 {
 	hec_model_config x = *there, y = *here;
-	json_t *both[2] = {NULL, NULL};
-	normal(&x);
-	normal(&y);
+	config_pair pair;
+	clear_what_does_nothing(&x);
+	clear_what_does_nothing(&y);
 	without_made_tables(&x.encoder);
 	without_made_tables(&x.decoder);
 	without_made_tables(&y.encoder);
 	without_made_tables(&y.decoder);
 	text[0] = '\0';
-	hec_status status = write_both(&x, &y, both);
-	if (status == HEC_OK)
-		(void)first_difference("", both[0], both[1], text);
-	json_decref(both[0]);
-	json_decref(both[1]);
-	return status;
+	HEC_TRY(write_pair(&x, &y, &pair));
+	(void)first_difference("", pair.a, pair.b, text);
+	close_pair(&pair);
+	return HEC_OK;
 }

@@ -26,7 +26,7 @@ static hec_status convolve(hec_ctx *ctx, int which, const front_layer *f, const 
 	return BACKEND(ctx, y->dtype, conv1d_fwd, &args);
 }
 
-static hec_status activate(hec_ctx *ctx, const hec_tensor *x, const hec_tensor *y)
+static hec_status activate_rows(hec_ctx *ctx, const hec_tensor *x, const hec_tensor *y)
 {
 	hec_tensor xr, yr;
 	HEC_TRY(view_rows("model: convolution", x, &xr));
@@ -49,9 +49,9 @@ hec_status front_fwd(const stack_call *call, const model_stack *s, hec_tensor *x
 		*kept = (front_kept){.pre1 = pre1, .a1 = a1, .pre2 = pre2};
 	}
 	HEC_TRY(convolve(call->ctx, 0, &s->front[0], &in, &pre1));
-	HEC_TRY(activate(call->ctx, &pre1, &a1));
+	HEC_TRY(activate_rows(call->ctx, &pre1, &a1));
 	HEC_TRY(convolve(call->ctx, 1, &s->front[1], &a1, &pre2));
-	HEC_TRY(activate(call->ctx, &pre2, x));
+	HEC_TRY(activate_rows(call->ctx, &pre2, x));
 	if (!kept)
 		hec_arena_rewind(call->arena, mark);
 	return HEC_OK;

@@ -138,7 +138,7 @@ static const hec_linear *last_linear(const hec_model *m)
 	return head_is_vocabulary(m->config.head) ? &m->output : &m->labels;
 }
 
-static hec_status like(hec_arena *arena, const hec_tensor *rows, hec_tensor *out)
+static hec_status take_rows_like(hec_arena *arena, const hec_tensor *rows, hec_tensor *out)
 {
 	return hec_arena_tensor(arena, rows->dtype, 2, rows->shape, out);
 }
@@ -152,9 +152,9 @@ static hec_dropout dropout_of(const hec_model *m, const hec_dropout_key *key)
 static hec_status masked_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
                              const hec_tensor *rows, head_kept *kept)
 {
-	HEC_TRY(like(arena, rows, &kept->pre));
-	HEC_TRY(like(arena, rows, &kept->act));
-	HEC_TRY(like(arena, rows, &kept->in));
+	HEC_TRY(take_rows_like(arena, rows, &kept->pre));
+	HEC_TRY(take_rows_like(arena, rows, &kept->act));
+	HEC_TRY(take_rows_like(arena, rows, &kept->in));
 	HEC_TRY(norm_keep(arena, rows->dtype, rows->shape[0], &kept->norm));
 	HEC_TRY(hec_linear_fwd(ctx, &m->dense, m->config.head_act, rows, NULL, &kept->act,
 	                       &kept->pre));
@@ -166,7 +166,7 @@ static hec_status masked_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
                              hec_tensor *drows, hec_model *grad)
 {
 	hec_tensor d;
-	HEC_TRY(like(arena, rows, &d));
+	HEC_TRY(take_rows_like(arena, rows, &d));
 	HEC_TRY(hec_fill(ctx, 0, &d));
 	HEC_TRY(hec_norm_bwd(ctx, &m->norm, din, &kept->act, &kept->norm, &d, &grad->norm));
 	HEC_TRY(hec_activation_bwd(ctx, m->config.head_act, &d, &kept->pre, &d));
@@ -181,8 +181,8 @@ static bool is_scaled(const hec_model *m)
 static hec_status classify_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
                                const hec_tensor *rows, head_kept *kept)
 {
-	HEC_TRY(like(arena, rows, &kept->pre));
-	HEC_TRY(like(arena, rows, &kept->pooled));
+	HEC_TRY(take_rows_like(arena, rows, &kept->pre));
+	HEC_TRY(take_rows_like(arena, rows, &kept->pooled));
 	return hec_linear_fwd(ctx, &m->dense, m->config.pool_act, rows, NULL, &kept->pooled,
 	                      &kept->pre);
 }
@@ -213,13 +213,13 @@ hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 		kept->in = kept->pooled;
 	}
 	if (is_scaled(m)) {
-		HEC_TRY(like(arena, rows, &kept->in));
+		HEC_TRY(take_rows_like(arena, rows, &kept->in));
 		HEC_TRY(hec_add(ctx, m->config.output_scale, rows, 0, rows, &kept->in));
 	}
 	hec_dropout dropout = dropout_of(m, key);
 	if (dropout.p > 0) {
 		hec_tensor whole = kept->in;
-		HEC_TRY(like(arena, rows, &kept->in));
+		HEC_TRY(take_rows_like(arena, rows, &kept->in));
 		HEC_TRY(hec_dropout_apply(ctx, &dropout, &whole, &kept->in));
 	}
 	return hec_linear_fwd(ctx, last_linear(m), HEC_ACT_NONE, &kept->in, NULL, logits, NULL);
@@ -233,7 +233,7 @@ hec_status head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 	const bool direct = head != HEC_HEAD_MASKED && !has_pool(m);
 	hec_tensor din = *drows;
 	if (!direct)
-		HEC_TRY(like(arena, rows, &din));
+		HEC_TRY(take_rows_like(arena, rows, &din));
 	hec_linear *last = head_is_vocabulary(head) ? &grad->output : &grad->labels;
 	HEC_TRY(linear_bwd(ctx, last_linear(m), dlogits, &kept->in, false, &din, last));
 	hec_dropout dropout = dropout_of(m, key);

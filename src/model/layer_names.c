@@ -24,7 +24,7 @@ static bool number_in(const char *name, size_t *at, size_t *digits, uint64_t *va
 }
 
 /* The next letter of a name at *i, its number being one letter before all others. */
-static int letter(const char *name, size_t at, size_t digits, size_t *i)
+static int next_letter(const char *name, size_t at, size_t digits, size_t *i)
 {
 	if (digits > 0 && *i == at) {
 		*i += digits;
@@ -41,7 +41,8 @@ int layer_names_compare(const char *a, const char *b)
 	(void)number_in(a, &at_a, &digits_a, &x);
 	(void)number_in(b, &at_b, &digits_b, &y);
 	for (;;) {
-		const int c = letter(a, at_a, digits_a, &i), d = letter(b, at_b, digits_b, &j);
+		const int c = next_letter(a, at_a, digits_a, &i),
+			  d = next_letter(b, at_b, digits_b, &j);
 		if (c != d)
 			return c < d ? -1 : 1;
 		if (c == 0)

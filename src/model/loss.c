@@ -34,7 +34,7 @@ static hec_status tensor_like(loss_run *r, const hec_tensor *x, hec_tensor *out)
 }
 
 /* logits [N, W] against targets [N]; with a gradient, logits become it. */
-static hec_status entropy(loss_run *r, hec_tensor *logits, const hec_tensor *targets)
+static hec_status add_rows_loss(loss_run *r, hec_tensor *logits, const hec_tensor *targets)
 {
 	const hec_cross_entropy options = {
 		.size = sizeof options, .smoothing = r->loss.smoothing, .ignore = r->loss.ignore};
@@ -54,8 +54,8 @@ static hec_status entropy(loss_run *r, hec_tensor *logits, const hec_tensor *tar
 }
 
 /* rows [N, C] through the head and back to drows. */
-static hec_status piece(loss_run *r, const hec_tensor *rows, const hec_tensor *targets,
-                        hec_tensor *drows)
+static hec_status learn_piece(loss_run *r, const hec_tensor *rows, const hec_tensor *targets,
+                              hec_tensor *drows)
 {
 	size_t mark = hec_arena_used(r->arena);
 	hec_tensor logits;
@@ -63,7 +63,7 @@ static hec_status piece(loss_run *r, const hec_tensor *rows, const hec_tensor *t
 	HEC_TRY(hec_arena_tensor(r->arena, rows->dtype, 2,
 	                         (int64_t[]){rows->shape[0], head_width(r->model)}, &logits));
 	HEC_TRY(head_fwd(r->ctx, r->arena, r->model, r->key, rows, &logits, &kept));
-	HEC_TRY(entropy(r, &logits, targets));
+	HEC_TRY(add_rows_loss(r, &logits, targets));
 	if (r->grad)
 		HEC_TRY(head_bwd(r->ctx, r->arena, r->model, r->key, &kept, rows, &logits, drows,
 		                 r->grad));
@@ -71,8 +71,8 @@ static hec_status piece(loss_run *r, const hec_tensor *rows, const hec_tensor *t
 	return HEC_OK;
 }
 
-static hec_status in_pieces(loss_run *r, const hec_tensor *rows, const hec_tensor *targets,
-                            hec_tensor *drows)
+static hec_status learn_in_pieces(loss_run *r, const hec_tensor *rows, const hec_tensor *targets,
+                                  hec_tensor *drows)
 {
 	const int64_t N = rows->shape[0],
 		      most = max_i64(PIECE_ROWS, PIECE_ELEMENTS / head_width(r->model)),
@@ -84,7 +84,7 @@ static hec_status in_pieces(loss_run *r, const hec_tensor *rows, const hec_tenso
 		HEC_TRY(hec_tensor_slice(targets, 0, at, n, &wanted));
 		if (r->grad)
 			HEC_TRY(hec_tensor_slice(drows, 0, at, n, &dpart));
-		HEC_TRY(piece(r, &part, &wanted, &dpart));
+		HEC_TRY(learn_piece(r, &part, &wanted, &dpart));
 	}
 	return HEC_OK;
 }
@@ -110,20 +110,20 @@ static hec_status list_rows(loss_run *r, const hec_tensor *targets, hec_tensor *
 }
 
 /* Only rows that count go through the head; the others get a gradient of zero. */
-static hec_status gathered(loss_run *r, const hec_tensor *rows, const hec_tensor *targets,
-                           hec_tensor *drows)
+static hec_status learn_counted_rows(loss_run *r, const hec_tensor *rows, const hec_tensor *targets,
+                                     hec_tensor *drows)
 {
 	hec_tensor index, wanted, some, dsome = HEC_TENSOR_NONE;
 	HEC_TRY(list_rows(r, targets, &index, &wanted));
 	const int64_t shape[2] = {index.shape[0], rows->shape[1]};
 	const hec_embedding table = {.table = *rows, .scale = 1, .padding_id = -1};
 	if (shape[0] == rows->shape[0])
-		return in_pieces(r, rows, targets, drows);
+		return learn_in_pieces(r, rows, targets, drows);
 	HEC_TRY(hec_arena_tensor(r->arena, rows->dtype, 2, shape, &some));
 	HEC_TRY(hec_embedding_fwd(r->ctx, &table, &index, &some));
 	if (r->grad)
 		HEC_TRY(hec_arena_tensor(r->arena, rows->dtype, 2, shape, &dsome));
-	HEC_TRY(in_pieces(r, &some, &wanted, &dsome));
+	HEC_TRY(learn_in_pieces(r, &some, &wanted, &dsome));
 	if (!r->grad)
 		return HEC_OK;
 	HEC_TRY(hec_fill(r->ctx, 0, drows));
@@ -137,8 +137,8 @@ static const int32_t *length_of(const hec_model *m, const hec_model_input *input
 }
 
 /* ANSWER: the positions of a sequence compete, once to be its begin and once to be its end. */
-static hec_status answers(loss_run *r, const hec_model_input *input, const hec_tensor *hidden,
-                          hec_tensor *dhidden)
+static hec_status learn_answers(loss_run *r, const hec_model_input *input, const hec_tensor *hidden,
+                                hec_tensor *dhidden)
 {
 	const int32_t *length = length_of(r->model, input);
 	const int64_t B = hidden->shape[0], T = hidden->shape[1];
@@ -160,7 +160,7 @@ static hec_status answers(loss_run *r, const hec_model_input *input, const hec_t
 	}
 	HEC_TRY(hec_tensor_reshape(&r->loss.targets, 1, (int64_t[]){2 * B}, &targets));
 	HEC_TRY(hec_tensor_reshape(&scores, 2, (int64_t[]){2 * B, T}, &line));
-	HEC_TRY(entropy(r, &line, &targets));
+	HEC_TRY(add_rows_loss(r, &line, &targets));
 	if (!r->grad)
 		return HEC_OK;
 	HEC_TRY(hec_copy(r->ctx, &scores, &turned));
@@ -176,14 +176,14 @@ static hec_status head_loss(loss_run *r, const hec_model_input *input, const hec
 	const hec_head head = r->model->config.head;
 	hec_tensor rows, drows = HEC_TENSOR_NONE, targets;
 	if (head == HEC_HEAD_ANSWER)
-		return answers(r, input, hidden, dhidden);
+		return learn_answers(r, input, hidden, dhidden);
 	HEC_TRY(head_rows(r->ctx, r->arena, r->model, input, hidden, &rows));
 	if (r->grad)
 		HEC_TRY(head_drows(r->ctx, r->arena, r->model, dhidden, &drows));
 	HEC_TRY(hec_tensor_reshape(&r->loss.targets, 1, (int64_t[]){rows.shape[0]}, &targets));
 	/* The labels' dropout goes by row, as in hec_model_fwd: these are not gathered. */
-	HEC_TRY(head_is_vocabulary(head) ? gathered(r, &rows, &targets, &drows)
-	                                 : piece(r, &rows, &targets, &drows));
+	HEC_TRY(head_is_vocabulary(head) ? learn_counted_rows(r, &rows, &targets, &drows)
+	                                 : learn_piece(r, &rows, &targets, &drows));
 	return r->grad ? head_put_drows(r->ctx, r->arena, r->model, input, &drows, dhidden)
 	               : HEC_OK;
 }
@@ -230,7 +230,7 @@ static hec_status check_targets(const loss_run *r, const hec_model_input *input)
 	return HEC_OK;
 }
 
-static hec_status learn(loss_run *r, const hec_model_input *input)
+static hec_status learn_batch(loss_run *r, const hec_model_input *input)
 {
 	const hec_model *m = r->model;
 	hec_model_kept k = {0};
@@ -273,7 +273,7 @@ hec_status hec_model_learn(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 		return fail(HEC_ERR_ARGUMENT, "model: answers with label smoothing of %g",
 		            r.loss.smoothing);
 	size_t mark = hec_arena_used(arena);
-	hec_status status = learn(&r, &in);
+	hec_status status = learn_batch(&r, &in);
 	hec_arena_rewind(arena, mark);
 	if (status != HEC_OK)
 		return status;

@@ -82,7 +82,7 @@ static void end_problem(problems *p)
 	p->now.used = p->now.tensors = 0;
 }
 
-static void note(problems *p, const char *name, const problem *what)
+static void note_problem(problems *p, const char *name, const problem *what)
 {
 	if (p->now.what.kind != what->kind || strcmp(p->now.what.detail, what->detail) != 0) {
 		end_problem(p);
@@ -266,7 +266,7 @@ static void match_one(weight *w, file_prefix prefix, match_mode mode, problems *
 	if (what.kind == NO_PROBLEM)
 		return;
 	if (!may_be_fresh(w, mode) || what.kind == OTHER_TYPE) {
-		note(p, name_there(w, e, prefix, name), &what);
+		note_problem(p, name_there(w, e, prefix, name), &what);
 		return;
 	}
 	safetensors_entry cut = wanted;

@@ -114,7 +114,7 @@ static void setup_stack(const hec_model *m, const hec_stack_config *sc, bool bid
 	s->site = (uint16_t)site;
 }
 
-static hec_status setup(hec_model *m)
+static hec_status setup_layers(hec_model *m)
 {
 	const hec_model_config *c = &m->config;
 	unsigned site = 0;
@@ -368,7 +368,7 @@ hec_status model_describe(const hec_model_config *config, hec_dtype dtype, hec_m
 		return fail(HEC_ERR_MEMORY, "model: no memory");
 	m->config = resolved;
 	m->dtype = dtype;
-	hec_status status = setup(m);
+	hec_status status = setup_layers(m);
 	if (status == HEC_OK)
 		status = make_table(m);
 	if (status != HEC_OK)
@@ -384,7 +384,7 @@ hec_status model_each_param(const hec_model_config *config, hec_param_fn *fn, vo
 	if (!m)
 		return fail(HEC_ERR_MEMORY, "model: no memory");
 	m->config = *config;
-	hec_status status = setup(m);
+	hec_status status = setup_layers(m);
 	if (status == HEC_OK)
 		status = model_walk(m, fn, user);
 	hec_model_destroy(m);

@@ -169,7 +169,7 @@ static hec_status set_labels(const hec_model_load_options *o, const family *f, i
 
 /* ---- all of them ---- */
 
-static hec_status split(const char *text, char key[KEY_MOST], const char **value)
+static hec_status split_override(const char *text, char key[KEY_MOST], const char **value)
 {
 	const char *equals = text ? strchr(text, '=') : NULL;
 	char word[QUOTE_TEXT];
@@ -234,7 +234,7 @@ static hec_status apply_one(const char *file, const hec_model_load_options *o, c
 	char key[KEY_MOST];
 	const char *words;
 	json_t *value = NULL;
-	HEC_TRY(split(text, key, &words));
+	HEC_TRY(split_override(text, key, &words));
 	HEC_TRY(read_value(words, &value));
 	hec_status status = apply_value(file, o, f, root, key, value);
 	json_decref(value);
@@ -247,7 +247,7 @@ static hec_status apply_family(const hec_model_load_options *o, json_t *root)
 	for (size_t i = 0; i < o->override_count; i++) {
 		char key[KEY_MOST];
 		const char *words;
-		HEC_TRY(split(o->overrides[i], key, &words));
+		HEC_TRY(split_override(o->overrides[i], key, &words));
 		if (strcmp(key, "model_type") == 0)
 			HEC_TRY(json_put(root, key, json_string(words)));
 	}

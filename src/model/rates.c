@@ -9,7 +9,7 @@ typedef struct rates {
 	double dropout, attention, activation; /* < 0: as it is */
 } rates;
 
-static void set(double *to, double rate)
+static void set_rate(double *to, double rate)
 {
 	if (rate >= 0)
 		*to = rate;
@@ -17,19 +17,19 @@ static void set(double *to, double rate)
 
 static void set_attention(hec_multi_head_config *c, const rates *r)
 {
-	set(&c->dropout_weights, r->attention);
-	set(&c->dropout_out, r->dropout);
+	set_rate(&c->dropout_weights, r->attention);
+	set_rate(&c->dropout_out, r->dropout);
 }
 
 static void set_feed_forward(hec_feed_forward_config *c, const rates *r)
 {
-	set(&c->dropout_hidden, r->activation);
-	set(&c->dropout_out, r->dropout);
+	set_rate(&c->dropout_hidden, r->activation);
+	set_rate(&c->dropout_out, r->dropout);
 }
 
 static void set_stack(hec_stack_config *c, model_stack *s, const rates *r)
 {
-	set(&c->dropout, r->dropout);
+	set_rate(&c->dropout, r->dropout);
 	set_attention(&c->attention, r);
 	set_feed_forward(&c->feed_forward, r);
 	for (int64_t i = 0; s->encoder && i < c->layers; i++) {
@@ -53,6 +53,6 @@ hec_status hec_model_set_dropout(hec_model *m, double dropout, double attention,
 	                       : dropout_check_p("model: dropout of the hidden", activation));
 	set_stack(&m->config.encoder, &m->encoder, &r);
 	set_stack(&m->config.decoder, &m->decoder, &r);
-	set(&m->config.head_dropout, dropout);
+	set_rate(&m->config.head_dropout, dropout);
 	return HEC_OK;
 }

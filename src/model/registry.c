@@ -57,47 +57,51 @@ hec_status family_find(const json_scope *config, const family **out)
 	            quote(config->file, file), quote(said, word), known);
 }
 
-static hec_status can_say(const family *f, const hec_model_config *c, bool *yes)
+/* What a family's config.json cannot say, and its reader asks the files for. */
+static void take_from_files(const hec_model_config *c, hec_model_config *back)
+{
+	back->output_bias = back->output_bias || c->output_bias;
+	back->pooler = back->pooler || c->pooler;
+	back->separate_output = back->separate_output || c->separate_output;
+}
+
+/* A configuration, written by a family and read again. What it cannot say, its reader refuses (*read is then
+ * false), or it comes back as something else. */
+static hec_status write_and_read(const family *f, const hec_model_config *c, hec_model_config *back,
+                                 bool *read)
 {
 	json_t *written;
 	json_scope s;
-	hec_model_config back;
-	*yes = false;
 	HEC_TRY(family_write(f, c, &written));
 	hec_status status = json_scope_root("config.json", written, &s);
-	/* What such a family cannot say, its reader refuses, or it comes back as something else. */
-	bool read = status == HEC_OK && family_read(f, &s, &back) == HEC_OK;
+	*read = status == HEC_OK && family_read(f, &s, back) == HEC_OK;
 	json_decref(written);
-	HEC_TRY(status);
-	if (!read)
-		return HEC_OK;
-	if (f->look) { /* what files are asked for */
-		back.output_bias = back.output_bias || c->output_bias;
-		back.pooler = back.pooler || c->pooler;
-		back.separate_output = back.separate_output || c->separate_output;
-	}
-	if (hec_model_config_resolve(&back) != HEC_OK)
-		return HEC_OK;
-	return family_same(c, &back, yes);
+	if (*read && f->look)
+		take_from_files(c, back);
+	*read = *read && hec_model_config_resolve(back) == HEC_OK;
+	return status;
+}
+
+/* Whether a family can say a configuration. */
+static hec_status can_say(const family *f, const hec_model_config *c, bool *yes)
+{
+	hec_model_config back;
+	HEC_TRY(write_and_read(f, c, &back, yes));
+	return *yes ? family_same(c, &back, yes) : HEC_OK;
 }
 
 hec_status family_for(const hec_model_config *c, const family *first, const family **out)
 {
-	bool same = false;
+	bool yes = false;
+	*out = first;
 	if (first)
-		HEC_TRY(can_say(first, c, &same));
-	if (same) {
-		*out = first;
-		return HEC_OK;
-	}
-	for (size_t i = 0; i < FAMILIES; i++) {
-		bool yes;
+		HEC_TRY(can_say(first, c, &yes));
+	for (size_t i = 0; !yes && i < FAMILIES; i++) {
+		*out = families[i];
 		HEC_TRY(can_say(families[i], c, &yes));
-		if (yes) {
-			*out = families[i];
-			return HEC_OK;
-		}
 	}
+	if (yes)
+		return HEC_OK;
 	return fail(HEC_ERR_INTERNAL, "our own config.json cannot say this model");
 }
 

@@ -255,9 +255,9 @@ hec_status hidden_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 
 /* ---- whole ---- */
 
-static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
-                          const hec_model_input *input, const hec_dropout_key *key,
-                          const hec_model_output *o, bool keep, hec_model_kept *k)
+static hec_status run_model(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                            const hec_model_input *input, const hec_dropout_key *key,
+                            const hec_model_output *o, bool keep, hec_model_kept *k)
 {
 	HEC_TRY(hidden_fwd(ctx, arena, m, input, key, o, keep, k));
 	hec_tensor out, rows, logits;
@@ -300,7 +300,7 @@ hec_status hec_model_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	if (kept)
 		HEC_TRY(hec_arena_alloc(arena, sizeof *k, (void **)&k));
 	*k = local;
-	hec_status status = forward(ctx, arena, m, &in, key, &out, kept != NULL, k);
+	hec_status status = run_model(ctx, arena, m, &in, key, &out, kept != NULL, k);
 	if (status != HEC_OK || !kept)
 		hec_arena_rewind(arena, mark);
 	else
@@ -333,9 +333,9 @@ static hec_status head_gradient(hec_ctx *ctx, hec_arena *arena, const hec_model 
 	return head_put_drows(ctx, arena, m, input, &drows, dhidden);
 }
 
-static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
-                           const hec_model_input *input, const hec_dropout_key *key,
-                           const hec_model_kept *k, hec_tensor *dlogits, hec_model *grad)
+static hec_status run_model_back(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
+                                 const hec_model_input *input, const hec_dropout_key *key,
+                                 const hec_model_kept *k, hec_tensor *dlogits, hec_model *grad)
 {
 	hec_tensor dhidden;
 	HEC_TRY(head_gradient(ctx, arena, m, input, key, k, dlogits, &dhidden, grad));
@@ -356,7 +356,7 @@ hec_status hec_model_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	hec_model_input in;
 	HEC_TRY(input_take(m, input, &in));
 	size_t mark = hec_arena_used(arena);
-	hec_status status = backward(ctx, arena, m, &in, key, kept, dlogits, grad);
+	hec_status status = run_model_back(ctx, arena, m, &in, key, kept, dlogits, grad);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

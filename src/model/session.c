@@ -268,7 +268,7 @@ void hec_session_destroy(hec_session *s)
 	mem_free(s);
 }
 
-static hec_status build(hec_session *s)
+static hec_status place_session(hec_session *s)
 {
 	size_t bytes = 0;
 	HEC_TRY(measure_dry(s, &bytes));
@@ -291,7 +291,7 @@ hec_status hec_session_create(hec_ctx *ctx, const hec_model *model,
 	s->ctx = ctx;
 	s->model = model;
 	s->options = o;
-	hec_status status = build(s);
+	hec_status status = place_session(s);
 	if (status != HEC_OK)
 		hec_session_destroy(s);
 	else

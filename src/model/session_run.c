@@ -155,7 +155,7 @@ static hec_status add_some(hec_session *s, const sources *given, int64_t first, 
 	return session_encode(s, s->live + first, n, S, &frames);
 }
 
-static hec_status add(hec_session *s, const sources *given, int64_t S)
+static hec_status add_sources(hec_session *s, const sources *given, int64_t S)
 {
 	const int64_t n = given->n, group = group_of(ENCODER_TOKENS, S, n);
 	for (int64_t first = 0; model_has_encoder(s->model) && first < n; first += group) {
@@ -176,7 +176,7 @@ static hec_status check_and_add(hec_session *s, const sources *given)
 	HEC_TRY(CHECK_GIVEN("session", s));
 	int64_t longest;
 	HEC_TRY(check_sources(s, s->live, given, &longest));
-	return add(s, given, longest);
+	return add_sources(s, given, longest);
 }
 
 static hec_status check_and_start(hec_session *s, const sources *given)
@@ -185,7 +185,7 @@ static hec_status check_and_start(hec_session *s, const sources *given)
 	int64_t longest;
 	HEC_TRY(check_sources(s, 0, given, &longest));
 	s->live = 0;
-	return add(s, given, longest);
+	return add_sources(s, given, longest);
 }
 
 hec_status hec_session_add(hec_session *s, int64_t n, const hec_tensor *ids, const int32_t *length)

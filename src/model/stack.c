@@ -122,7 +122,7 @@ static hec_status make_bias(const stack_call *call, const model_stack *s, hec_te
 }
 
 /* The buffer that the last layer writes into is out. */
-static hec_status run(const stack_call *call, const model_stack *s, hec_tensor *out)
+static hec_status run_layers(const stack_call *call, const model_stack *s, hec_tensor *out)
 {
 	hec_tensor buffer[2], bias;
 	HEC_TRY(make_hidden(call, s, &buffer[0]));
@@ -141,8 +141,8 @@ static hec_status run(const stack_call *call, const model_stack *s, hec_tensor *
 	return HEC_OK;
 }
 
-static hec_status learn(const stack_call *call, const model_stack *s, hec_tensor *out,
-                        stack_kept *kept)
+static hec_status run_layers_and_keep(const stack_call *call, const model_stack *s, hec_tensor *out,
+                                      stack_kept *kept)
 {
 	const size_t L = (size_t)s->config->layers;
 	void *layers;
@@ -170,7 +170,7 @@ static hec_status learn(const stack_call *call, const model_stack *s, hec_tensor
 hec_status stack_fwd(const stack_call *call, const model_stack *s, hec_tensor *out,
                      stack_kept *kept)
 {
-	return kept ? learn(call, s, out, kept) : run(call, s, out);
+	return kept ? run_layers_and_keep(call, s, out, kept) : run_layers(call, s, out);
 }
 
 /* The gradient of what came before goes into a buffer of zeros, and the two change places. */

@@ -13,21 +13,21 @@
 #define PIECE_LEAST ((size_t)1 << 20)
 
 /* Parameters by name. */
-typedef struct entry {
+typedef struct named_param {
 	const char *name;
 	size_t at;
-} entry;
+} named_param;
 
 typedef struct lookup {
 	const hec_model *model;
 	const family *family;
-	entry *list;
+	named_param *list;
 	size_t count;
 } lookup;
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
+	return strcmp(((const named_param *)a)->name, ((const named_param *)b)->name);
 }
 
 static hec_status open_lookup(const family *f, const hec_model *model, lookup *l)
@@ -37,7 +37,7 @@ static hec_status open_lookup(const family *f, const hec_model *model, lookup *l
 	if (!l->list)
 		return fail(HEC_ERR_MEMORY, "no memory for the names of %zu parameters", l->count);
 	for (size_t i = 0; i < l->count; i++)
-		l->list[i] = (entry){hec_model_param_at(model, i)->name, i};
+		l->list[i] = (named_param){hec_model_param_at(model, i)->name, i};
 	qsort(l->list, l->count, sizeof *l->list, by_name);
 	return HEC_OK;
 }
@@ -49,8 +49,8 @@ static weight_part whole_param(const hec_model *model, size_t i)
 
 static bool find_param(const lookup *l, const char *name, weight_part *out)
 {
-	entry wanted = {.name = name};
-	const entry *found = bsearch(&wanted, l->list, l->count, sizeof *l->list, by_name);
+	named_param wanted = {.name = name};
+	const named_param *found = bsearch(&wanted, l->list, l->count, sizeof *l->list, by_name);
 	if (found)
 		*out = whole_param(l->model, found->at);
 	return found != NULL;
@@ -90,12 +90,12 @@ static bool find_in_fused(const lookup *l, const char *name, weight_part *out)
 
 /* ---- the list ---- */
 
-typedef struct list {
+typedef struct weight_list {
 	weight *items;
 	size_t count, room;
-} list;
+} weight_list;
 
-static weight *append(list *l)
+static weight *append_weight(weight_list *l)
 {
 	if (l->count == l->room) {
 		size_t room = l->room ? l->room * 2 : 64, bytes;
@@ -172,9 +172,9 @@ static void add_part(const hec_model *model, weight *w, unsigned flags, weight_p
 	w->part[w->parts++] = part;
 }
 
-static hec_status add_zero(list *l, const family_tensor *row, int64_t vocab)
+static hec_status add_zero(weight_list *l, const family_tensor *row, int64_t vocab)
 {
-	weight *w = append(l);
+	weight *w = append_weight(l);
 	if (!w)
 		return no_memory();
 	w->as_row = row->flags & TENSOR_ROW;
@@ -209,7 +209,8 @@ static hec_status name_row(const lookup *params, const family_tensor *row, int64
 	return HEC_OK;
 }
 
-static hec_status add_row(list *l, const lookup *params, const family_tensor *row, int64_t layer)
+static hec_status add_row(weight_list *l, const lookup *params, const family_tensor *row,
+                          int64_t layer)
 {
 	char ours[WEIGHT_NAME];
 	weight_part part;
@@ -220,7 +221,7 @@ static hec_status add_row(list *l, const lookup *params, const family_tensor *ro
 	bool joined = row->flags & TENSOR_JOINED;
 	if (joined && (l->count == 0 || l->items[l->count - 1].parts >= WEIGHT_PARTS))
 		return fail(HEC_ERR_INTERNAL, "%s: there is nothing to join it to", row->ours);
-	weight *w = joined ? &l->items[l->count - 1] : append(l);
+	weight *w = joined ? &l->items[l->count - 1] : append_weight(l);
 	if (!w)
 		return no_memory();
 	if (!joined) {
@@ -252,7 +253,7 @@ static bool is_asked(const hec_model_config *c, const family_tensor *row)
 }
 
 /* A row and those that are joined to it, for every layer. */
-static hec_status add_group(list *l, const lookup *params, const family_tensor *first,
+static hec_status add_group(weight_list *l, const lookup *params, const family_tensor *first,
                             const family_tensor *end)
 {
 	bool many = strchr(first->ours, '*') != NULL;
@@ -263,7 +264,7 @@ static hec_status add_group(list *l, const lookup *params, const family_tensor *
 	return HEC_OK;
 }
 
-static hec_status list_theirs(list *l, const lookup *params, const family_tensor *rows)
+static hec_status list_theirs(weight_list *l, const lookup *params, const family_tensor *rows)
 {
 	for (const family_tensor *row = rows; row->ours;) {
 		const family_tensor *end = row + 1;
@@ -276,10 +277,10 @@ static hec_status list_theirs(list *l, const lookup *params, const family_tensor
 	return HEC_OK;
 }
 
-static hec_status list_ours(list *l, const hec_model *model)
+static hec_status list_ours(weight_list *l, const hec_model *model)
 {
 	for (size_t i = 0; i < hec_model_param_count(model); i++) {
-		weight *w = append(l);
+		weight *w = append_weight(l);
 		if (!w)
 			return no_memory();
 		HEC_TRY(weights_name(hec_model_param_at(model, i)->name, 0, w->name));
@@ -289,7 +290,7 @@ static hec_status list_ours(list *l, const hec_model *model)
 }
 
 /* Whether every parameter is in the list: a row that is missing from a table would be silence. */
-static hec_status check_whole(const family *f, const hec_model *model, const list *l)
+static hec_status check_whole(const family *f, const hec_model *model, const weight_list *l)
 {
 	int64_t listed = 0, there = 0;
 	for (size_t i = 0; i < l->count; i++)
@@ -306,7 +307,7 @@ static hec_status check_whole(const family *f, const hec_model *model, const lis
 
 hec_status weights_list(const family *f, const hec_model *model, weight **out, size_t *count)
 {
-	list l = {0};
+	weight_list l = {0};
 	lookup params;
 	HEC_TRY(open_lookup(f, model, &params));
 	hec_status status =

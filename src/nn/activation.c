@@ -12,7 +12,7 @@ const char *hec_activation_name(hec_activation act)
 	return (unsigned)act < HEC_ACTIVATIONS ? names[act] : "?";
 }
 
-static hec_status check(hec_ctx *ctx, hec_activation act, const hec_tensor *x)
+static hec_status check_activation(hec_ctx *ctx, hec_activation act, const hec_tensor *x)
 {
 	HEC_TRY(CHECK_GIVEN("activation", ctx));
 	if ((unsigned)act >= HEC_ACTIVATIONS)
@@ -28,7 +28,7 @@ static hec_status check_like(const char *name, const hec_tensor *t, const hec_te
 
 hec_status hec_activation_fwd(hec_ctx *ctx, hec_activation act, const hec_tensor *x, hec_tensor *y)
 {
-	HEC_TRY(check(ctx, act, x));
+	HEC_TRY(check_activation(ctx, act, x));
 	HEC_TRY(check_like("activation: y", y, x));
 	return BACKEND(ctx, x->dtype, activation_fwd,
 	               &((activation_args){.act = act, .x = x, .y = y}));
@@ -37,7 +37,7 @@ hec_status hec_activation_fwd(hec_ctx *ctx, hec_activation act, const hec_tensor
 hec_status hec_activation_bwd(hec_ctx *ctx, hec_activation act, const hec_tensor *dy,
                               const hec_tensor *x, hec_tensor *dx)
 {
-	HEC_TRY(check(ctx, act, x));
+	HEC_TRY(check_activation(ctx, act, x));
 	HEC_TRY(check_like("activation: dy", dy, x));
 	HEC_TRY(check_like("activation: dx", dx, x));
 	return BACKEND(ctx, x->dtype, activation_bwd,
@@ -47,7 +47,7 @@ hec_status hec_activation_bwd(hec_ctx *ctx, hec_activation act, const hec_tensor
 hec_status hec_gated_fwd(hec_ctx *ctx, hec_activation act, const hec_tensor *gate,
                          const hec_tensor *up, hec_tensor *y)
 {
-	HEC_TRY(check(ctx, act, gate));
+	HEC_TRY(check_activation(ctx, act, gate));
 	HEC_TRY(check_like("gated: up", up, gate));
 	HEC_TRY(check_like("gated: y", y, gate));
 	return BACKEND(ctx, gate->dtype, activation_fwd,
@@ -58,7 +58,7 @@ hec_status hec_gated_bwd(hec_ctx *ctx, hec_activation act, const hec_tensor *dy,
                          const hec_tensor *gate, const hec_tensor *up, hec_tensor *dgate,
                          hec_tensor *dup)
 {
-	HEC_TRY(check(ctx, act, gate));
+	HEC_TRY(check_activation(ctx, act, gate));
 	HEC_TRY(check_like("gated: up", up, gate));
 	HEC_TRY(check_like("gated: dy", dy, gate));
 	HEC_TRY(check_like("gated: dgate", dgate, gate));

@@ -104,8 +104,8 @@ bool attention_has_scale(hec_dtype dtype, double scale)
 }
 
 /* Fills in the options and the mask. */
-static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask, hec_dtype dtype,
-                           const sizes *n, attention_args *args)
+static hec_status complete_args(const hec_attention_desc *desc, const hec_mask *mask,
+                                hec_dtype dtype, const sizes *n, attention_args *args)
 {
 	hec_attention_desc d = HEC_ATTENTION_DESC_INIT;
 	HEC_TRY(options_take("hec_attention_desc", &d, sizeof d, desc));
@@ -119,9 +119,9 @@ static hec_status complete(const hec_attention_desc *desc, const hec_mask *mask,
 }
 
 /* What forward and backward have in common. */
-static hec_status begin(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor *q,
-                        const hec_tensor *k, const hec_tensor *v, const hec_mask *mask,
-                        attention_args *args, sizes *n)
+static hec_status begin_attention(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor *q,
+                                  const hec_tensor *k, const hec_tensor *v, const hec_mask *mask,
+                                  attention_args *args, sizes *n)
 {
 	HEC_TRY(CHECK_GIVEN("attention", ctx));
 	HEC_TRY(check_inputs(q, k, n));
@@ -129,7 +129,7 @@ static hec_status begin(hec_ctx *ctx, const hec_attention_desc *desc, const hec_
 	HEC_TRY(CHECK_4D("attention: v", v, q->dtype, n->B, n->S, n->G, ANY));
 	n->D = v->shape[3];
 	*args = (attention_args){.q = q, .k = k, .v = v};
-	return complete(desc, mask, q->dtype, n, args);
+	return complete_args(desc, mask, q->dtype, n, args);
 }
 
 hec_status hec_attention_fwd(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor *q,
@@ -138,7 +138,7 @@ hec_status hec_attention_fwd(hec_ctx *ctx, const hec_attention_desc *desc, const
 {
 	attention_args args;
 	sizes n;
-	HEC_TRY(begin(ctx, desc, q, k, v, mask, &args, &n));
+	HEC_TRY(begin_attention(ctx, desc, q, k, v, mask, &args, &n));
 	HEC_TRY(CHECK_4D("attention: out", out, q->dtype, n.B, n.T, n.H, n.D));
 	if (lse)
 		HEC_TRY(CHECK_3D("attention: lse", lse, q->dtype, n.B, n.H, n.T));
@@ -154,7 +154,7 @@ hec_status hec_attention_bwd(hec_ctx *ctx, const hec_attention_desc *desc, const
 {
 	attention_args args;
 	sizes n;
-	HEC_TRY(begin(ctx, desc, q, k, v, mask, &args, &n));
+	HEC_TRY(begin_attention(ctx, desc, q, k, v, mask, &args, &n));
 	HEC_TRY(CHECK_4D("attention: out", out, q->dtype, n.B, n.T, n.H, n.D));
 	HEC_TRY(CHECK_3D("attention: lse", lse, q->dtype, n.B, n.H, n.T));
 	HEC_TRY(CHECK_4D("attention: dout", dout, q->dtype, n.B, n.T, n.H, n.D));
@@ -200,7 +200,7 @@ hec_status hec_attention_weights(hec_ctx *ctx, const hec_attention_desc *desc,
 	sizes whole = n;
 	whole.H = p->heads;
 	whole.T = p->queries;
-	HEC_TRY(complete(desc, mask, q->dtype, &whole, &args));
+	HEC_TRY(complete_args(desc, mask, q->dtype, &whole, &args));
 	return BACKEND(ctx, q->dtype, attention_weights, &args);
 }
 
@@ -210,7 +210,7 @@ hec_status hec_attention_unfused(hec_ctx *ctx, const hec_attention_desc *desc, c
 {
 	attention_args args;
 	sizes n;
-	HEC_TRY(begin(ctx, desc, q, k, v, mask, &args, &n));
+	HEC_TRY(begin_attention(ctx, desc, q, k, v, mask, &args, &n));
 	HEC_TRY(CHECK_GIVEN("attention", steps));
 	hec_attention_steps s = {.size = sizeof s};
 	HEC_TRY(options_take("hec_attention_steps", &s, sizeof s, steps));

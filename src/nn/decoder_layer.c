@@ -119,8 +119,8 @@ static int list_sublayers(const hec_decoder_layer *layer, const hec_tensor *memo
 	return n;
 }
 
-static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_decoder_layer *layer,
-                        const hec_tensor *x, const hec_tensor *memory)
+static hec_status check_layer(hec_ctx *ctx, hec_arena *arena, const hec_decoder_layer *layer,
+                              const hec_tensor *x, const hec_tensor *memory)
 {
 	HEC_TRY(CHECK_GIVEN("decoder layer", ctx));
 	HEC_TRY(CHECK_GIVEN("decoder layer", arena));
@@ -144,7 +144,7 @@ hec_status hec_decoder_layer_fwd(hec_ctx *ctx, hec_arena *arena, const hec_decod
                                  hec_tensor *self_weights, hec_tensor *cross_weights,
                                  hec_decoder_layer_kept **kept)
 {
-	HEC_TRY(check(ctx, arena, layer, x, memory));
+	HEC_TRY(check_layer(ctx, arena, layer, x, memory));
 	HEC_TRY(check_tensor("decoder layer: y", y, x->dtype, 3, x->shape));
 	size_t mark = hec_arena_used(arena);
 	hec_decoder_layer_kept *k = NULL;
@@ -184,7 +184,7 @@ hec_status hec_decoder_layer_bwd(hec_ctx *ctx, hec_arena *arena, const hec_decod
                                  hec_tensor *dmemory, hec_tensor *dself_bias,
                                  hec_tensor *dcross_bias, hec_decoder_layer *grad)
 {
-	HEC_TRY(check(ctx, arena, layer, x, memory));
+	HEC_TRY(check_layer(ctx, arena, layer, x, memory));
 	HEC_TRY(CHECK_GIVEN("decoder layer", kept));
 	HEC_TRY(CHECK_GIVEN("decoder layer", grad));
 	HEC_TRY(check_tensor("decoder layer: dy", dy, x->dtype, 3, x->shape));

@@ -8,8 +8,8 @@
 #include "tensor/check.h"
 
 /* rows: what is gathered or scattered, by its name. The ids are read last, once their number fits. */
-static hec_status check(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *ids,
-                        const hec_tensor *table, const char *name, const hec_tensor *rows)
+static hec_status check_ids(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *ids,
+                            const hec_tensor *table, const char *name, const hec_tensor *rows)
 {
 	HEC_TRY(CHECK_GIVEN("embedding", ctx));
 	HEC_TRY(CHECK_GIVEN("embedding", embedding));
@@ -38,7 +38,7 @@ hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const
 	const bool packed_only = !table.data && packed->data;
 	if (packed_only)
 		table.data = (void *)(uintptr_t)packed->data; /* for the checks alone */
-	HEC_TRY(check(ctx, embedding, ids, &table, "embedding: y", y));
+	HEC_TRY(check_ids(ctx, embedding, ids, &table, "embedding: y", y));
 	if (packed_only)
 		HEC_TRY(packed_fits("embedding: table", &table, packed));
 	embedding_args args = {.scale = embedding->scale != 0 ? embedding->scale : 1,
@@ -53,7 +53,7 @@ hec_status hec_embedding_fwd(hec_ctx *ctx, const hec_embedding *embedding, const
 hec_status hec_embedding_bwd(hec_ctx *ctx, const hec_embedding *embedding, const hec_tensor *dy,
                              const hec_tensor *ids, hec_tensor *dtable)
 {
-	HEC_TRY(check(ctx, embedding, ids, dtable, "embedding: dy", dy));
+	HEC_TRY(check_ids(ctx, embedding, ids, dtable, "embedding: dy", dy));
 	embedding_args args = {.scale = embedding->scale != 0 ? embedding->scale : 1,
 	                       .padding_id = embedding->padding_id,
 	                       .ids = ids,

@@ -81,8 +81,8 @@ static void list_sublayers(const hec_encoder_layer *layer, const hec_mask *mask,
 	                     .norm_first = c->norm_first};
 }
 
-static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_encoder_layer *layer,
-                        const hec_tensor *x)
+static hec_status check_layer(hec_ctx *ctx, hec_arena *arena, const hec_encoder_layer *layer,
+                              const hec_tensor *x)
 {
 	HEC_TRY(CHECK_GIVEN("encoder layer", ctx));
 	HEC_TRY(CHECK_GIVEN("encoder layer", arena));
@@ -100,7 +100,7 @@ hec_status hec_encoder_layer_fwd(hec_ctx *ctx, hec_arena *arena, const hec_encod
                                  const hec_dropout_key *key, hec_tensor *y, hec_tensor *weights,
                                  hec_encoder_layer_kept **kept)
 {
-	HEC_TRY(check(ctx, arena, layer, x));
+	HEC_TRY(check_layer(ctx, arena, layer, x));
 	HEC_TRY(check_tensor("encoder layer: y", y, x->dtype, 3, x->shape));
 	size_t mark = hec_arena_used(arena);
 	hec_encoder_layer_kept *k = NULL;
@@ -122,7 +122,7 @@ hec_status hec_encoder_layer_bwd(hec_ctx *ctx, hec_arena *arena, const hec_encod
                                  const hec_dropout_key *key, const hec_encoder_layer_kept *kept,
                                  hec_tensor *dx, hec_tensor *dbias, hec_encoder_layer *grad)
 {
-	HEC_TRY(check(ctx, arena, layer, x));
+	HEC_TRY(check_layer(ctx, arena, layer, x));
 	HEC_TRY(CHECK_GIVEN("encoder layer", kept));
 	HEC_TRY(CHECK_GIVEN("encoder layer", grad));
 	HEC_TRY(check_tensor("encoder layer: dy", dy, x->dtype, 3, x->shape));

@@ -33,7 +33,7 @@ hec_status feed_forward_check_config(const hec_feed_forward_config *c)
 	return dropout_check_p("feed-forward: dropout of the output", c->dropout_out);
 }
 
-static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer)
+static hec_status check_feed_forward(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer)
 {
 	HEC_TRY(CHECK_GIVEN("feed-forward", ctx));
 	HEC_TRY(CHECK_GIVEN("feed-forward", arena));
@@ -76,9 +76,10 @@ static hec_status hidden_fwd(hec_ctx *ctx, hec_arena *arena, const hec_feed_forw
 	return hec_gated_fwd(ctx, c->act, &k->gate, &k->up, &k->h);
 }
 
-static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer,
-                          const hec_tensor *x, const hec_dropout_key *key,
-                          const hec_tensor *residual, hec_tensor *y, hec_feed_forward_kept **kept)
+static hec_status run_feed_forward(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer,
+                                   const hec_tensor *x, const hec_dropout_key *key,
+                                   const hec_tensor *residual, hec_tensor *y,
+                                   hec_feed_forward_kept **kept)
 {
 	const hec_feed_forward_config *c = &layer->config;
 	HEC_TRY(check_real("feed-forward: x", x));
@@ -116,18 +117,19 @@ hec_status hec_feed_forward_fwd(hec_ctx *ctx, hec_arena *arena, const hec_feed_f
                                 const hec_tensor *residual, hec_tensor *y,
                                 hec_feed_forward_kept **kept)
 {
-	HEC_TRY(check(ctx, arena, layer));
+	HEC_TRY(check_feed_forward(ctx, arena, layer));
 	size_t mark = hec_arena_used(arena);
-	hec_status status = forward(ctx, arena, layer, x, key, residual, y, kept);
+	hec_status status = run_feed_forward(ctx, arena, layer, x, key, residual, y, kept);
 	if (status != HEC_OK || !kept)
 		hec_arena_rewind(arena, mark);
 	return status;
 }
 
-static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_feed_forward *layer,
-                           const hec_tensor *dy, const hec_tensor *x, const hec_dropout_key *key,
-                           const hec_feed_forward_kept *kept, bool add, hec_tensor *dx,
-                           hec_feed_forward *grad)
+static hec_status run_feed_forward_back(hec_ctx *ctx, hec_arena *arena,
+                                        const hec_feed_forward *layer, const hec_tensor *dy,
+                                        const hec_tensor *x, const hec_dropout_key *key,
+                                        const hec_feed_forward_kept *kept, bool add, hec_tensor *dx,
+                                        hec_feed_forward *grad)
 {
 	const hec_feed_forward_config *c = &layer->config;
 	HEC_TRY(check_real("feed-forward: x", x));
@@ -170,11 +172,12 @@ hec_status feed_forward_bwd(hec_ctx *ctx, hec_arena *arena, const hec_feed_forwa
                             const hec_feed_forward_kept *kept, bool add, hec_tensor *dx,
                             hec_feed_forward *grad)
 {
-	HEC_TRY(check(ctx, arena, layer));
+	HEC_TRY(check_feed_forward(ctx, arena, layer));
 	HEC_TRY(CHECK_GIVEN("feed-forward", kept));
 	HEC_TRY(CHECK_GIVEN("feed-forward", grad));
 	size_t mark = hec_arena_used(arena);
-	hec_status status = backward(ctx, arena, layer, dy, x, key, kept, add, dx, grad);
+	hec_status status =
+		run_feed_forward_back(ctx, arena, layer, dy, x, key, kept, add, dx, grad);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

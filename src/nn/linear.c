@@ -30,7 +30,7 @@ static hec_status check_pack(const hec_ctx *ctx, const hec_tensor *w, const hec_
 		hec_ctx_isa(ctx));
 }
 
-static hec_status check(hec_ctx *ctx, const hec_linear *linear, bool runs)
+static hec_status check_linear(hec_ctx *ctx, const hec_linear *linear, bool runs)
 {
 	HEC_TRY(CHECK_GIVEN("linear", ctx));
 	HEC_TRY(CHECK_GIVEN("linear", linear));
@@ -58,7 +58,8 @@ static const hec_packed *if_packed(const hec_packed *p)
 	return p->data ? p : NULL;
 }
 
-static hec_status pack(hec_ctx *ctx, hec_arena *arena, const hec_tensor *b, hec_packed *packed)
+static hec_status pack_weight(hec_ctx *ctx, hec_arena *arena, const hec_tensor *b,
+                              hec_packed *packed)
 {
 	const backend_ops *ops = &ctx_backend(ctx)->ops[b->dtype];
 	size_t bytes = ops->gemm_pack_size ? ops->gemm_pack_size(b->shape[0], b->shape[1]) : 0;
@@ -79,13 +80,13 @@ static hec_status pack(hec_ctx *ctx, hec_arena *arena, const hec_tensor *b, hec_
 
 hec_status hec_linear_pack(hec_ctx *ctx, hec_arena *arena, bool with_bwd, hec_linear *linear)
 {
-	HEC_TRY(check(ctx, linear, false));
+	HEC_TRY(check_linear(ctx, linear, false));
 	HEC_TRY(CHECK_GIVEN("linear", arena));
 	hec_tensor wt;
 	HEC_TRY(hec_tensor_transpose(&linear->w, 0, 1, &wt));
-	HEC_TRY(pack(ctx, arena, &wt, &linear->w_fwd));
+	HEC_TRY(pack_weight(ctx, arena, &wt, &linear->w_fwd));
 	if (with_bwd)
-		return pack(ctx, arena, &linear->w, &linear->w_bwd);
+		return pack_weight(ctx, arena, &linear->w, &linear->w_bwd);
 	linear->w_bwd.layout = NULL; /* an older pack is of older weights; its place is kept */
 	return HEC_OK;
 }
@@ -94,7 +95,7 @@ hec_status hec_linear_fwd(hec_ctx *ctx, const hec_linear *linear, hec_activation
                           const hec_tensor *x, const hec_tensor *residual, hec_tensor *y,
                           hec_tensor *pre)
 {
-	HEC_TRY(check(ctx, linear, true));
+	HEC_TRY(check_linear(ctx, linear, true));
 	if ((unsigned)act >= HEC_ACTIVATIONS)
 		return fail(HEC_ERR_ARGUMENT, "linear: activation %d is not known", (int)act);
 	hec_dtype dtype = linear->w.dtype;
@@ -136,7 +137,7 @@ hec_status hec_linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tens
 hec_status linear_bwd(hec_ctx *ctx, const hec_linear *linear, const hec_tensor *dy,
                       const hec_tensor *x, bool add, hec_tensor *dx, hec_linear *grad)
 {
-	HEC_TRY(check(ctx, linear, false));
+	HEC_TRY(check_linear(ctx, linear, false));
 	hec_dtype dtype = linear->w.dtype;
 	int64_t out = linear->w.shape[0], in = linear->w.shape[1];
 	HEC_TRY(CHECK_2D("linear: x", x, dtype, ANY, in));

@@ -18,8 +18,8 @@ static hec_status take_options(const hec_cross_entropy *options, hec_cross_entro
 	return HEC_OK;
 }
 
-static hec_status check(hec_ctx *ctx, const hec_cross_entropy *o, const hec_tensor *logits,
-                        const hec_tensor *targets, const hec_tensor *lse)
+static hec_status check_loss(hec_ctx *ctx, const hec_cross_entropy *o, const hec_tensor *logits,
+                             const hec_tensor *targets, const hec_tensor *lse)
 {
 	HEC_TRY(CHECK_GIVEN("cross-entropy", ctx));
 	HEC_TRY(check_real("cross-entropy: logits", logits));
@@ -45,7 +45,7 @@ hec_status hec_cross_entropy_fwd(hec_ctx *ctx, const hec_cross_entropy *options,
 {
 	hec_cross_entropy o;
 	HEC_TRY(take_options(options, &o));
-	HEC_TRY(check(ctx, &o, logits, targets, lse));
+	HEC_TRY(check_loss(ctx, &o, logits, targets, lse));
 	HEC_TRY(CHECK_1D("cross-entropy: losses", losses, logits->dtype, logits->shape[0]));
 	cross_entropy_args args = {.smoothing = o.smoothing,
 	                           .ignore = o.ignore,
@@ -84,7 +84,7 @@ hec_status hec_cross_entropy_bwd(hec_ctx *ctx, const hec_cross_entropy *options,
 {
 	hec_cross_entropy o;
 	HEC_TRY(take_options(options, &o));
-	HEC_TRY(check(ctx, &o, logits, targets, lse));
+	HEC_TRY(check_loss(ctx, &o, logits, targets, lse));
 	HEC_TRY(check_tensor("cross-entropy: dlogits", dlogits, logits->dtype, 2, logits->shape));
 	cross_entropy_args args = {.smoothing = o.smoothing,
 	                           .ignore = o.ignore,

@@ -291,10 +291,11 @@ hec_status multi_head_join(hec_ctx *ctx, hec_arena *arena, const hec_multi_head 
 	return HEC_OK;
 }
 
-static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
-                          const hec_tensor *x, const hec_tensor *memory, const hec_mask *mask,
-                          const hec_dropout_key *key, const hec_tensor *residual, hec_tensor *y,
-                          hec_tensor *weights, hec_multi_head_kept **kept)
+static hec_status run_multi_head(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                                 const hec_tensor *x, const hec_tensor *memory,
+                                 const hec_mask *mask, const hec_dropout_key *key,
+                                 const hec_tensor *residual, hec_tensor *y, hec_tensor *weights,
+                                 hec_multi_head_kept **kept)
 {
 	const hec_multi_head_config *c = &layer->config;
 	int64_t B = x->shape[0], T = x->shape[1], S = memory ? memory->shape[1] : T;
@@ -340,7 +341,7 @@ hec_status multi_head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *
 {
 	size_t mark = hec_arena_used(arena);
 	hec_status status =
-		forward(ctx, arena, layer, x, memory, mask, key, residual, y, weights, kept);
+		run_multi_head(ctx, arena, layer, x, memory, mask, key, residual, y, weights, kept);
 	if (status != HEC_OK || !kept)
 		hec_arena_rewind(arena, mark);
 	return status;
@@ -393,11 +394,12 @@ static hec_status project_out_bwd(hec_ctx *ctx, hec_arena *arena, const hec_mult
 	return HEC_OK;
 }
 
-static hec_status backward(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
-                           const hec_tensor *dy, const hec_tensor *x, const hec_tensor *memory,
-                           const hec_mask *mask, const hec_dropout_key *key,
-                           const hec_multi_head_kept *kept, bool add, hec_tensor *dx,
-                           hec_tensor *dmemory, hec_tensor *dbias, hec_multi_head *grad)
+static hec_status run_multi_head_back(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                                      const hec_tensor *dy, const hec_tensor *x,
+                                      const hec_tensor *memory, const hec_mask *mask,
+                                      const hec_dropout_key *key, const hec_multi_head_kept *kept,
+                                      bool add, hec_tensor *dx, hec_tensor *dmemory,
+                                      hec_tensor *dbias, hec_multi_head *grad)
 {
 	const hec_multi_head_config *c = &layer->config;
 	int64_t B = x->shape[0], T = x->shape[1], S = memory ? memory->shape[1] : T;
@@ -438,8 +440,8 @@ hec_status multi_head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *
 	HEC_TRY(CHECK_GIVEN("multi-head", kept));
 	HEC_TRY(CHECK_GIVEN("multi-head", grad));
 	size_t mark = hec_arena_used(arena);
-	hec_status status = backward(ctx, arena, layer, dy, x, memory, mask, key, kept, add, dx,
-	                             dmemory, dbias, grad);
+	hec_status status = run_multi_head_back(ctx, arena, layer, dy, x, memory, mask, key, kept,
+	                                        add, dx, dmemory, dbias, grad);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

@@ -10,8 +10,8 @@
 #include "tensor/check.h"
 #include "tensor/view.h"
 
-static hec_status append(hec_ctx *ctx, const hec_tensor *x, const int32_t *at, const int32_t *count,
-                         const hec_tensor *cache)
+static hec_status append_to_cache(hec_ctx *ctx, const hec_tensor *x, const int32_t *at,
+                                  const int32_t *count, const hec_tensor *cache)
 {
 	cache_args args = {.x = x, .index = at, .length = count, .cache = cache};
 	return BACKEND(ctx, x->dtype, cache_append, &args);
@@ -25,8 +25,8 @@ static hec_status one_sequence(const hec_tensor *x, int64_t b, int64_t count, he
 }
 
 /* Positions that are not real may lie beyond the tables, so ragged sequences turn one by one. */
-static hec_status turn(hec_ctx *ctx, const hec_rotary *rotary, const multi_head_cache *cache,
-                       hec_tensor *x)
+static hec_status turn_positions(hec_ctx *ctx, const hec_rotary *rotary,
+                                 const multi_head_cache *cache, hec_tensor *x)
 {
 	if (!rotary)
 		return HEC_OK;
@@ -79,28 +79,46 @@ static bool each_has_one(const multi_head_cache *cache, int64_t first)
 	return true;
 }
 
-/* Source i of a batch that has more than one new position. */
+/* The beams of source i, one new position each: as queries over the source's keys. */
+static hec_status attend_as_queries(hec_ctx *ctx, const hec_attention_desc *desc,
+                                    const multi_head_cache *cache, int64_t i, const hec_tensor *q,
+                                    const hec_tensor *k, const hec_tensor *v, hec_tensor *joined)
+{
+	hec_tensor queries, out;
+	hec_mask mask = HEC_MASK_INIT;
+	mask.key_length = cache->source_keys + i;
+	beams_as_queries(q, 1, cache->beams, &queries);
+	beams_as_queries(joined, 1, cache->beams, &out);
+	return hec_attention_fwd(ctx, desc, &queries, k, v, &mask, &out, NULL);
+}
+
+/* The beams of source i, any number of new positions each: sequences with the same keys. */
+static hec_status attend_as_sequences(hec_ctx *ctx, const hec_attention_desc *desc,
+                                      const multi_head_cache *cache, int64_t i, const hec_tensor *q,
+                                      hec_tensor *k, hec_tensor *v, hec_tensor *joined)
+{
+	const int64_t n = cache->beams, first = i * n;
+	hec_mask mask = HEC_MASK_INIT;
+	k->shape[0] = v->shape[0] = n;
+	k->stride[0] = v->stride[0] = 0;
+	mask.key_length = cache->keys + first;
+	mask.query_length = cache->count ? cache->count + first : NULL;
+	return hec_attention_fwd(ctx, desc, q, k, v, &mask, joined, NULL);
+}
+
+/* Source i of a batch in which some rows have more than one new position. */
 static hec_status attend_source(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor *q,
                                 const multi_head_cache *cache, int64_t i, hec_tensor *joined)
 {
 	const int64_t n = cache->beams, first = i * n;
 	hec_tensor qs, k, v, out;
-	hec_mask mask = HEC_MASK_INIT;
 	HEC_TRY(hec_tensor_slice(q, 0, first, n, &qs));
 	HEC_TRY(hec_tensor_slice(joined, 0, first, n, &out));
 	HEC_TRY(hec_tensor_slice(&cache->k, 0, i, 1, &k));
 	HEC_TRY(hec_tensor_slice(&cache->v, 0, i, 1, &v));
-	if (each_has_one(cache, first)) {
-		beams_as_queries(&qs, 1, n, &qs);
-		beams_as_queries(&out, 1, n, &out);
-		mask.key_length = cache->source_keys + i;
-	} else {
-		k.shape[0] = v.shape[0] = n; /* the same keys for each */
-		k.stride[0] = v.stride[0] = 0;
-		mask.key_length = cache->keys + first;
-		mask.query_length = cache->count ? cache->count + first : NULL;
-	}
-	return hec_attention_fwd(ctx, desc, &qs, &k, &v, &mask, &out, NULL);
+	return each_has_one(cache, first)
+	               ? attend_as_queries(ctx, desc, cache, i, &qs, &k, &v, &out)
+	               : attend_as_sequences(ctx, desc, cache, i, &qs, &k, &v, &out);
 }
 
 static hec_status attend_cross(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor *q,
@@ -125,9 +143,9 @@ static hec_status attend_cross(hec_ctx *ctx, const hec_attention_desc *desc, con
 	return HEC_OK;
 }
 
-static hec_status step(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
-                       const hec_tensor *x, const multi_head_cache *cache,
-                       const hec_tensor *residual, hec_tensor *y)
+static hec_status step_layer(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                             const hec_tensor *x, const multi_head_cache *cache,
+                             const hec_tensor *residual, hec_tensor *y)
 {
 	const hec_multi_head_config *c = &layer->config;
 	const int64_t B = x->shape[0], T = x->shape[1];
@@ -139,13 +157,13 @@ static hec_status step(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *lay
 	HEC_TRY(hec_arena_tensor(arena, x->dtype, 4, (int64_t[]){B, T, c->heads, c->d_v}, &joined));
 	HEC_TRY(multi_head_project(ctx, layer, x, NULL, cross, &h));
 	if (!cross) {
-		HEC_TRY(turn(ctx, layer->rotary, cache, &h.q));
-		HEC_TRY(turn(ctx, layer->rotary, cache, &h.k));
-		HEC_TRY(append(ctx, &h.k, cache->first, cache->count, &cache->k));
-		HEC_TRY(append(ctx, &h.v, cache->first, cache->count, &cache->v));
+		HEC_TRY(turn_positions(ctx, layer->rotary, cache, &h.q));
+		HEC_TRY(turn_positions(ctx, layer->rotary, cache, &h.k));
+		HEC_TRY(append_to_cache(ctx, &h.k, cache->first, cache->count, &cache->k));
+		HEC_TRY(append_to_cache(ctx, &h.v, cache->first, cache->count, &cache->v));
 	}
 	if (is_present(&cache->q))
-		HEC_TRY(append(ctx, &h.q, cache->first, cache->count, &cache->q));
+		HEC_TRY(append_to_cache(ctx, &h.q, cache->first, cache->count, &cache->q));
 	HEC_TRY(cross ? attend_cross(ctx, &desc, &h.q, cache, &joined)
 	              : attend_self(ctx, &desc, &h.q, cache, &joined));
 	return multi_head_join(ctx, arena, layer, NULL, &joined, residual, y);
@@ -156,13 +174,13 @@ hec_status multi_head_step(hec_ctx *ctx, hec_arena *arena, const hec_multi_head 
                            const hec_tensor *residual, hec_tensor *y)
 {
 	size_t mark = hec_arena_used(arena);
-	hec_status status = step(ctx, arena, layer, x, cache, residual, y);
+	hec_status status = step_layer(ctx, arena, layer, x, cache, residual, y);
 	hec_arena_rewind(arena, mark);
 	return status;
 }
 
-static hec_status remember(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
-                           const hec_tensor *memory, hec_tensor *k, hec_tensor *v)
+static hec_status remember_memory(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                                  const hec_tensor *memory, hec_tensor *k, hec_tensor *v)
 {
 	const int64_t sources = memory->shape[0], S = memory->shape[1];
 	heads h;
@@ -172,15 +190,15 @@ static hec_status remember(hec_ctx *ctx, hec_arena *arena, const hec_multi_head 
 	for (int64_t i = 0; i < sources; i++)
 		((int32_t *)at)[i] = 0;
 	HEC_TRY(multi_head_project(ctx, layer, NULL, memory, true, &h));
-	HEC_TRY(append(ctx, &h.k, at, NULL, k));
-	return append(ctx, &h.v, at, NULL, v);
+	HEC_TRY(append_to_cache(ctx, &h.k, at, NULL, k));
+	return append_to_cache(ctx, &h.v, at, NULL, v);
 }
 
 hec_status multi_head_remember(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
                                const hec_tensor *memory, hec_tensor *k, hec_tensor *v)
 {
 	size_t mark = hec_arena_used(arena);
-	hec_status status = remember(ctx, arena, layer, memory, k, v);
+	hec_status status = remember_memory(ctx, arena, layer, memory, k, v);
 	hec_arena_rewind(arena, mark);
 	return status;
 }

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "tensor/check.h"
 
-static hec_status check(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *x)
+static hec_status check_norm(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *x)
 {
 	HEC_TRY(CHECK_GIVEN("norm", ctx));
 	HEC_TRY(CHECK_GIVEN("norm", norm));
@@ -30,7 +30,7 @@ static hec_status check_kept(const hec_norm *norm, const hec_norm_kept *kept, co
 	return CHECK_1D("norm: kept rstd", &kept->rstd, x->dtype, x->shape[0]);
 }
 
-static norm_args common(const hec_norm *norm, const hec_tensor *x, const hec_norm_kept *kept)
+static norm_args args_of_norm(const hec_norm *norm, const hec_tensor *x, const hec_norm_kept *kept)
 {
 	return (norm_args){
 		.kind = norm->kind,
@@ -46,11 +46,11 @@ static norm_args common(const hec_norm *norm, const hec_tensor *x, const hec_nor
 hec_status hec_norm_fwd(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *x, hec_tensor *y,
                         hec_norm_kept *kept)
 {
-	HEC_TRY(check(ctx, norm, x));
+	HEC_TRY(check_norm(ctx, norm, x));
 	HEC_TRY(check_tensor("norm: y", y, x->dtype, 2, x->shape));
 	if (kept)
 		HEC_TRY(check_kept(norm, kept, x));
-	norm_args args = common(norm, x, kept);
+	norm_args args = args_of_norm(norm, x, kept);
 	args.y = y;
 	return BACKEND(ctx, x->dtype, norm_fwd, &args);
 }
@@ -65,12 +65,12 @@ hec_status hec_norm_bwd(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *dy
 hec_status norm_bwd(hec_ctx *ctx, const hec_norm *norm, const hec_tensor *dy, const hec_tensor *x,
                     const hec_norm_kept *kept, bool add, hec_tensor *dx, hec_norm *grad)
 {
-	HEC_TRY(check(ctx, norm, x));
+	HEC_TRY(check_norm(ctx, norm, x));
 	HEC_TRY(CHECK_GIVEN("norm", kept));
 	HEC_TRY(check_kept(norm, kept, x));
 	HEC_TRY(check_tensor("norm: dy", dy, x->dtype, 2, x->shape));
 	HEC_TRY(check_tensor("norm: dx", dx, x->dtype, 2, x->shape));
-	norm_args args = common(norm, x, kept);
+	norm_args args = args_of_norm(norm, x, kept);
 	args.dy = dy;
 	args.dx = dx;
 	args.accumulate = add;

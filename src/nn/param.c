@@ -20,7 +20,8 @@ hec_status param_join(const char *prefix, const char *name, char out[PARAM_NAME]
 	return HEC_OK;
 }
 
-static hec_status visit(const param_walk *walk, const char *part, const char *leaf, hec_param p)
+static hec_status call_for_param(const param_walk *walk, const char *part, const char *leaf,
+                                 hec_param p)
 {
 	char outer[PARAM_NAME], name[PARAM_NAME];
 	HEC_TRY(param_join(walk->prefix, part, outer));
@@ -37,21 +38,21 @@ hec_status walk_linear(const param_walk *walk, const char *name, hec_linear *lin
 	               .rank = 2,
 	               .shape = {out, in},
 	               .init = HEC_INIT_XAVIER};
-	HEC_TRY(visit(walk, name, "w", w));
+	HEC_TRY(call_for_param(walk, name, "w", w));
 	if (!bias)
 		return HEC_OK;
 	hec_param b = {.tensor = &linear->b, .rank = 1, .shape = {out}, .init = HEC_INIT_ZERO};
-	return visit(walk, name, "b", b);
+	return call_for_param(walk, name, "b", b);
 }
 
 hec_status walk_norm(const param_walk *walk, const char *name, hec_norm *norm, int64_t C)
 {
 	hec_param gamma = {.tensor = &norm->gamma, .rank = 1, .shape = {C}, .init = HEC_INIT_ONE};
-	HEC_TRY(visit(walk, name, "gamma", gamma));
+	HEC_TRY(call_for_param(walk, name, "gamma", gamma));
 	if (norm->kind == HEC_NORM_RMS)
 		return HEC_OK;
 	hec_param beta = {.tensor = &norm->beta, .rank = 1, .shape = {C}, .init = HEC_INIT_ZERO};
-	return visit(walk, name, "beta", beta);
+	return call_for_param(walk, name, "beta", beta);
 }
 
 static hec_status check_alloc(const hec_param_alloc *a, const hec_param *p)

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "tensor/check.h"
 
-static hec_status check(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias)
+static hec_status check_bias(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias)
 {
 	HEC_TRY(CHECK_GIVEN("relative bias", ctx));
 	HEC_TRY(CHECK_GIVEN("relative bias", arena));
@@ -104,8 +104,8 @@ static hec_embedding as_embedding(const hec_relative_bias *bias)
 	return (hec_embedding){.table = bias->table, .scale = 1, .padding_id = -1};
 }
 
-static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias, int64_t T,
-                          int64_t S, int64_t offset, hec_tensor *view)
+static hec_status fill_line(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias,
+                            int64_t T, int64_t S, int64_t offset, hec_tensor *view)
 {
 	hec_tensor line, ids, made;
 	HEC_TRY(make_view(arena, bias, T, S, &line, &made));
@@ -122,10 +122,10 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const hec_relative_bia
 hec_status hec_relative_bias_fwd(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias,
                                  int64_t T, int64_t S, int64_t offset, hec_tensor *view)
 {
-	HEC_TRY(check(ctx, arena, bias));
+	HEC_TRY(check_bias(ctx, arena, bias));
 	HEC_TRY(CHECK_GIVEN("relative bias", view));
 	size_t mark = hec_arena_used(arena);
-	hec_status status = forward(ctx, arena, bias, T, S, offset, view);
+	hec_status status = fill_line(ctx, arena, bias, T, S, offset, view);
 	if (status != HEC_OK)
 		hec_arena_rewind(arena, mark);
 	return status;
@@ -134,7 +134,7 @@ hec_status hec_relative_bias_fwd(hec_ctx *ctx, hec_arena *arena, const hec_relat
 hec_status hec_relative_bias_zero(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias,
                                   int64_t T, int64_t S, hec_tensor *dview)
 {
-	HEC_TRY(check(ctx, arena, bias));
+	HEC_TRY(check_bias(ctx, arena, bias));
 	HEC_TRY(CHECK_GIVEN("relative bias", dview));
 	hec_tensor line, made;
 	HEC_TRY(make_view(arena, bias, T, S, &line, &made));
@@ -146,7 +146,7 @@ hec_status hec_relative_bias_zero(hec_ctx *ctx, hec_arena *arena, const hec_rela
 hec_status hec_relative_bias_bwd(hec_ctx *ctx, hec_arena *arena, const hec_relative_bias *bias,
                                  int64_t offset, const hec_tensor *dview, hec_tensor *dtable)
 {
-	HEC_TRY(check(ctx, arena, bias));
+	HEC_TRY(check_bias(ctx, arena, bias));
 	hec_dtype dtype = bias->table.dtype;
 	int64_t H = bias->table.shape[1];
 	HEC_TRY(CHECK_4D("relative bias: dview", dview, dtype, 1, H, ANY, ANY));

@@ -10,7 +10,7 @@
 #include "tensor/check.h"
 #include "tensor/view.h"
 
-static hec_status like(hec_arena *arena, const hec_tensor *x, hec_tensor *out)
+static hec_status take_like(hec_arena *arena, const hec_tensor *x, hec_tensor *out)
 {
 	return hec_arena_tensor(arena, x->dtype, x->rank, x->shape, out);
 }
@@ -43,7 +43,7 @@ static hec_status residual_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *s
 	if (!s->residual)
 		return HEC_OK;
 	hec_tensor xr, rr;
-	HEC_TRY(like(arena, x, r));
+	HEC_TRY(take_like(arena, x, r));
 	HEC_TRY(view_rows("layer: x", x, &xr));
 	HEC_TRY(view_rows("layer: residual", r, &rr));
 	return hec_linear_fwd(ctx, s->residual, HEC_ACT_NONE, &xr, NULL, &rr, NULL);
@@ -96,8 +96,9 @@ static hec_status part_bwd(hec_ctx *ctx, hec_arena *arena, const sublayer *s,
 	                        kept->feed_forward, add, &din_rows, g->feed_forward);
 }
 
-static hec_status forward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, const hec_tensor *x,
-                          const hec_dropout_key *key, hec_tensor *y, sublayer_kept *kept)
+static hec_status run_sublayer(hec_ctx *ctx, hec_arena *arena, const sublayer *s,
+                               const hec_tensor *x, const hec_dropout_key *key, hec_tensor *y,
+                               sublayer_kept *kept)
 {
 	hec_tensor in = *x, sum = *y, r;
 	hec_norm_kept *norm = NULL;
@@ -108,10 +109,10 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, con
 		HEC_TRY(hec_arena_tensor(arena, x->dtype, 1, &rows, &norm->rstd));
 	}
 	if (s->norm_first) {
-		HEC_TRY(like(arena, x, &in));
+		HEC_TRY(take_like(arena, x, &in));
 		HEC_TRY(rows_norm_fwd(ctx, s, x, &in, norm));
 	} else if (kept) {
-		HEC_TRY(like(arena, x, &sum)); /* backward needs what the norm was given */
+		HEC_TRY(take_like(arena, x, &sum)); /* backward needs what the norm was given */
 	}
 	HEC_TRY(residual_fwd(ctx, arena, s, x, &r));
 	HEC_TRY(part_fwd(ctx, arena, s, &in, &r, key, &sum, kept));
@@ -125,17 +126,18 @@ static hec_status forward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, con
 	return HEC_OK;
 }
 
-static hec_status backward(hec_ctx *ctx, hec_arena *arena, const sublayer *s, const hec_tensor *dy,
-                           const hec_dropout_key *key, const sublayer_kept *kept, bool add,
-                           hec_tensor *dx, const sublayer_grad *g)
+static hec_status run_sublayer_back(hec_ctx *ctx, hec_arena *arena, const sublayer *s,
+                                    const hec_tensor *dy, const hec_dropout_key *key,
+                                    const sublayer_kept *kept, bool add, hec_tensor *dx,
+                                    const sublayer_grad *g)
 {
 	hec_tensor dsum = *dy, din;
 	if (s->norm_first) {
-		HEC_TRY(like(arena, dy, &din));
+		HEC_TRY(take_like(arena, dy, &din));
 		HEC_TRY(part_bwd(ctx, arena, s, &dsum, key, kept, false, &din, g));
 		HEC_TRY(rows_norm_bwd(ctx, s, &kept->norm, &din, &kept->x, add, dx, g->norm));
 	} else {
-		HEC_TRY(like(arena, dy, &dsum));
+		HEC_TRY(take_like(arena, dy, &dsum));
 		HEC_TRY(rows_norm_bwd(ctx, s, &kept->norm, dy, &kept->sum, false, &dsum, g->norm));
 		HEC_TRY(part_bwd(ctx, arena, s, &dsum, key, kept, add, dx, g));
 	}
@@ -183,10 +185,10 @@ hec_status sublayers_fwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, i
 	for (int i = 0; i < n; i++) {
 		hec_tensor out = *y;
 		if (i < n - 1) {
-			HEC_TRY(like(arena, x, &between));
+			HEC_TRY(take_like(arena, x, &between));
 			out = between;
 		}
-		HEC_TRY(forward(ctx, arena, &list[i], &in, key, &out, kept ? &kept[i] : NULL));
+		HEC_TRY(run_sublayer(ctx, arena, &list[i], &in, key, &out, kept ? &kept[i] : NULL));
 		in = out;
 	}
 	return HEC_OK;
@@ -201,13 +203,14 @@ hec_status sublayers_bwd(hec_ctx *ctx, hec_arena *arena, const sublayer *list, i
 	for (int i = n - 1; i >= 0; i--) {
 		hec_tensor din = *dx;
 		if (i > 0)
-			HEC_TRY(like(arena, dy, &din));
+			HEC_TRY(take_like(arena, dy, &din));
 		sublayer_kept k = kept[i];
 		if (i == 0) { /* the caller's x need not lie where it lay */
 			k.x = *x;
 			k.in = list[i].norm_first ? k.in : *x;
 		}
-		HEC_TRY(backward(ctx, arena, &list[i], &dout, key, &k, i == 0, &din, &grads[i]));
+		HEC_TRY(run_sublayer_back(ctx, arena, &list[i], &dout, key, &k, i == 0, &din,
+		                          &grads[i]));
 		dout = din;
 	}
 	return HEC_OK;

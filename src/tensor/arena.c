@@ -66,7 +66,7 @@ static void *map_addresses(size_t bytes)
 }
 
 /* capacity bytes; where so many addresses are not to be had, half of them, and so on down to least. */
-static hec_status reserve(size_t capacity, size_t least, hec_arena **out)
+static hec_status reserve_addresses(size_t capacity, size_t least, hec_arena **out)
 {
 	size_t bytes = capacity, rounded = 0;
 	HEC_TRY(round_capacity(bytes, PAGE, &rounded));
@@ -89,12 +89,12 @@ hec_status hec_arena_create_reserved(size_t capacity, hec_arena **out)
 {
 	HEC_TRY(CHECK_GIVEN("arena", out));
 	*out = NULL;
-	return reserve(capacity, capacity, out);
+	return reserve_addresses(capacity, capacity, out);
 }
 
 hec_status arena_reserve(hec_arena **out)
 {
-	return reserve(RESERVE_MOST, RESERVE_LEAST, out);
+	return reserve_addresses(RESERVE_MOST, RESERVE_LEAST, out);
 }
 
 void hec_arena_destroy(hec_arena *arena)

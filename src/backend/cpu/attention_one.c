@@ -103,8 +103,8 @@ static void add_keys(one_step *x)
 	}
 }
 
-static void begin(const forward *f, const workspace *w, int64_t b, int64_t h0, int64_t h1,
-                  int64_t t)
+static void start_heads(const forward *f, const workspace *w, int64_t b, int64_t h0, int64_t h1,
+                        int64_t t)
 {
 	for (int64_t h = h0; h < h1; h++) {
 		const float *from = row_of(f->a->q, b, t, h);
@@ -116,7 +116,7 @@ static void begin(const forward *f, const workspace *w, int64_t b, int64_t h0, i
 	memset(w->o, 0, (size_t)((h1 - h0) * f->n.Dp) * sizeof(float));
 }
 
-static void finish(const one_step *x, int64_t t)
+static void write_heads(const one_step *x, int64_t t)
 {
 	const forward *f = x->f;
 	for (int64_t h = x->h0; h < x->h1; h++) {
@@ -137,13 +137,13 @@ void attention_forward_one(const forward *f, const workspace *w, int64_t b, int6
 	query_tile_set(&x.q, f->a, &f->n, b, h0, t, 1);
 	for (x.h0 = h0; x.h0 < h1; x.h0 = x.h1) {
 		x.h1 = min_i64(h1, x.h0 + ATTENTION_TILE);
-		begin(f, w, b, x.h0, x.h1, t);
+		start_heads(f, w, b, x.h0, x.h1, t);
 		for (x.s0 = x.q.any.begin & -ATTENTION_TILE; x.s0 < x.q.any.end;
 		     x.s0 += ATTENTION_TILE) {
 			x.next = min_i64(x.s0 + ATTENTION_TILE, f->n.S - 1);
 			x.keys = (int)min_i64(ATTENTION_TILE, f->n.S - x.s0);
 			add_keys(&x);
 		}
-		finish(&x, t);
+		write_heads(&x, t);
 	}
 }

@@ -47,7 +47,7 @@ static hec_status lay_out(row_copy *c, size_t *end)
 	return HEC_OK;
 }
 
-static hec_status copy(hec_ctx *ctx, const hec_tensor *x, const hec_tensor *y)
+static hec_status copy_rows(hec_ctx *ctx, const hec_tensor *x, const hec_tensor *y)
 {
 	return BACKEND(ctx, HEC_F32, cast, &((cast_args){.x = x, .y = y}));
 }
@@ -89,12 +89,12 @@ static hec_status run_copied(hec_ctx *ctx, attention_args a, bool backward, atte
 		c->copy.data = memory + c->offset;
 		*c->place = &c->copy;
 		if (!c->written)
-			HEC_TRY(copy(ctx, c->given, &c->copy));
+			HEC_TRY(copy_rows(ctx, c->given, &c->copy));
 	}
 	HEC_TRY(pass(ctx, &a, ks));
 	for (row_copy *c = list; c < last; c++) {
 		if (c->given && c->written)
-			HEC_TRY(copy(ctx, &c->copy, c->given));
+			HEC_TRY(copy_rows(ctx, &c->copy, c->given));
 	}
 	return HEC_OK;
 }

@@ -60,7 +60,7 @@ static int64_t double_to_whole(double x, int64_t lowest, int64_t highest)
 	return x <= (double)lowest ? lowest : x >= (double)highest ? highest : (int64_t)x;
 }
 
-static double load(hec_dtype dtype, const void *data, int64_t i)
+static double number_at(hec_dtype dtype, const void *data, int64_t i)
 {
 	switch (dtype) {
 	case HEC_F32:
@@ -130,7 +130,7 @@ static void cast_rows(const void *args, int64_t begin, int64_t end, void *scratc
 		int64_t from = rank4_row(x, r), to = rank4_row(y, r);
 		for (int64_t c = 0; c < y->shape[3]; c++)
 			store(y->dtype, y->data, to + c * y->stride[3],
-			      load(x->dtype, x->data, from + c * x->stride[3]));
+			      number_at(x->dtype, x->data, from + c * x->stride[3]));
 	}
 }
 

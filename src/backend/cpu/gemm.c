@@ -219,7 +219,7 @@ static int64_t task_cost(const product *p, int64_t tiles, int64_t panels)
 
 /* Chooses blocks and groups so that the threads finish together, as if each took tasks in turn and
  * the last one came half a task late. */
-static void cut(product *p, int threads)
+static void cut_into_tasks(product *p, int threads)
 {
 	int64_t most_tiles = max_i64(1, p->block_rows / p->kernel->rows);
 	int64_t least = div_up(p->tiles, most_tiles);
@@ -290,7 +290,7 @@ static hec_status take_scratch(hec_ctx *ctx, product *p, int64_t shared, float *
 
 static void run_round(hec_ctx *ctx, product *p)
 {
-	cut(p, pool_threads(ctx_pool(ctx)));
+	cut_into_tasks(p, pool_threads(ctx_pool(ctx)));
 	pool_run(ctx_pool(ctx), p->blocks * p->groups, run_task, p);
 }
 
@@ -313,7 +313,7 @@ static hec_status run_shared(hec_ctx *ctx, product *p)
 
 static const float nothing; /* stands for b where K = 0, which may have no data */
 
-static product describe(const gemm_kernel *kernel, const gemm_args *g)
+static product describe_product(const gemm_kernel *kernel, const gemm_args *g)
 {
 	product p = {
 		.kernel = kernel,
@@ -350,7 +350,7 @@ bool gemm_fits(const gemm_args *g)
 
 hec_status gemm_run(hec_ctx *ctx, const gemm_kernel *kernel, const gemm_args *g)
 {
-	product p = describe(kernel, g);
+	product p = describe_product(kernel, g);
 	if (p.M == 0 || p.N == 0)
 		return HEC_OK;
 	float *unused;

@@ -81,7 +81,7 @@ static void begin_mbart(hec_model_config *c)
 	begin_stack(&c->decoder, true);
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_bart(const json_scope *s, hec_model_config *c)
 {
 	bool scaled = false;
 	c->separate_embeddings = c->separate_output; /* all three are one table, or none is */
@@ -92,7 +92,7 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return labels_count(s, c);
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_bart(const hec_model_config *c, json_t *config)
 {
 	bool scaled = c->encoder.embedding_scale == sqrt((double)c->width) && c->width > 1;
 	bool apart = c->separate_embeddings || (c->head == HEC_HEAD_LM && c->separate_output);
@@ -104,7 +104,7 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	return json_put(config, "use_cache", json_true());
 }
 
-static hec_status generation(const hec_model_config *c, json_t *g)
+static hec_status write_bart_generation(const hec_model_config *c, json_t *g)
 {
 	HEC_TRY(family_generation(c, g));
 	return c->eos_id >= 0 ? json_put(g, "forced_eos_token_id", json_integer(c->eos_id))
@@ -122,10 +122,10 @@ const family family_bart = {
 	.read_keys = read_keys,
 	.embeds_with_decoder = true,
 	.begin = begin_bart,
-	.read = read,
+	.read = read_bart,
 	.look = family_look_bias,
-	.write = write,
-	.generation = generation,
+	.write = write_bart,
+	.generation = write_bart_generation,
 };
 
 const family family_mbart = {
@@ -137,8 +137,8 @@ const family family_mbart = {
 	.read_keys = read_keys,
 	.embeds_with_decoder = true,
 	.begin = begin_mbart,
-	.read = read,
+	.read = read_bart,
 	.look = family_look_bias,
-	.write = write,
-	.generation = generation,
+	.write = write_bart,
+	.generation = write_bart_generation,
 };

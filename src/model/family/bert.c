@@ -40,7 +40,7 @@ static const family_tensor tensors[] = {
 	{NULL, NULL, 0},
 };
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_bert(hec_model_config *c)
 {
 	hec_stack_config *s = &c->encoder;
 	s->norm = HEC_NORM_LAYER;
@@ -49,7 +49,7 @@ static void begin(hec_model_config *c)
 	c->output_bias = c->head == HEC_HEAD_MASKED;
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_bert(const json_scope *s, hec_model_config *c)
 {
 	const char *positions = "absolute";
 	HEC_TRY(json_want_string(s, "position_embedding_type", &positions));
@@ -63,12 +63,12 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return family_read_encoder(s, c);
 }
 
-static hec_status look(const safetensors *files, hec_model_config *c)
+static hec_status look_at_bert_files(const safetensors *files, hec_model_config *c)
 {
 	return family_look_pooler(files, "bert.", c);
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_bert(const hec_model_config *c, json_t *config)
 {
 	HEC_TRY(family_write_head_dropout(c, config));
 	return labels_plain(c, config);
@@ -83,8 +83,8 @@ const family family_bert = {
 	.keys = keys,
 	.tensors = tensors,
 	.read_keys = read_keys,
-	.begin = begin,
-	.read = read,
-	.look = look,
-	.write = write,
+	.begin = set_fixed_fields_of_bert,
+	.read = read_bert,
+	.look = look_at_bert_files,
+	.write = write_bert,
 };

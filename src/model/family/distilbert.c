@@ -59,7 +59,7 @@ static const family_tensor tensors[] = {
 	{NULL, NULL, 0},
 };
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_distilbert(hec_model_config *c)
 {
 	hec_stack_config *s = &c->encoder;
 	s->norm = HEC_NORM_LAYER;
@@ -70,7 +70,7 @@ static void begin(hec_model_config *c)
 	c->pool_act = c->head == HEC_HEAD_CLASSIFY ? HEC_ACT_RELU : HEC_ACT_NONE;
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_distilbert(const json_scope *s, hec_model_config *c)
 {
 	if (c->head == HEC_HEAD_CLASSIFY) {
 		c->head_dropout = 0.2;
@@ -79,7 +79,7 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return labels_count(s, c);
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_distilbert(const hec_model_config *c, json_t *config)
 {
 	if (c->head == HEC_HEAD_CLASSIFY)
 		HEC_TRY(json_put(config, "seq_classif_dropout", json_real(c->head_dropout)));
@@ -95,7 +95,7 @@ const family family_distilbert = {
 	.keys = keys,
 	.tensors = tensors,
 	.read_keys = read_keys,
-	.begin = begin,
-	.read = read,
-	.write = write,
+	.begin = set_fixed_fields_of_distilbert,
+	.read = read_distilbert,
+	.write = write_distilbert,
 };

@@ -60,7 +60,7 @@ static const family_tensor tensors[] = {
 	{NULL, NULL, 0},
 };
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_gpt2(hec_model_config *c)
 {
 	hec_stack_config *s = &c->decoder;
 	s->norm = HEC_NORM_LAYER;
@@ -83,7 +83,7 @@ static hec_status must_be(const json_scope *s, const char *key, bool value)
 	return HEC_OK;
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_gpt2(const json_scope *s, hec_model_config *c)
 {
 	if (c->decoder.feed_forward.hidden == 0)
 		c->decoder.feed_forward.hidden = 4 * c->width;
@@ -93,14 +93,14 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return family_read_labels(s, c);
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_gpt2(const hec_model_config *c, json_t *config)
 {
 	HEC_TRY(family_write_labels(c, config));
 	HEC_TRY(json_put(config, "scale_attn_weights", json_true()));
 	return json_put(config, "use_cache", json_true());
 }
 
-static hec_status generation(const hec_model_config *c, json_t *g)
+static hec_status write_gpt2_generation(const hec_model_config *c, json_t *g)
 {
 	if (c->bos_id >= 0)
 		HEC_TRY(json_put(g, "bos_token_id", json_integer(c->bos_id)));
@@ -123,8 +123,8 @@ const family family_gpt2 = {
 	.tensors = tensors,
 	.read_keys = read_keys,
 	.no_weights = masks,
-	.begin = begin,
-	.read = read,
-	.write = write,
-	.generation = generation,
+	.begin = set_fixed_fields_of_gpt2,
+	.read = read_gpt2,
+	.write = write_gpt2,
+	.generation = write_gpt2_generation,
 };

@@ -123,7 +123,7 @@ static const family_key keys[] = {
 	{NULL, KEY_SIZE, 0, 0, NULL},
 };
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_hecate(hec_model_config *c)
 {
 	(void)c;
 }
@@ -145,7 +145,7 @@ static hec_status read_factors(const json_scope *s, const char *stack, hec_posit
 	return rope_read_factors(&at, "long_factor", p->scaling.long_factor, &p->scaling.factors);
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_hecate(const json_scope *s, hec_model_config *c)
 {
 	HEC_TRY(read_factors(s, "encoder", &c->encoder.position));
 	return read_factors(s, "decoder", &c->decoder.position);
@@ -162,7 +162,7 @@ static hec_status write_factors(const hec_position_config *p, const char *stack,
 	return rope_put_factors(to, "long_factor", r->long_factor, r->factors);
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_hecate(const hec_model_config *c, json_t *config)
 {
 	HEC_TRY(write_factors(&c->encoder.position, "encoder", config));
 	return write_factors(&c->decoder.position, "decoder", config);
@@ -173,8 +173,8 @@ const family family_hecate = {
 	.architectures = architectures,
 	.prefix = "",
 	.keys = keys,
-	.begin = begin,
-	.read = read,
-	.write = write,
+	.begin = set_fixed_fields_of_hecate,
+	.read = read_hecate,
+	.write = write_hecate,
 	.generation = family_generation,
 };

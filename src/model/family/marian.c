@@ -46,13 +46,13 @@ static void begin_stack(hec_stack_config *s)
 	s->position.base = 10000;
 }
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_marian(hec_model_config *c)
 {
 	begin_stack(&c->encoder);
 	begin_stack(&c->decoder);
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_marian(const json_scope *s, hec_model_config *c)
 {
 	bool scaled = false;
 	int64_t decoder_vocab = c->vocab;
@@ -72,7 +72,7 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return HEC_OK;
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_marian(const hec_model_config *c, json_t *config)
 {
 	bool scaled = c->encoder.embedding_scale == sqrt((double)c->width);
 	HEC_TRY(json_put(config, "scale_embedding", json_boolean(scaled)));
@@ -83,7 +83,7 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	return json_put(config, "use_cache", json_true());
 }
 
-static hec_status generation(const hec_model_config *c, json_t *g)
+static hec_status write_marian_generation(const hec_model_config *c, json_t *g)
 {
 	int64_t most = c->decoder.position.max < 512 ? c->decoder.position.max : 512;
 	if (c->start_id >= 0)
@@ -111,9 +111,9 @@ const family family_marian = {
 	.keys = keys,
 	.tensors = tensors,
 	.read_keys = read_keys,
-	.begin = begin,
-	.read = read,
+	.begin = set_fixed_fields_of_marian,
+	.read = read_marian,
 	.look = family_look_bias,
-	.write = write,
-	.generation = generation,
+	.write = write_marian,
+	.generation = write_marian_generation,
 };

@@ -39,7 +39,7 @@ static const family_tensor tensors[] = {
 	{NULL, NULL, 0},
 };
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_roberta(hec_model_config *c)
 {
 	hec_stack_config *s = &c->encoder;
 	s->norm = HEC_NORM_LAYER;
@@ -50,7 +50,7 @@ static void begin(hec_model_config *c)
 	c->head_act = HEC_ACT_GELU; /* whatever the layers have */
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_roberta(const json_scope *s, hec_model_config *c)
 {
 	hec_position_config *p = &c->encoder.position;
 	char file[QUOTE_TEXT];
@@ -65,12 +65,12 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return family_read_encoder(s, c);
 }
 
-static hec_status look(const safetensors *files, hec_model_config *c)
+static hec_status look_at_roberta_files(const safetensors *files, hec_model_config *c)
 {
 	return family_look_pooler(files, "roberta.", c);
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_roberta(const hec_model_config *c, json_t *config)
 {
 	const hec_position_config *p = &c->encoder.position;
 	HEC_TRY(json_put(config, "max_position_embeddings", json_integer(p->max + p->offset)));
@@ -87,10 +87,10 @@ const family family_roberta = {
 	.keys = keys,
 	.tensors = tensors,
 	.read_keys = read_keys,
-	.begin = begin,
-	.read = read,
-	.look = look,
-	.write = write,
+	.begin = set_fixed_fields_of_roberta,
+	.read = read_roberta,
+	.look = look_at_roberta_files,
+	.write = write_roberta,
 };
 
 const family family_xlm_roberta = {
@@ -100,8 +100,8 @@ const family family_xlm_roberta = {
 	.keys = keys,
 	.tensors = tensors,
 	.read_keys = read_keys,
-	.begin = begin,
-	.read = read,
-	.look = look,
-	.write = write,
+	.begin = set_fixed_fields_of_roberta,
+	.read = read_roberta,
+	.look = look_at_roberta_files,
+	.write = write_roberta,
 };

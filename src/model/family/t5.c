@@ -114,7 +114,7 @@ static void begin_stack(hec_stack_config *s)
 	s->position.kind = HEC_POSITION_RELATIVE;
 }
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_t5(hec_model_config *c)
 {
 	begin_stack(&c->encoder);
 	begin_stack(&c->decoder);
@@ -143,7 +143,7 @@ static hec_status read_form(const json_scope *s, hec_feed_forward_config *f)
 	            quote(s->file, file), quote(form, word));
 }
 
-static hec_status read(const json_scope *s, hec_model_config *c)
+static hec_status read_t5(const json_scope *s, hec_model_config *c)
 {
 	bool tied = true;
 	HEC_TRY(read_form(s, &c->encoder.feed_forward));
@@ -164,13 +164,13 @@ static hec_status read(const json_scope *s, hec_model_config *c)
 	return labels_count(s, c);
 }
 
-static hec_status look(const safetensors *files, hec_model_config *c)
+static hec_status look_at_t5_files(const safetensors *files, hec_model_config *c)
 {
 	c->separate_output = c->head == HEC_HEAD_LM && safetensors_find(files, "lm_head.weight");
 	return HEC_OK;
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_t5(const hec_model_config *c, json_t *config)
 {
 	const hec_feed_forward_config *f = &c->encoder.feed_forward;
 	const bool scaled = c->head != HEC_HEAD_LM || c->output_scale != 1;
@@ -210,9 +210,9 @@ const family family_t5 = {
 	.tensors = tensors,
 	.read_keys = read_keys,
 	.no_weights = no_weights,
-	.begin = begin,
-	.read = read,
-	.look = look,
-	.write = write,
+	.begin = set_fixed_fields_of_t5,
+	.read = read_t5,
+	.look = look_at_t5_files,
+	.write = write_t5,
 	.generation = family_generation,
 };

@@ -49,7 +49,7 @@ static void begin_stack(hec_stack_config *s)
 	s->position.kind = HEC_POSITION_LEARNED;
 }
 
-static void begin(hec_model_config *c)
+static void set_fixed_fields_of_whisper(hec_model_config *c)
 {
 	begin_stack(&c->encoder);
 	begin_stack(&c->decoder);
@@ -57,7 +57,7 @@ static void begin(hec_model_config *c)
 	c->encoder.position.sinusoid = HEC_SINUSOID_HALVES;
 }
 
-static hec_status write(const hec_model_config *c, json_t *config)
+static hec_status write_whisper(const hec_model_config *c, json_t *config)
 {
 	(void)c;
 	HEC_TRY(json_put(config, "scale_embedding", json_false()));
@@ -65,7 +65,7 @@ static hec_status write(const hec_model_config *c, json_t *config)
 	return json_put(config, "use_cache", json_true());
 }
 
-static hec_status generation(const hec_model_config *c, json_t *g)
+static hec_status write_whisper_generation(const hec_model_config *c, json_t *g)
 {
 	HEC_TRY(family_generation(c, g));
 	return json_put(g, "max_length", json_integer(c->decoder.position.max));
@@ -77,7 +77,7 @@ const family family_whisper = {
 	.prefix = "model.",
 	.keys = keys,
 	.tensors = tensors,
-	.begin = begin,
-	.write = write,
-	.generation = generation,
+	.begin = set_fixed_fields_of_whisper,
+	.write = write_whisper,
+	.generation = write_whisper_generation,
 };

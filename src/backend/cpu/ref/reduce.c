@@ -21,7 +21,7 @@ hec_status REF(sum_rows)(hec_ctx *ctx, const reduce_args *a)
 	return rows_run(ctx, a->x->shape[1], a->x->shape[0], 0, sum_columns, a);
 }
 
-static double total(const hec_tensor *tensor, bool squares)
+static double total_of(const hec_tensor *tensor, bool squares)
 {
 	hec_tensor x = to_rank4(tensor);
 	double sum = 0;
@@ -38,13 +38,13 @@ static double total(const hec_tensor *tensor, bool squares)
 hec_status REF(sum_all)(hec_ctx *ctx, const reduce_args *a)
 {
 	(void)ctx;
-	*(double *)a->sum->data += total(a->x, false);
+	*(double *)a->sum->data += total_of(a->x, false);
 	return HEC_OK;
 }
 
 hec_status REF(sum_squares)(hec_ctx *ctx, const reduce_args *a)
 {
 	(void)ctx;
-	*(double *)a->sum->data += total(a->x, true);
+	*(double *)a->sum->data += total_of(a->x, true);
 	return HEC_OK;
 }

@@ -80,7 +80,7 @@ static void total_chunks(const void *args, int64_t begin, int64_t end, void *scr
 		                    call->squares);
 }
 
-static hec_status total(hec_ctx *ctx, const reduce_args *a, bool squares)
+static hec_status add_total(hec_ctx *ctx, const reduce_args *a, bool squares)
 {
 	total_call call = {a->x->data, hec_tensor_count(a->x), squares, NULL};
 	int64_t chunks = div_up(call.count, CHUNK);
@@ -102,14 +102,14 @@ static hec_status sum_all_f32_avx512(hec_ctx *ctx, const reduce_args *a)
 {
 	if (!hec_tensor_is_contiguous(a->x))
 		return sum_all_f32_ref(ctx, a);
-	return total(ctx, a, false);
+	return add_total(ctx, a, false);
 }
 
 static hec_status sum_squares_f32_avx512(hec_ctx *ctx, const reduce_args *a)
 {
 	if (!hec_tensor_is_contiguous(a->x))
 		return sum_squares_f32_ref(ctx, a);
-	return total(ctx, a, true);
+	return add_total(ctx, a, true);
 }
 
 void reduce_f32_avx512_fill(backend_ops *ops)
