@@ -68,38 +68,6 @@ static void a_cache_takes_rows_of_others_as_far_as_asked(void **state)
 	}
 }
 
-/* Each number is within half a step of what it was, the largest becomes ±127. */
-static void quantised_rows_are_within_half_a_step(void **state)
-{
-	(void)state;
-	enum { N = 4, C = 67 };
-	kit k = kit_open(9992);
-	const hec_tensor x = make_random(&k, HEC_F32, SHAPE(N, C)),
-			 q = make(&k, HEC_I8, SHAPE(N, C)), scale = make(&k, HEC_F32, SHAPE(N)),
-			 back = make(&k, HEC_F32, SHAPE(N, C));
-	for (int64_t c = 0; c < C; c++)
-		put(&x, 2 * C + c, 0);
-	OK(&k, BACKEND(k.ctx, HEC_F32, quantize,
-	               &((quantize_args){.x = &x, .q = &q, .scale = &scale})));
-	OK(&k, BACKEND(k.ctx, HEC_F32, dequantize,
-	               &((quantize_args){.x = &back, .q = &q, .scale = &scale})));
-	for (int64_t n = 0; n < N; n++) {
-		double largest = 0;
-		for (int64_t c = 0; c < C; c++)
-			largest = fmax(largest, fabs(get(&x, n * C + c)));
-		CHECK(&k, fabs(get(&scale, n) - largest / 127) <= 1e-6 * largest, "scale %g of %g",
-		      get(&scale, n), largest);
-		for (int64_t c = 0; c < C; c++) {
-			const double was = get(&x, n * C + c), now = get(&back, n * C + c);
-			CHECK(&k, fabs(now - was) <= 0.5001 * largest / 127, "%g became %g", was,
-			      now);
-			CHECK(&k, fabs(was) < largest || fabs(get(&q, n * C + c)) == 127 * (n != 2),
-			      "the largest became %g", get(&q, n * C + c));
-		}
-	}
-	kit_close(&k);
-}
-
 /* A model is loaded a piece of a file at a time: rows of a matrix, or of its transpose. */
 static void a_pack_made_of_pieces_is_the_pack_made_at_once(void **state)
 {
@@ -146,7 +114,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cache_takes_new_rows_behind_the_old_ones),
 		cmocka_unit_test(a_cache_takes_rows_of_others_as_far_as_asked),
-		cmocka_unit_test(quantised_rows_are_within_half_a_step),
 		cmocka_unit_test(a_pack_made_of_pieces_is_the_pack_made_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,12 +195,6 @@ typedef struct conv1d_args {
 	const hec_tensor *dx, *dw, *dbias; /* bwd: added to, or NULL */
 } conv1d_args;
 
-typedef struct quantize_args {
-	const hec_tensor *x;     /* [N, C] */
-	const hec_tensor *q;     /* i8 [N, C]: x ≈ q · scale */
-	const hec_tensor *scale; /* f32 [N]: the largest magnitude of the row / 127 */
-} quantize_args;
-
 typedef struct cache_args {
 	const hec_tensor *x; /* append: [B, T, G, K] new rows; reorder: [B, S, G, K] the source */
 	const int32_t
@@ -240,8 +234,6 @@ typedef struct cache_args {
 	OP(adamw, adamw_args)                                                                      \
 	OP(conv1d_fwd, conv1d_args)                                                                \
 	OP(conv1d_bwd, conv1d_args)                                                                \
-	OP(quantize, quantize_args)                                                                \
-	OP(dequantize, quantize_args)                                                              \
 	OP(cache_append, cache_args)                                                               \
 	OP(cache_reorder, cache_args)
 

@@ -48,8 +48,6 @@
 	ROW(adamw, 2, 4, "m: \\|β₁m\\| + \\|(1 − β₁)g\\|; v: v; w: \\|w\\|·(1 + lr·decay) + 2·lr·(scale of m)/(√v + eps)") \
 	ROW(conv1d_fwd, 2, 4, "Σ\\|x\\|\\|w\\| + \\|bias\\|") \
 	ROW(conv1d_bwd, 2, 4, "dx: \\|dx\\| + Σ\\|dy\\|\\|w\\|; dw: \\|dw\\| + Σ\\|dy\\|\\|x\\|; dbias: \\|dbias\\| + Σ\\|dy\\|") \
-	ROW(quantize, 0, 0, "q: the same integers; scale: the same bits") \
-	ROW(dequantize, 2, 4, "\\|q·scale\\|") \
 	ROW(cache_append, 0, 0, "the same bits") \
 	ROW(cache_reorder, 0, 0, "the same bits")
 

@@ -1,4 +1,4 @@
-/* moves.c — operations that mostly move numbers: embedding, rotary, fill, cast, quantize, cache. */
+/* moves.c — operations that mostly move numbers: embedding, rotary, fill, cast, cache. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -218,48 +218,6 @@ static hec_status call_cast(hec_ctx *ctx, run *r)
 	return CALL(ctx, r, cast, &a);
 }
 
-static void make_quantize(trial *t)
-{
-	int64_t N, C;
-	choose_sizes(t, &N, &C);
-	operand *x = trial_add_2d(t, "x", IN, N, C);
-	operand_normal(t, x, 0, 1);
-	if (N > 1 && rng_chance(&t->r, 0.5)) { /* a row of zeros has no largest magnitude */
-		for (int64_t c = 0; c < C; c++)
-			x->value[at(x, 1, c, 0, 0)] = 0;
-	}
-	trial_add(t, "q", OUT, HEC_I8, LAYOUT_ANY, 2, (int64_t[]){N, C})->bits = true;
-	operand *scale = trial_add(t, "scale", OUT, HEC_F32, LAYOUT_ANY, 1, (int64_t[]){N});
-	scale->bits = scale->fixed = true;
-}
-
-static hec_status call_quantize(hec_ctx *ctx, run *r)
-{
-	quantize_args a = {run_tensor(r, "x"), run_tensor(r, "q"), run_tensor(r, "scale")};
-	return CALL(ctx, r, quantize, &a);
-}
-
-static void make_dequantize(trial *t)
-{
-	int64_t N, C;
-	choose_sizes(t, &N, &C);
-	operand *x = trial_add_2d(t, "x", OUT, N, C);
-	operand *q = trial_add(t, "q", IN, HEC_I8, LAYOUT_ANY, 2, (int64_t[]){N, C});
-	operand_integers(t, q, -127, 128);
-	operand *scale = trial_add(t, "scale", IN, HEC_F32, LAYOUT_ANY, 1, (int64_t[]){N});
-	operand_normal(t, scale, 0.01, 0.001);
-	scale->fixed = true;
-	EACH_ELEMENT(x, i, j, k, l)
-	x->scale[at(x, i, j, k, l)] =
-		fabs(q->value[at(q, i, j, k, l)]) * fabs(scale->value[at(scale, i, 0, 0, 0)]);
-}
-
-static hec_status call_dequantize(hec_ctx *ctx, run *r)
-{
-	quantize_args a = {run_tensor(r, "x"), run_tensor(r, "q"), run_tensor(r, "scale")};
-	return CALL(ctx, r, dequantize, &a);
-}
-
 static void make_cache(trial *t, bool reorder)
 {
 	int64_t B = 1 + rng_below(&t->r, 4), S = rng_size(&t->r, 65), G = 1 + rng_below(&t->r, 3);
@@ -317,8 +275,6 @@ const check_op move_checks[] = {
 	{"rotary", make_rotary, call_rotary, false},
 	{"fill", make_fill, call_fill, false},
 	{"cast", make_cast, call_cast, true},
-	{"quantize", make_quantize, call_quantize, false},
-	{"dequantize", make_dequantize, call_dequantize, false},
 	{"cache_append", make_append, call_append, false},
 	{"cache_reorder", make_reorder, call_reorder, false},
 	{NULL, NULL, NULL, false},

@@ -190,7 +190,7 @@ void operand_integers(trial *t, operand *o, int64_t low, int64_t high)
 
 static hec_dtype dtype_in(const run *r, const operand *o)
 {
-	return o->dtype == HEC_F32 && !o->fixed ? r->dtype : o->dtype;
+	return o->dtype == HEC_F32 ? r->dtype : o->dtype;
 }
 
 static unsigned char *element(const run *r, int i, int64_t where)

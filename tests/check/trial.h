@@ -39,7 +39,6 @@ typedef struct operand {
 	int64_t shift;                                     /* elements off alignment */
 	double *value; /* [extent]: what goes in; NaN in the gaps */
 	double *scale; /* [extent]: outputs */
-	bool fixed;    /* f32 in every run */
 	bool bits;     /* the kernel must equal the f32 reference bit for bit */
 } operand;
 
@@ -61,7 +60,6 @@ typedef union trial_args {
 	normalize_args normalize;
 	adamw_args adamw;
 	conv1d_args conv1d;
-	quantize_args quantize;
 	cache_args cache;
 } trial_args;
 

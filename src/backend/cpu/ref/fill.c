@@ -34,8 +34,6 @@ void REF_FILL(backend_ops *ops)
 		.adamw = REF(adamw),
 		.conv1d_fwd = REF(conv1d_fwd),
 		.conv1d_bwd = REF(conv1d_bwd),
-		.quantize = REF(quantize),
-		.dequantize = REF(dequantize),
 		.cache_append = REF(cache_append),
 		.cache_reorder = REF(cache_reorder),
 	};
