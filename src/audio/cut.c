@@ -23,13 +23,13 @@ typedef struct input {
 	uint64_t size;
 } input;
 
-static bool get(const input *in, uint64_t at, unsigned char *to, size_t bytes)
+static bool read_bytes(const input *in, uint64_t at, unsigned char *to, size_t bytes)
 {
 	return at <= in->size && bytes <= in->size - at &&
 	       in->read(in->user, at, to, bytes) == bytes;
 }
 
-static uint32_t number(const unsigned char *p, bool big)
+static uint32_t read_number(const unsigned char *p, bool big)
 {
 	return big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
 	           : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
@@ -49,16 +49,16 @@ typedef struct wav {
 static bool is_wav(const input *in, wav *w)
 {
 	unsigned char begin[12];
-	if (!get(in, 0, begin, sizeof begin) || memcmp(begin + 8, "WAVE", 4) != 0)
+	if (!read_bytes(in, 0, begin, sizeof begin) || memcmp(begin + 8, "WAVE", 4) != 0)
 		return false;
 	*w = (wav){.big = memcmp(begin, "RIFX", 4) == 0, .wide = memcmp(begin, "RF64", 4) == 0};
-	w->whole = number(begin + 4, w->big);
+	w->whole = read_number(begin + 4, w->big);
 	return w->big || w->wide || memcmp(begin, "RIFF", 4) == 0;
 }
 
-static uint64_t wide_number(const unsigned char *p)
+static uint64_t read_wide_number(const unsigned char *p)
 {
-	return number(p, false) | (uint64_t)number(p + 4, false) << 32;
+	return read_number(p, false) | (uint64_t)read_number(p + 4, false) << 32;
 }
 
 /* false: it ends before its data. */
@@ -67,12 +67,12 @@ static bool wav_find_data(const input *in, wav *w)
 	uint64_t at = 12, known = 0, known_at = 0; /* what RF64 says of its data */
 	unsigned char chunk[8], sizes[16];
 	int chunks = 0;
-	for (; chunks < CHUNKS_MOST && get(in, at, chunk, sizeof chunk); chunks++) {
-		const uint64_t length = number(chunk + 4, w->big), begin = at + sizeof chunk;
+	for (; chunks < CHUNKS_MOST && read_bytes(in, at, chunk, sizeof chunk); chunks++) {
+		const uint64_t length = read_number(chunk + 4, w->big), begin = at + sizeof chunk;
 		if (w->wide && memcmp(chunk, "ds64", 4) == 0 &&
-		    get(in, begin, sizes, sizeof sizes)) {
-			w->whole = wide_number(sizes);
-			known = wide_number(sizes + 8);
+		    read_bytes(in, begin, sizes, sizeof sizes)) {
+			w->whole = read_wide_number(sizes);
+			known = read_wide_number(sizes + 8);
 			known_at = begin + 8;
 		}
 		if (memcmp(chunk, "data", 4) == 0) {
@@ -136,12 +136,12 @@ static bool ogg_is_cut(const input *in)
 	bool last = false;
 	while (at < in->size) {
 		uint64_t length = PAGE_HEAD;
-		if (!get(in, at, page, PAGE_HEAD))
+		if (!read_bytes(in, at, page, PAGE_HEAD))
 			return !last;
 		if (memcmp(page, "OggS", 4) != 0)
 			break; /* something of another kind behind the pages */
 		const size_t segments = page[26];
-		if (!get(in, at + PAGE_HEAD, page + PAGE_HEAD, segments))
+		if (!read_bytes(in, at + PAGE_HEAD, page + PAGE_HEAD, segments))
 			return true;
 		length += segments;
 		for (size_t i = 0; i < segments; i++)
@@ -161,8 +161,8 @@ static uint64_t mp3_begin(const input *in)
 {
 	unsigned char tag[ID3_HEAD];
 	uint64_t at = 0;
-	for (int i = 0; i < TAGS_MOST && get(in, at, tag, sizeof tag) && !memcmp(tag, "ID3", 3);
-	     i++)
+	for (int i = 0;
+	     i < TAGS_MOST && read_bytes(in, at, tag, sizeof tag) && !memcmp(tag, "ID3", 3); i++)
 		at += ID3_HEAD + ((uint64_t)(tag[6] & 0x7F) << 21 |
 		                  (uint64_t)(tag[7] & 0x7F) << 14 | (uint64_t)(tag[8] & 0x7F) << 7 |
 		                  (tag[9] & 0x7F));
@@ -173,18 +173,19 @@ static bool mp3_is_cut(const input *in)
 {
 	const uint64_t begin = mp3_begin(in);
 	unsigned char head[4], counts[16];
-	if (!get(in, begin, head, sizeof head) || head[0] != 0xFF || (head[1] & 0xE0) != 0xE0)
+	if (!read_bytes(in, begin, head, sizeof head) || head[0] != 0xFF ||
+	    (head[1] & 0xE0) != 0xE0)
 		return false;
 	/* Side information of MPEG 1 or 2, in stereo or mono, stands before it. */
 	const bool first = (head[1] >> 3 & 3) == 3, mono = head[3] >> 6 == 3;
 	const uint64_t at = begin + 4 + (first ? (mono ? 17 : 32) : (mono ? 9 : 17));
-	if (!get(in, at, counts, sizeof counts) ||
+	if (!read_bytes(in, at, counts, sizeof counts) ||
 	    (memcmp(counts, "Xing", 4) != 0 && memcmp(counts, "Info", 4) != 0))
 		return false;
-	const uint32_t flags = number(counts + 4, true);
+	const uint32_t flags = read_number(counts + 4, true);
 	if (!(flags & 2))
 		return false;
-	const uint64_t bytes = number(counts + (flags & 1 ? 12 : 8), true);
+	const uint64_t bytes = read_number(counts + (flags & 1 ? 12 : 8), true);
 	return bytes > in->size - begin + MP3_FRAME_MOST;
 }
 
@@ -195,7 +196,7 @@ bool sound_is_cut(cut_read *read, void *user, uint64_t size)
 	wav w;
 	if (is_wav(&in, &w))
 		return wav_is_cut(&in, &w);
-	if (!get(&in, 0, begin, sizeof begin))
+	if (!read_bytes(&in, 0, begin, sizeof begin))
 		return false;
 	return memcmp(begin, "OggS", 4) == 0 ? ogg_is_cut(&in) : mp3_is_cut(&in);
 }

@@ -30,7 +30,7 @@ typedef struct lanes {
 } lanes;
 
 /* Fours first: they need no multiplication. */
-static bool factorize(fft *f)
+static bool find_factors(fft *f)
 {
 	static const int radices[] = {4, 2, 3, 5, 7, 11, 13};
 	int64_t rest = f->m;
@@ -54,7 +54,7 @@ hec_status fft_create(int64_t n, fft **out)
 		return fail(HEC_ERR_MEMORY, "log-mel: no memory for a transform");
 	f->n = n;
 	f->m = n / 2;
-	if (!factorize(f)) {
+	if (!find_factors(f)) {
 		fft_destroy(f);
 		return fail(HEC_ERR_UNSUPPORTED,
 		            "log-mel: frames of %lld samples, which has a prime factor above %d",
@@ -156,7 +156,7 @@ static void radix_odd(const fft *f, int p, lanes *restrict x, lanes *restrict t)
 	}
 }
 
-static void turn(const lanes *restrict t, double c, double s, lanes *restrict y)
+static void rotate_lanes(const lanes *restrict t, double c, double s, lanes *restrict y)
 {
 	for (int l = 0; l < LANES; l++) {
 		y->re[l] = t->re[l] * c + t->im[l] * s;
@@ -164,7 +164,7 @@ static void turn(const lanes *restrict t, double c, double s, lanes *restrict y)
 	}
 }
 
-static void stage(const fft *f, int p, int64_t length, const lanes *x, lanes *y)
+static void run_stage(const fft *f, int p, int64_t length, const lanes *x, lanes *y)
 {
 	int64_t s = f->m / length, part = length / p, step = f->n / length;
 	lanes in[FFT_PRIME_MOST], t[FFT_PRIME_MOST];
@@ -180,8 +180,8 @@ static void stage(const fft *f, int p, int64_t length, const lanes *x, lanes *y)
 				radix_odd(f, p, in, t);
 			y[r + s * p * q] = t[0];
 			for (int k = 1; k < p; k++)
-				turn(&t[k], f->cosine[q * k * step], f->sine[q * k * step],
-				     &y[r + s * (p * q + k)]);
+				rotate_lanes(&t[k], f->cosine[q * k * step], f->sine[q * k * step],
+				             &y[r + s * (p * q + k)]);
 		}
 }
 
@@ -207,7 +207,7 @@ void fft_power(const fft *f, const double *x, double *work, double *power)
 	memcpy(from, x, (size_t)f->m * sizeof *from); /* even rows are real parts, odd imaginary */
 	int64_t length = f->m;
 	for (int i = 0; i < f->stages; i++) {
-		stage(f, f->radix[i], length, from, to);
+		run_stage(f, f->radix[i], length, from, to);
 		length /= f->radix[i];
 		lanes *swap = from;
 		from = to;

@@ -28,7 +28,7 @@ void halve_start(halving *h)
 	h->held = HALVE_REACH;
 }
 
-static float filter(const float *middle)
+static float filter_sample(const float *middle)
 {
 	double sum = 0.5 * (double)middle[0];
 	for (int i = 0; i < SIDE; i++)
@@ -42,7 +42,7 @@ int64_t halve(halving *h, float *samples, int64_t n)
 	int64_t at = 0, out = 0;
 	memcpy(h->line + h->held, samples, (size_t)n * sizeof *samples);
 	for (; at + HALVE_TAPS <= end; at += 2)
-		samples[out++] = filter(h->line + at + HALVE_REACH);
+		samples[out++] = filter_sample(h->line + at + HALVE_REACH);
 	h->held = end - at;
 	memmove(h->line, h->line + at, (size_t)h->held * sizeof *h->line);
 	return out;

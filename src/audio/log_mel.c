@@ -47,7 +47,7 @@ static int64_t or_default(int64_t value, int64_t otherwise)
 	return value == 0 ? otherwise : value;
 }
 
-static hec_status take_options(const hec_mel_options *given, hec_mel_options *o)
+static hec_status read_options(const hec_mel_options *given, hec_mel_options *o)
 {
 	*o = (hec_mel_options)HEC_MEL_OPTIONS_INIT;
 	HEC_TRY(options_take("hec_mel_options", o, sizeof *o, given));
@@ -86,7 +86,7 @@ hec_status hec_log_mel_frames(const hec_mel_options *options, int64_t n, int64_t
 	HEC_TRY(CHECK_GIVEN("log-mel", frames));
 	hec_mel_options o;
 	int64_t length;
-	HEC_TRY(take_options(options, &o));
+	HEC_TRY(read_options(options, &o));
 	return count_frames(&o, n, &length, frames);
 }
 
@@ -102,7 +102,7 @@ static double sample_at(const work *w, int64_t i)
 	return i < w->given ? (double)w->samples[i] : 0;
 }
 
-static void take_frame(const work *w, int64_t frame, int lane, double *x)
+static void read_frame(const work *w, int64_t frame, int lane, double *x)
 {
 	int64_t n = w->options.fft, begin = frame * w->options.hop - n / 2;
 	if (frame >= w->frames) {
@@ -117,7 +117,7 @@ static void take_frame(const work *w, int64_t frame, int lane, double *x)
 	}
 }
 
-static void put_frame(const work *w, int64_t frame, int lane, const double *power)
+static void write_frame(const work *w, int64_t frame, int lane, const double *power)
 {
 	float *out = w->out->data;
 	for (int64_t m = 0; m < w->bank.mels; m++) {
@@ -147,11 +147,11 @@ static void run_frames(void *arg, int64_t task, int worker)
 		memset(power, 0, (size_t)(n / 2 + 1) * LANES * sizeof *power);
 	} else {
 		for (int lane = 0; lane < LANES; lane++)
-			take_frame(w, first + lane, lane, x);
+			read_frame(w, first + lane, lane, x);
 		fft_power(w->transform, x, transform, power);
 	}
 	for (int lane = 0; lane < LANES && first + lane < w->frames; lane++)
-		put_frame(w, first + lane, lane, power);
+		write_frame(w, first + lane, lane, power);
 }
 
 /* ---- all of them ---- */
@@ -184,7 +184,7 @@ static hec_status make_window(work *w)
 	return HEC_OK;
 }
 
-static hec_status run(hec_ctx *ctx, work *w)
+static hec_status compute_log_mel(hec_ctx *ctx, work *w)
 {
 	int64_t n = w->options.fft;
 	HEC_TRY(fft_create(n, &w->transform));
@@ -212,7 +212,7 @@ hec_status hec_log_mel(hec_ctx *ctx, const hec_mel_options *options, const float
 	HEC_TRY(CHECK_GIVEN("log-mel", ctx));
 	HEC_TRY(CHECK_GIVEN("log-mel", out));
 	work w = {.samples = samples, .out = out};
-	HEC_TRY(take_options(options, &w.options));
+	HEC_TRY(read_options(options, &w.options));
 	HEC_TRY(count_frames(&w.options, n, &w.length, &w.frames));
 	w.given = min_i64(n, w.length);
 	if (w.given > 0)
@@ -223,7 +223,7 @@ hec_status hec_log_mel(hec_ctx *ctx, const hec_mel_options *options, const float
 		            "log-mel: %lld samples; more than %lld, half a frame, are needed",
 		            (long long)w.length, (long long)w.options.fft / 2);
 	HEC_TRY(check_samples(samples, w.given));
-	hec_status status = run(ctx, &w);
+	hec_status status = compute_log_mel(ctx, &w);
 	fft_destroy(w.transform);
 	mel_bank_free(&w.bank);
 	mem_free(w.window);

@@ -11,22 +11,22 @@
 #define BEND_HZ 1000.0
 #define BEND_MEL 15.0
 
-static double step(void)
+static double log_step(void)
 {
 	return log(6.4) / 27.0;
 }
 
 static double mel_of(double hz)
 {
-	return hz < BEND_HZ ? 3.0 * hz / 200.0 : BEND_MEL + log(hz / BEND_HZ) / step();
+	return hz < BEND_HZ ? 3.0 * hz / 200.0 : BEND_MEL + log(hz / BEND_HZ) / log_step();
 }
 
 static double hz_of(double mel)
 {
-	return mel < BEND_MEL ? 200.0 * mel / 3.0 : BEND_HZ * exp(step() * (mel - BEND_MEL));
+	return mel < BEND_MEL ? 200.0 * mel / 3.0 : BEND_HZ * exp(log_step() * (mel - BEND_MEL));
 }
 
-static double corner(int64_t i, int64_t mels)
+static double corner_hz(int64_t i, int64_t mels)
 {
 	return hz_of(mel_of(MEL_HIGHEST) * (double)i / (double)(mels + 1));
 }
@@ -34,7 +34,8 @@ static double corner(int64_t i, int64_t mels)
 /* Of filter i at this frequency. */
 static double weight_at(int64_t i, int64_t mels, double hz)
 {
-	double low = corner(i, mels), mid = corner(i + 1, mels), high = corner(i + 2, mels);
+	double low = corner_hz(i, mels), mid = corner_hz(i + 1, mels),
+	       high = corner_hz(i + 2, mels);
 	double up = (hz - low) / (mid - low), down = (high - hz) / (high - mid);
 	double least = up < down ? up : down;
 	return least > 0 ? least * 2.0 / (high - low) : 0;
@@ -48,7 +49,7 @@ static double bin_hz(int64_t bin, int64_t bins, int64_t rate)
 /* The bins that lie inside filter i: at most so many overlap that all filters hold 2 · bins weights. */
 static void fill_filter(mel_bank *b, int64_t i, int64_t rate, int64_t *at)
 {
-	double low = corner(i, b->mels), width = bin_hz(1, b->bins, rate);
+	double low = corner_hz(i, b->mels), width = bin_hz(1, b->bins, rate);
 	int64_t bin = max_i64(0, (int64_t)(low / width) - 1);
 	while (bin < b->bins && bin_hz(bin, b->bins, rate) <= low)
 		bin++;

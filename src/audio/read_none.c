@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 
-static hec_status refuse(const char *name, hec_audio *out)
+static hec_status refuse_audio(const char *name, hec_audio *out)
 {
 	if (out)
 		*out = (hec_audio){.size = sizeof *out};
@@ -17,7 +17,7 @@ hec_status audio_read(const char *path, const hec_audio_options *options, hec_au
 {
 	(void)options;
 	*too_long = false;
-	return refuse(path, out);
+	return refuse_audio(path, out);
 }
 
 hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio *out)
@@ -30,7 +30,7 @@ hec_status hec_audio_read_memory(const char *name, const void *data, size_t byte
                                  const hec_audio_options *options, hec_audio *out)
 {
 	(void)data, (void)bytes, (void)options;
-	return refuse(name, out);
+	return refuse_audio(name, out);
 }
 
 bool hec_audio_available(void)

@@ -19,7 +19,7 @@
 #define TREE_OF_MOST 4 /* but not more than this times the largest file of its kind */
 
 /* Line and column (in bytes) of text[at], from 1. */
-static void place(const char *text, size_t at, size_t *line, size_t *column)
+static void find_place(const char *text, size_t at, size_t *line, size_t *column)
 {
 	*line = *column = 1;
 	for (size_t i = 0; i < at; i++) {
@@ -36,7 +36,7 @@ static hec_status fail_at(const char *file, const char *text, size_t at, const c
 {
 	size_t line, column;
 	char name[QUOTE_TEXT];
-	place(text, at, &line, &column);
+	find_place(text, at, &line, &column);
 	return fail(HEC_ERR_FORMAT, "%s: line %zu, column %zu: %s", quote(file, name), line, column,
 	            what);
 }
@@ -69,7 +69,7 @@ static hec_status read_value(const char *file, const char *text, size_t size, si
 	if (!value && most < size - from) {
 		size_t line, column;
 		char name[QUOTE_TEXT];
-		place(text, from, &line, &column);
+		find_place(text, from, &line, &column);
 		return fail(HEC_ERR_FORMAT,
 		            "%s: line %zu, column %zu: the value that begins here is not valid "
 		            "within its first %zu bytes; longer ones are not read",
@@ -210,7 +210,7 @@ hec_status json_object_read(const char *file, const char *text, size_t size, siz
 }
 
 /* The member, or NULL where it may be left out and is. */
-static const json_t *member(const json_scope *s, const char *key, bool need)
+static const json_t *find_member(const json_scope *s, const char *key, bool need)
 {
 	const json_t *value = json_object_get(s->object, key);
 	return !need && json_is_null(value) ? NULL : value;
@@ -234,7 +234,7 @@ bool json_whole(const json_t *value, int64_t *out)
 static hec_status get_int(const json_scope *s, const char *key, bool need, int64_t least,
                           int64_t most, int64_t *out)
 {
-	const json_t *value = member(s, key, need);
+	const json_t *value = find_member(s, key, need);
 	int64_t number;
 	if (!value && !need)
 		return HEC_OK;
@@ -254,7 +254,7 @@ static hec_status get_int(const json_scope *s, const char *key, bool need, int64
 static hec_status get_double(const json_scope *s, const char *key, bool need, double least,
                              double most, double *out)
 {
-	const json_t *value = member(s, key, need);
+	const json_t *value = find_member(s, key, need);
 	if (!value && !need)
 		return HEC_OK;
 	double number = json_number_value(value);
@@ -274,7 +274,7 @@ static hec_status get_double(const json_scope *s, const char *key, bool need, do
 
 static hec_status get_bool(const json_scope *s, const char *key, bool need, bool *out)
 {
-	const json_t *value = member(s, key, need);
+	const json_t *value = find_member(s, key, need);
 	if (!value && !need)
 		return HEC_OK;
 	if (!json_is_boolean(value))
@@ -285,7 +285,7 @@ static hec_status get_bool(const json_scope *s, const char *key, bool need, bool
 
 static hec_status get_string(const json_scope *s, const char *key, bool need, const char **out)
 {
-	const json_t *value = member(s, key, need);
+	const json_t *value = find_member(s, key, need);
 	if (!value && !need)
 		return HEC_OK;
 	if (!json_is_string(value))
@@ -296,7 +296,7 @@ static hec_status get_string(const json_scope *s, const char *key, bool need, co
 
 static hec_status get_array(const json_scope *s, const char *key, bool need, json_t **out)
 {
-	const json_t *value = member(s, key, need);
+	const json_t *value = find_member(s, key, need);
 	if (!value && !need)
 		return HEC_OK;
 	if (!json_is_array(value))
@@ -373,7 +373,7 @@ hec_status json_need_object(const json_scope *s, const char *key, json_scope *ou
 
 hec_status json_want_object(const json_scope *s, const char *key, json_scope *out, bool *found)
 {
-	*found = member(s, key, false) != NULL;
+	*found = find_member(s, key, false) != NULL;
 	return *found ? json_need_object(s, key, out) : HEC_OK;
 }
 
@@ -384,7 +384,7 @@ void json_members_begin(json_members *m, const char *file, const char *text, siz
 	*m = (json_members){.file = file, .text = text, .size = size};
 }
 
-static void forget(json_members *m)
+static void drop_member(json_members *m)
 {
 	mem_free(m->key);
 	m->key = NULL;
@@ -394,22 +394,22 @@ static void forget(json_members *m)
 
 void json_members_end(json_members *m)
 {
-	forget(m);
+	drop_member(m);
 }
 
 /* The next character that is no white space; '\0' (which is none of JSON's) at the end. */
-static char ahead(json_members *m)
+static char next_sign(json_members *m)
 {
 	while (m->at < m->size && strchr(" \t\n\r", m->text[m->at]) && m->text[m->at])
 		m->at++;
 	return m->at < m->size ? m->text[m->at] : '\0';
 }
 
-static hec_status expect(json_members *m, char c)
+static hec_status expect_sign(json_members *m, char c)
 {
 	char what[48];
 	snprintf(what, sizeof what, "'%c' is expected here", c);
-	if (ahead(m) != c)
+	if (next_sign(m) != c)
 		return fail_at(m->file, m->text, m->at, what);
 	m->at++;
 	return HEC_OK;
@@ -427,7 +427,7 @@ static hec_status one_value(json_members *m, size_t most, json_t **out)
 static hec_status one_key(json_members *m)
 {
 	json_t *key = NULL;
-	if (ahead(m) != '"')
+	if (next_sign(m) != '"')
 		return fail_at(m->file, m->text, m->at, "a key in quotes is expected here");
 	HEC_TRY(one_value(m, SIZE_MAX, &key));
 	size_t bytes = json_string_length(key) + 1;
@@ -440,24 +440,24 @@ static hec_status one_key(json_members *m)
 
 hec_status json_members_next(json_members *m, bool *more)
 {
-	forget(m);
+	drop_member(m);
 	*more = false;
 	bool first = !m->begun;
 	if (first && !m->inside)
 		HEC_TRY(check_text(m->file, m->text, m->size));
 	if (first)
-		HEC_TRY(expect(m, '{'));
+		HEC_TRY(expect_sign(m, '{'));
 	m->begun = true;
-	if (ahead(m) == '}') {
+	if (next_sign(m) == '}') {
 		m->at++;
-		if (!m->inside && (ahead(m) != '\0' || m->at < m->size))
+		if (!m->inside && (next_sign(m) != '\0' || m->at < m->size))
 			return fail_at(m->file, m->text, m->at, "the text should end here");
 		return HEC_OK;
 	}
 	if (!first)
-		HEC_TRY(expect(m, ','));
+		HEC_TRY(expect_sign(m, ','));
 	HEC_TRY(one_key(m));
-	HEC_TRY(expect(m, ':'));
+	HEC_TRY(expect_sign(m, ':'));
 	*more = true;
 	return HEC_OK;
 }
@@ -465,7 +465,7 @@ hec_status json_members_next(json_members *m, bool *more)
 hec_status json_members_value(json_members *m, size_t most)
 {
 	/* A text takes no more memory than its own length. */
-	return one_value(m, ahead(m) == '"' ? SIZE_MAX : most, &m->value);
+	return one_value(m, next_sign(m) == '"' ? SIZE_MAX : most, &m->value);
 }
 
 void json_members_enter(const json_members *m, json_members *inner)
@@ -480,5 +480,5 @@ void json_members_enter(const json_members *m, json_members *inner)
 void json_members_leave(json_members *m, json_members *inner)
 {
 	m->at = inner->at;
-	forget(inner);
+	drop_member(inner);
 }

@@ -21,7 +21,7 @@ typedef struct text {
 	bool failed;
 } text;
 
-static void put(text *t, const char *bytes, size_t n)
+static void put_bytes(text *t, const char *bytes, size_t n)
 {
 	size_t need, more;
 	if (t->failed)
@@ -45,7 +45,7 @@ static void put(text *t, const char *bytes, size_t n)
 
 static void put_text(text *t, const char *s)
 {
-	put(t, s, strlen(s));
+	put_bytes(t, s, strlen(s));
 }
 
 static void put_string(text *t, const char *s, size_t n)
@@ -63,11 +63,11 @@ static void put_string(text *t, const char *s, size_t n)
 			snprintf(code, sizeof code, "\\%c", letter[known - plain]);
 		else
 			snprintf(code, sizeof code, "\\u%04x", c);
-		put(t, s + from, i - from);
+		put_bytes(t, s + from, i - from);
 		put_text(t, code);
 		from = i + 1;
 	}
-	put(t, s + from, n - from);
+	put_bytes(t, s + from, n - from);
 	put_text(t, "\"");
 }
 

@@ -23,7 +23,7 @@ typedef struct reader {
 	const char *begin;
 } reader;
 
-static hec_status wrong(const reader *r, const char *wanted)
+static hec_status fail_header(const reader *r, const char *wanted)
 {
 	char file[QUOTE_TEXT], there[QUOTE_TEXT];
 	const size_t left = (size_t)(r->end - r->at);
@@ -42,7 +42,7 @@ static void skip_space(reader *r)
 }
 
 /* Takes a sign where it is next. */
-static bool take(reader *r, char sign)
+static bool skip_sign(reader *r, char sign)
 {
 	skip_space(r);
 	if (r->at == r->end || *r->at != sign)
@@ -51,14 +51,14 @@ static bool take(reader *r, char sign)
 	return true;
 }
 
-static hec_status take_string(reader *r, const char *wanted, const char **text, size_t *length)
+static hec_status read_string(reader *r, const char *wanted, const char **text, size_t *length)
 {
 	skip_space(r);
 	if (r->at == r->end || (*r->at != '\'' && *r->at != '"'))
-		return wrong(r, wanted);
+		return fail_header(r, wanted);
 	const char *close = memchr(r->at + 1, *r->at, (size_t)(r->end - r->at - 1));
 	if (!close || memchr(r->at, '\\', (size_t)(close - r->at)))
-		return wrong(r, wanted);
+		return fail_header(r, wanted);
 	*text = r->at + 1;
 	*length = (size_t)(close - *text);
 	r->at = close + 1;
@@ -70,7 +70,7 @@ static bool is_word(const char *text, size_t length, const char *word)
 	return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-static hec_status take_type(reader *r, npy_header *h)
+static hec_status read_type(reader *r, npy_header *h)
 {
 	static const struct {
 		const char *word;
@@ -79,7 +79,7 @@ static hec_status take_type(reader *r, npy_header *h)
 	const char *text;
 	size_t length;
 	char file[QUOTE_TEXT], word[QUOTE_TEXT];
-	HEC_TRY(take_string(r, "a type such as '<f4'", &text, &length));
+	HEC_TRY(read_string(r, "a type such as '<f4'", &text, &length));
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (is_word(text, length, known[i].word)) {
 			h->dtype = known[i].dtype;
@@ -91,7 +91,7 @@ static hec_status take_type(reader *r, npy_header *h)
 	            quote(r->name, file), quote_bytes(text, length, word));
 }
 
-static hec_status take_order(reader *r)
+static hec_status read_order(reader *r)
 {
 	char file[QUOTE_TEXT];
 	skip_space(r);
@@ -105,10 +105,10 @@ static hec_status take_order(reader *r)
 		            "%s: the array is in Fortran order: save it by "
 		            "numpy.ascontiguousarray(array)",
 		            quote(r->name, file));
-	return wrong(r, "True or False");
+	return fail_header(r, "True or False");
 }
 
-static hec_status take_size(reader *r, int64_t *out)
+static hec_status read_size(reader *r, int64_t *out)
 {
 	int64_t n = 0;
 	skip_space(r);
@@ -116,24 +116,24 @@ static hec_status take_size(reader *r, int64_t *out)
 	for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
 		if (n > (INT64_MAX - 9) / 10) {
 			r->at = first;
-			return wrong(r, "a smaller number");
+			return fail_header(r, "a smaller number");
 		}
 		n = n * 10 + (*r->at - '0');
 	}
 	if (r->at == first)
-		return wrong(r, "a number");
+		return fail_header(r, "a number");
 	*out = n;
 	return HEC_OK;
 }
 
-static hec_status take_shape(reader *r, npy_header *h)
+static hec_status read_shape(reader *r, npy_header *h)
 {
-	if (!take(r, '('))
-		return wrong(r, "a shape such as (3, 4)");
+	if (!skip_sign(r, '('))
+		return fail_header(r, "a shape such as (3, 4)");
 	h->rank = 0;
-	while (!take(r, ')')) {
+	while (!skip_sign(r, ')')) {
 		int64_t n = 0;
-		HEC_TRY(take_size(r, &n));
+		HEC_TRY(read_size(r, &n));
 		if (h->rank == HEC_MAX_RANK) {
 			char file[QUOTE_TEXT];
 			return fail(HEC_ERR_UNSUPPORTED, "%s: the array has more than %d axes",
@@ -141,19 +141,19 @@ static hec_status take_shape(reader *r, npy_header *h)
 		}
 		h->shape[h->rank++] = n;
 		/* One number alone is in parentheses, not a shape. */
-		if (!take(r, ',') && (h->rank == 1 || r->at == r->end || *r->at != ')'))
-			return wrong(r, "a comma");
+		if (!skip_sign(r, ',') && (h->rank == 1 || r->at == r->end || *r->at != ')'))
+			return fail_header(r, "a comma");
 	}
 	return HEC_OK;
 }
 
-static hec_status take_member(reader *r, npy_header *h, bool seen[3])
+static hec_status read_member(reader *r, npy_header *h, bool seen[3])
 {
 	static const char *const names[3] = {"descr", "fortran_order", "shape"};
 	const char *text;
 	size_t length;
 	char file[QUOTE_TEXT], word[QUOTE_TEXT];
-	HEC_TRY(take_string(r, "a key", &text, &length));
+	HEC_TRY(read_string(r, "a key", &text, &length));
 	int which = 0;
 	while (which < 3 && !is_word(text, length, names[which]))
 		which++;
@@ -162,9 +162,9 @@ static hec_status take_member(reader *r, npy_header *h, bool seen[3])
 		            quote_bytes(text, length, word),
 		            which == 3 ? ", which the format does not know" : " twice");
 	seen[which] = true;
-	if (!take(r, ':'))
-		return wrong(r, "a colon");
-	return which == 0 ? take_type(r, h) : which == 1 ? take_order(r) : take_shape(r, h);
+	if (!skip_sign(r, ':'))
+		return fail_header(r, "a colon");
+	return which == 0 ? read_type(r, h) : which == 1 ? read_order(r) : read_shape(r, h);
 }
 
 static hec_status count_numbers(const char *name, npy_header *h)
@@ -191,16 +191,16 @@ hec_status npy_parse(const char *name, const char *text, size_t length, npy_head
 	reader r = {.name = name, .at = text, .end = text + length, .begin = text};
 	bool seen[3] = {false, false, false};
 	npy_header h = {0};
-	if (!take(&r, '{'))
-		return wrong(&r, "a dictionary {…}");
-	while (!take(&r, '}')) {
-		HEC_TRY(take_member(&r, &h, seen));
-		if (!take(&r, ',') && (r.at == r.end || *r.at != '}'))
-			return wrong(&r, "a comma or the end }");
+	if (!skip_sign(&r, '{'))
+		return fail_header(&r, "a dictionary {…}");
+	while (!skip_sign(&r, '}')) {
+		HEC_TRY(read_member(&r, &h, seen));
+		if (!skip_sign(&r, ',') && (r.at == r.end || *r.at != '}'))
+			return fail_header(&r, "a comma or the end }");
 	}
 	skip_space(&r);
 	if (r.at != r.end)
-		return wrong(&r, "spaces");
+		return fail_header(&r, "spaces");
 	if (!seen[0] || !seen[1] || !seen[2]) {
 		char file[QUOTE_TEXT];
 		return fail(HEC_ERR_FORMAT, "%s: the header lacks '%s'", quote(name, file),
@@ -253,7 +253,7 @@ static hec_status read_header(const file_in *f, npy_header *h, uint64_t *data)
 }
 
 /* Bits of a half as a float: subnormal numbers are counted in units of 2⁻²⁴. */
-static float half(uint16_t bits)
+static float half_to_float(uint16_t bits)
 {
 	const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = bits & 0x7fff;
 	uint32_t wide;
@@ -268,14 +268,14 @@ static float half(uint16_t bits)
 	return x;
 }
 
-static void widen(hec_dtype dtype, const char *from, size_t n, float *to)
+static void widen_numbers(hec_dtype dtype, const char *from, size_t n, float *to)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint16_t bits;
 		double x;
 		if (dtype == HEC_F16) {
 			memcpy(&bits, from + i * sizeof bits, sizeof bits);
-			to[i] = half(bits);
+			to[i] = half_to_float(bits);
 		} else {
 			memcpy(&x, from + i * sizeof x, sizeof x);
 			to[i] = (float)x;
@@ -292,7 +292,7 @@ static hec_status read_numbers(const file_in *f, const npy_header *h, uint64_t b
 	for (size_t at = 0; at < all; at += PIECE / size) {
 		const size_t n = all - at < PIECE / size ? all - at : PIECE / size;
 		HEC_TRY(file_in_read(f, begin + at * size, piece, n * size));
-		widen(h->dtype, piece, n, to + at);
+		widen_numbers(h->dtype, piece, n, to + at);
 	}
 	return HEC_OK;
 }

@@ -33,7 +33,8 @@ static int by_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static hec_status place(const char *path, const safetensors_item *items, size_t count, placed *to)
+static hec_status place_items(const char *path, const safetensors_item *items, size_t count,
+                              placed *to)
 {
 	uint64_t total = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -158,7 +159,7 @@ hec_status safetensors_write(const char *path, const safetensors_item *items, si
 	if (!order)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for its list of tensors", path);
 	file_out *f = NULL;
-	hec_status status = place(path, items, count, order);
+	hec_status status = place_items(path, items, count, order);
 	if (status == HEC_OK)
 		status = file_out_open(path, &f);
 	if (status == HEC_OK) {

@@ -28,7 +28,7 @@ typedef struct field {
 
 /* ---- fields ---- */
 
-static hec_status broken(const message *m, size_t at, const char *what)
+static hec_status fail_message(const message *m, size_t at, const char *what)
 {
 	return fail(HEC_ERR_FORMAT, "%s: no SentencePiece model: at byte %zu %s", m->file, at,
 	            what);
@@ -40,7 +40,7 @@ static hec_status read_whole(message *m, uint64_t *out)
 	size_t first = m->at;
 	for (unsigned shift = 0; shift < 70; shift += 7) {
 		if (m->at == m->end)
-			return broken(m, first, "a number is cut off");
+			return fail_message(m, first, "a number is cut off");
 		unsigned char byte = m->data[m->at++];
 		if (shift == 63 && byte > 1)
 			break;
@@ -50,13 +50,13 @@ static hec_status read_whole(message *m, uint64_t *out)
 			return HEC_OK;
 		}
 	}
-	return broken(m, first, "a number has more than 64 bits");
+	return fail_message(m, first, "a number has more than 64 bits");
 }
 
 static hec_status read_fixed(message *m, size_t bytes, uint64_t *out)
 {
 	if (m->end - m->at < bytes)
-		return broken(m, m->at, "a number is cut off");
+		return fail_message(m, m->at, "a number is cut off");
 	*out = 0;
 	for (size_t i = 0; i < bytes; i++)
 		*out |= (uint64_t)m->data[m->at + i] << 8 * i;
@@ -72,7 +72,7 @@ static hec_status read_field(message *m, field *f)
 	f->number = key >> 3;
 	f->wire = (wire)(key & 7);
 	if (f->number == 0)
-		return broken(m, first, "a field has the number 0");
+		return fail_message(m, first, "a field has the number 0");
 	switch (f->wire) {
 	case WIRE_WHOLE:
 		return read_whole(m, &f->whole);
@@ -83,28 +83,29 @@ static hec_status read_field(message *m, field *f)
 	case WIRE_BYTES:
 		HEC_TRY(read_whole(m, &f->whole));
 		if (f->whole > m->end - m->at)
-			return broken(m, first, "a field is longer than what holds it");
+			return fail_message(m, first, "a field is longer than what holds it");
 		f->at = m->at;
 		f->bytes = (size_t)f->whole;
 		m->at += f->bytes;
 		return HEC_OK;
 	default:
-		return broken(m, first, "a field has an unknown wire type");
+		return fail_message(m, first, "a field has an unknown wire type");
 	}
 }
 
-static hec_status expect(const message *m, const field *f, wire needed)
+static hec_status expect_wire(const message *m, const field *f, wire needed)
 {
-	return f->wire == needed ? HEC_OK : broken(m, m->at, "a field ends that has another type");
+	return f->wire == needed ? HEC_OK
+	                         : fail_message(m, m->at, "a field ends that has another type");
 }
 
-static hec_status take_bool(const message *m, const field *f, bool *out)
+static hec_status read_bool(const message *m, const field *f, bool *out)
 {
 	*out = f->whole != 0;
-	return expect(m, f, WIRE_WHOLE);
+	return expect_wire(m, f, WIRE_WHOLE);
 }
 
-static message inner(const message *m, const field *f)
+static message inner_message(const message *m, const field *f)
 {
 	return (message){m->file, m->data, f->at, f->at + f->bytes};
 }
@@ -137,15 +138,15 @@ static hec_status read_piece(message m, size_t id, sp_piece *p)
 	while (m.at < m.end) {
 		HEC_TRY(read_field(&m, &f));
 		if (f.number == 1) {
-			HEC_TRY(expect(&m, &f, WIRE_BYTES));
+			HEC_TRY(expect_wire(&m, &f, WIRE_BYTES));
 			p->text = (const char *)m.data + f.at;
 			p->bytes = f.bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)f.bytes;
 		} else if (f.number == 2) {
-			HEC_TRY(expect(&m, &f, WIRE_4));
+			HEC_TRY(expect_wire(&m, &f, WIRE_4));
 			bits = (uint32_t)f.whole;
 			memcpy(&p->score, &bits, sizeof bits);
 		} else if (f.number == 3) {
-			HEC_TRY(expect(&m, &f, WIRE_WHOLE));
+			HEC_TRY(expect_wire(&m, &f, WIRE_WHOLE));
 			p->kind = f.whole > SP_BYTE ? (sp_kind)0 : (sp_kind)f.whole;
 		}
 	}
@@ -158,7 +159,7 @@ static hec_status read_trainer(message m, sp_model *out)
 	while (m.at < m.end) {
 		HEC_TRY(read_field(&m, &f));
 		if (f.number == 3) {
-			HEC_TRY(expect(&m, &f, WIRE_WHOLE));
+			HEC_TRY(expect_wire(&m, &f, WIRE_WHOLE));
 			if (f.whole != SP_UNIGRAM && f.whole != SP_BPE)
 				return fail(HEC_ERR_UNSUPPORTED,
 				            "%s: a SentencePiece model of type %llu%s; unigram (1) "
@@ -169,11 +170,11 @@ static hec_status read_trainer(message m, sp_model *out)
 				                           : "");
 			out->type = (sp_type)f.whole;
 		} else if (f.number == 24) {
-			HEC_TRY(take_bool(&m, &f, &out->space_is_suffix));
+			HEC_TRY(read_bool(&m, &f, &out->space_is_suffix));
 		} else if (f.number == 35) {
-			HEC_TRY(take_bool(&m, &f, &out->byte_fallback));
+			HEC_TRY(read_bool(&m, &f, &out->byte_fallback));
 		} else if (f.number == 44) {
-			HEC_TRY(expect(&m, &f, WIRE_BYTES));
+			HEC_TRY(expect_wire(&m, &f, WIRE_BYTES));
 			out->unk_surface = (const char *)m.data + f.at;
 			out->unk_surface_bytes = f.bytes;
 		}
@@ -187,15 +188,15 @@ static hec_status read_normalizer(message m, sp_model *out)
 	while (m.at < m.end) {
 		HEC_TRY(read_field(&m, &f));
 		if (f.number == 2) {
-			HEC_TRY(expect(&m, &f, WIRE_BYTES));
+			HEC_TRY(expect_wire(&m, &f, WIRE_BYTES));
 			out->charsmap = f.bytes ? (const char *)m.data + f.at : NULL;
 			out->charsmap_bytes = f.bytes;
 		} else if (f.number == 3) {
-			HEC_TRY(take_bool(&m, &f, &out->dummy_prefix));
+			HEC_TRY(read_bool(&m, &f, &out->dummy_prefix));
 		} else if (f.number == 4) {
-			HEC_TRY(take_bool(&m, &f, &out->remove_extra_spaces));
+			HEC_TRY(read_bool(&m, &f, &out->remove_extra_spaces));
 		} else if (f.number == 5) {
-			HEC_TRY(take_bool(&m, &f, &out->escape_spaces));
+			HEC_TRY(read_bool(&m, &f, &out->escape_spaces));
 		}
 	}
 	return HEC_OK;
@@ -220,14 +221,14 @@ static hec_status read_model(message m, sp_model *out)
 		HEC_TRY(read_field(&m, &f));
 		if (f.number == 0 || f.number > 3)
 			continue;
-		HEC_TRY(expect(&m, &f, WIRE_BYTES));
+		HEC_TRY(expect_wire(&m, &f, WIRE_BYTES));
 		if (f.number == 1) {
-			HEC_TRY(read_piece(inner(&m, &f), out->n, &out->pieces[out->n]));
+			HEC_TRY(read_piece(inner_message(&m, &f), out->n, &out->pieces[out->n]));
 			out->n++;
 		} else if (f.number == 2) {
-			HEC_TRY(read_trainer(inner(&m, &f), out));
+			HEC_TRY(read_trainer(inner_message(&m, &f), out));
 		} else {
-			HEC_TRY(read_normalizer(inner(&m, &f), out));
+			HEC_TRY(read_normalizer(inner_message(&m, &f), out));
 		}
 	}
 	return HEC_OK;

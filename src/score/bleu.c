@@ -40,7 +40,7 @@ static hec_status add_words(score_words *words, const text_buffer *text)
 	return HEC_OK;
 }
 
-static hec_status add(void *sums, score_text hypothesis, score_text reference)
+static hec_status add_bleu(void *sums, score_text hypothesis, score_text reference)
 {
 	bleu *b = sums;
 	uint64_t shared[BLEU_ORDER] = {0};
@@ -62,7 +62,7 @@ static hec_status add(void *sums, score_text hypothesis, score_text reference)
 	return HEC_OK;
 }
 
-static double score(const void *sums)
+static double score_bleu(const void *sums)
 {
 	const bleu *b = sums;
 	/* Without a shared word nothing is shared; without n-grams of some order the mean is 0. */
@@ -83,7 +83,7 @@ static double score(const void *sums)
 	return brevity * exp(logs / BLEU_ORDER);
 }
 
-static void end(void *sums)
+static void free_bleu(void *sums)
 {
 	bleu *b = sums;
 	text_buffer_free(&b->text);
@@ -92,4 +92,4 @@ static void end(void *sums)
 	ngram_room_free(&b->room);
 }
 
-const score_kind score_kind_bleu = {"BLEU", sizeof(bleu), add, score, end};
+const score_kind score_kind_bleu = {"BLEU", sizeof(bleu), add_bleu, score_bleu, free_bleu};

@@ -35,7 +35,7 @@ static size_t read_symbols(score_text text, uint32_t *to)
 	return n;
 }
 
-static hec_status add(void *sums, score_text hypothesis, score_text reference)
+static hec_status add_chrf(void *sums, score_text hypothesis, score_text reference)
 {
 	chrf *c = sums;
 	const size_t n_h = read_symbols(hypothesis, NULL), n_r = read_symbols(reference, NULL);
@@ -55,7 +55,7 @@ static hec_status add(void *sums, score_text hypothesis, score_text reference)
 	return HEC_OK;
 }
 
-static double score(const void *sums)
+static double score_chrf(const void *sums)
 {
 	const chrf *c = sums;
 	double precision = 0, recall = 0;
@@ -74,11 +74,11 @@ static double score(const void *sums)
 	return 100 * ((1 + BETA2) * precision * recall / (BETA2 * precision + recall));
 }
 
-static void end(void *sums)
+static void free_chrf(void *sums)
 {
 	chrf *c = sums;
 	mem_free(c->symbols);
 	ngram_room_free(&c->room);
 }
 
-const score_kind score_kind_chrf = {"chrF", sizeof(chrf), add, score, end};
+const score_kind score_kind_chrf = {"chrF", sizeof(chrf), add_chrf, score_chrf, free_chrf};

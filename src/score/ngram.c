@@ -35,7 +35,7 @@ static uint32_t draw_place(count_run *r, const uint32_t *places, size_t n)
 	return places[(r->random >> 32) % n];
 }
 
-static void swap(uint32_t *a, uint32_t *b)
+static void swap_places(uint32_t *a, uint32_t *b)
 {
 	const uint32_t kept = *a;
 	*a = *b;
@@ -65,9 +65,9 @@ static void count_places(count_run *r, uint32_t *places, size_t n, int depth)
 		for (size_t i = 0; i < more;) {
 			const int64_t symbol = symbol_behind(r, places[i], depth);
 			if (symbol < pivot)
-				swap(&places[i++], &places[less++]);
+				swap_places(&places[i++], &places[less++]);
 			else if (symbol > pivot)
-				swap(&places[i], &places[--more]);
+				swap_places(&places[i], &places[--more]);
 			else
 				i++;
 		}

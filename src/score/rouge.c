@@ -86,7 +86,7 @@ typedef struct sequence {
 	size_t n;
 } sequence;
 
-static void mark(const rouge *r, sequence s, uint32_t column)
+static void mark_symbols(const rouge *r, sequence s, uint32_t column)
 {
 	for (size_t i = 0; i < s.n; i++)
 		r->table[(size_t)s.at[i] * TABLE_WIDTH + column] = 1;
@@ -103,11 +103,11 @@ static void keep_marked(const rouge *r, sequence *s, uint32_t column)
 }
 
 /* Leaves out what only one has, then what both begin and end with; how many words these are. */
-static size_t narrow(const rouge *r, sequence *h, sequence *ref)
+static size_t narrow_pair(const rouge *r, sequence *h, sequence *ref)
 {
 	size_t same = 0;
-	mark(r, *h, 0);
-	mark(r, *ref, 1);
+	mark_symbols(r, *h, 0);
+	mark_symbols(r, *ref, 1);
 	keep_marked(r, h, 1);
 	keep_marked(r, ref, 0);
 	for (; h->n > 0 && ref->n > 0 && h->at[0] == ref->at[0]; same++)
@@ -145,7 +145,7 @@ static void flip_places(const rouge *r, const uint32_t *symbol, uint64_t *row)
 }
 
 /* One more word of the hypothesis: V = (V + (V & M)) | (V & ~M), carrying from word to word. */
-static void step(uint64_t *v, const uint64_t *m, size_t row)
+static void step_row(uint64_t *v, const uint64_t *m, size_t row)
 {
 	uint64_t carry = 0;
 	for (size_t w = 0; w < row; w++) {
@@ -163,7 +163,7 @@ static size_t count_zeros(const uint64_t *v, size_t n)
 	return zeros;
 }
 
-static hec_status longest(rouge *r, sequence h, sequence ref, size_t symbols, size_t *length)
+static hec_status count_longest(rouge *r, sequence h, sequence ref, size_t symbols, size_t *length)
 {
 	const size_t row = (ref.n + 63) / 64;
 	if (h.n > STEPS_MOST / row)
@@ -186,10 +186,10 @@ static hec_status longest(rouge *r, sequence h, sequence ref, size_t symbols, si
 	for (size_t i = 0; i < h.n; i++) {
 		const uint32_t *symbol = &r->table[(size_t)h.at[i] * TABLE_WIDTH];
 		if (symbol[TABLE_ROW] != NO_ROW) {
-			step(v, kept + symbol[TABLE_ROW] * row, row);
+			step_row(v, kept + symbol[TABLE_ROW] * row, row);
 		} else {
 			flip_places(r, symbol, work);
-			step(v, work, row);
+			step_row(v, work, row);
 			flip_places(r, symbol, work);
 		}
 	}
@@ -198,20 +198,20 @@ static hec_status longest(rouge *r, sequence h, sequence ref, size_t symbols, si
 }
 
 /* The words of a pair that both have in the same order. */
-static hec_status common(rouge *r, size_t n_h, size_t n_r, size_t *length)
+static hec_status count_common(rouge *r, size_t n_h, size_t n_r, size_t *length)
 {
 	const size_t symbols = r->words.known.n;
 	HEC_TRY(GROW(&r->table, &r->table_capacity, symbols * TABLE_WIDTH));
 	memset(r->table, 0, symbols * TABLE_WIDTH * sizeof *r->table);
 	sequence h = {r->words.symbols, n_h}, ref = {r->words.symbols + n_h, n_r};
-	size_t between = 0, same = narrow(r, &h, &ref);
+	size_t between = 0, same = narrow_pair(r, &h, &ref);
 	if (h.n > 0 && ref.n > 0)
-		HEC_TRY(longest(r, h, ref, symbols, &between));
+		HEC_TRY(count_longest(r, h, ref, symbols, &between));
 	*length = same + between;
 	return HEC_OK;
 }
 
-static hec_status add(void *sums, score_text hypothesis, score_text reference)
+static hec_status add_rouge(void *sums, score_text hypothesis, score_text reference)
 {
 	rouge *r = sums;
 	score_words_clear(&r->words);
@@ -223,7 +223,7 @@ static hec_status add(void *sums, score_text hypothesis, score_text reference)
 		return fail(HEC_ERR_MEMORY, "%zu words are too many", r->words.count);
 	if (n_h > 0 && n_r > 0) {
 		size_t length;
-		HEC_TRY(common(r, n_h, n_r, &length));
+		HEC_TRY(count_common(r, n_h, n_r, &length));
 		double precision = (double)length / (double)n_h;
 		double recall = (double)length / (double)n_r;
 		if (length > 0)
@@ -233,13 +233,13 @@ static hec_status add(void *sums, score_text hypothesis, score_text reference)
 	return HEC_OK;
 }
 
-static double score(const void *sums)
+static double score_rouge(const void *sums)
 {
 	const rouge *r = sums;
 	return r->pairs ? 100 * r->sum / (double)r->pairs : 0;
 }
 
-static void end(void *sums)
+static void free_rouge(void *sums)
 {
 	rouge *r = sums;
 	mem_free(r->text);
@@ -249,4 +249,4 @@ static void end(void *sums)
 	score_words_free(&r->words);
 }
 
-const score_kind score_kind_rouge = {"ROUGE-L", sizeof(rouge), add, score, end};
+const score_kind score_kind_rouge = {"ROUGE-L", sizeof(rouge), add_rouge, score_rouge, free_rouge};

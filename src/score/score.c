@@ -56,8 +56,8 @@ double hec_scorer_score(const hec_scorer *s)
 	return s->kind->score(s->sums);
 }
 
-static hec_status check(const char *what, const char *const *hypotheses,
-                        const char *const *references, size_t n, const double *score)
+static hec_status check_arguments(const char *what, const char *const *hypotheses,
+                                  const char *const *references, size_t n, const double *score)
 {
 	if (!score || (n > 0 && (!hypotheses || !references)))
 		return fail(HEC_ERR_ARGUMENT, "%s: an argument is NULL", what);
@@ -72,7 +72,7 @@ static hec_status score_all(const char *call, hec_score kind, const char *const 
                             const char *const *references, size_t n, double *score)
 {
 	hec_scorer *s;
-	HEC_TRY(check(call, hypotheses, references, n, score));
+	HEC_TRY(check_arguments(call, hypotheses, references, n, score));
 	HEC_TRY(hec_scorer_create(kind, &s));
 	hec_status status = HEC_OK;
 	for (size_t i = 0; i < n && status == HEC_OK; i++)

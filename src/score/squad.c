@@ -160,8 +160,8 @@ static double f1_of(const plain *a, const plain *b)
 }
 
 /* An answer that is nothing once it is plain is none. */
-static hec_status compare(const plain *prediction, const char *answer, bool *real, double *exact,
-                          double *f1)
+static hec_status score_answer(const plain *prediction, const char *answer, bool *real,
+                               double *exact, double *f1)
 {
 	plain p = {0};
 	hec_status status = plain_make(answer, &p);
@@ -185,7 +185,7 @@ hec_status hec_score_answer(const char *prediction, const char *const *answers, 
 	double best[2] = {0, 0};
 	hec_status status = plain_make(prediction, &p);
 	for (size_t i = 0; status == HEC_OK && i < n; i++)
-		status = answers[i] ? compare(&p, answers[i], &real, &best[0], &best[1])
+		status = answers[i] ? score_answer(&p, answers[i], &real, &best[0], &best[1])
 		                    : fail(HEC_ERR_ARGUMENT, "hec_score_answer: answer %zu is NULL",
 		                           i);
 	if (status == HEC_OK) {

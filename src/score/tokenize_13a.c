@@ -16,7 +16,7 @@
 #include "base/size.h"
 #include "text/unicode/characters.h"
 
-static hec_status reserve(text_buffer *b, size_t capacity)
+static hec_status reserve_text(text_buffer *b, size_t capacity)
 {
 	if (capacity <= b->capacity)
 		return HEC_OK;
@@ -35,7 +35,7 @@ void text_buffer_free(text_buffer *b)
 }
 
 /* Replaces every `from` by the shorter or equal `to`, in place. */
-static void replace(text_buffer *b, const char *from, const char *to)
+static void replace_all(text_buffer *b, const char *from, const char *to)
 {
 	size_t n = strlen(from), m = strlen(to), write = 0;
 	for (size_t read = 0; read < b->size;) {
@@ -86,12 +86,12 @@ static int rule_dash(char a, char b)
 }
 
 /* A match takes both characters: the next one begins after them. */
-static hec_status apply(int (*rule)(char, char), const text_buffer *in, text_buffer *out)
+static hec_status apply_rule(int (*rule)(char, char), const text_buffer *in, text_buffer *out)
 {
 	size_t most;
 	if (!size_mul(in->size, 2, &most))
 		return fail(HEC_ERR_MEMORY, "a text of %zu bytes is too long", in->size);
-	HEC_TRY(reserve(out, most));
+	HEC_TRY(reserve_text(out, most));
 	size_t n = 0;
 	for (size_t i = 0; i < in->size;) {
 		int cuts = i + 1 < in->size ? rule(in->data[i], in->data[i + 1]) : CUT_NOT;
@@ -110,12 +110,12 @@ static hec_status apply(int (*rule)(char, char), const text_buffer *in, text_buf
 	return HEC_OK;
 }
 
-static hec_status part_punctuation(const text_buffer *in, text_buffer *out)
+static hec_status separate_punctuation(const text_buffer *in, text_buffer *out)
 {
 	size_t most;
 	if (!size_mul(in->size, 3, &most))
 		return fail(HEC_ERR_MEMORY, "a text of %zu bytes is too long", in->size);
-	HEC_TRY(reserve(out, most));
+	HEC_TRY(reserve_text(out, most));
 	size_t n = 0;
 	for (size_t i = 0; i < in->size; i++) {
 		bool alone = stands_alone(in->data[i]);
@@ -130,7 +130,7 @@ static hec_status part_punctuation(const text_buffer *in, text_buffer *out)
 }
 
 /* The text without white space at its end. */
-static size_t trimmed(const char *text, size_t left)
+static size_t trimmed_length(const char *text, size_t left)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	size_t keep = 0, done = 0;
@@ -145,25 +145,25 @@ static size_t trimmed(const char *text, size_t left)
 
 hec_status tokenize_13a(const char *text, size_t bytes, text_buffer *out, text_buffer *spare)
 {
-	size_t size = trimmed(text, bytes), most;
+	size_t size = trimmed_length(text, bytes), most;
 	if (!size_add(size, 2, &most))
 		return fail(HEC_ERR_MEMORY, "a text of %zu bytes is too long", size);
-	HEC_TRY(reserve(out, most));
+	HEC_TRY(reserve_text(out, most));
 	memcpy(out->data, text, size);
 	out->size = size;
-	replace(out, "<skipped>", "");
-	replace(out, "-\n", "");
-	replace(out, "\n", " ");
-	replace(out, "&quot;", "\"");
-	replace(out, "&amp;", "&");
-	replace(out, "&lt;", "<");
-	replace(out, "&gt;", ">");
+	replace_all(out, "<skipped>", "");
+	replace_all(out, "-\n", "");
+	replace_all(out, "\n", " ");
+	replace_all(out, "&quot;", "\"");
+	replace_all(out, "&amp;", "&");
+	replace_all(out, "&lt;", "<");
+	replace_all(out, "&gt;", ">");
 	memmove(out->data + 1, out->data, out->size);
 	out->data[0] = ' ';
 	out->data[out->size + 1] = ' ';
 	out->size += 2;
-	HEC_TRY(part_punctuation(out, spare));
-	HEC_TRY(apply(rule_before, spare, out));
-	HEC_TRY(apply(rule_after, out, spare));
-	return apply(rule_dash, spare, out);
+	HEC_TRY(separate_punctuation(out, spare));
+	HEC_TRY(apply_rule(rule_before, spare, out));
+	HEC_TRY(apply_rule(rule_after, out, spare));
+	return apply_rule(rule_dash, spare, out);
 }

@@ -29,7 +29,7 @@ typedef struct growing {
 	bool no_memory;
 } growing;
 
-static int grow(void *user, const char *text, size_t length)
+static int grow_text(void *user, const char *text, size_t length)
 {
 	growing *g = user;
 	size_t need;
@@ -56,7 +56,7 @@ hec_status hec_view_save(const hec_view *view, hec_view_format format,
 	if (!path)
 		return fail(HEC_ERR_ARGUMENT, "view: no path is given");
 	growing g = {0};
-	hec_status status = hec_view_draw(view, format, options, grow, &g);
+	hec_status status = hec_view_draw(view, format, options, grow_text, &g);
 	if (g.no_memory)
 		status = fail(HEC_ERR_MEMORY, "view: no memory for %zu bytes of %s", g.used, path);
 	if (status == HEC_OK)

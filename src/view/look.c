@@ -54,8 +54,8 @@ static hec_status check_view(const hec_view *v)
 	return check_weights(v);
 }
 
-static hec_status choose(const char *what, int64_t chosen, int64_t count, int64_t *first,
-                         int64_t *shown)
+static hec_status choose_range(const char *what, int64_t chosen, int64_t count, int64_t *first,
+                               int64_t *shown)
 {
 	if (chosen < -1 || chosen >= count)
 		return fail(HEC_ERR_ARGUMENT,
@@ -95,8 +95,8 @@ hec_status look_take(const hec_view *view, const hec_view_options *options, look
 	HEC_TRY(options_take("hec_view_options", &l->options, sizeof l->options, options));
 	HEC_TRY(check_view(&l->view));
 	hec_view_options *o = &l->options;
-	HEC_TRY(choose("layer", o->layer, l->view.layers, &l->layer, &l->layers));
-	HEC_TRY(choose("head", o->head, l->view.heads, &l->head, &l->heads));
+	HEC_TRY(choose_range("layer", o->layer, l->view.layers, &l->layer, &l->layers));
+	HEC_TRY(choose_range("head", o->head, l->view.heads, &l->head, &l->heads));
 	if (o->top < 0 || o->top > HEC_VIEW_TOP_MOST)
 		return fail(HEC_ERR_ARGUMENT, "view: top %" PRId64 " is not in 0 … %d", o->top,
 		            HEC_VIEW_TOP_MOST);

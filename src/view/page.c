@@ -14,7 +14,7 @@
 
 #define UNKNOWN "\xEF\xBF\xBD"
 
-static void flush(page *p)
+static void flush_page(page *p)
 {
 	if (p->status == HEC_OK && p->used > 0) {
 		if (p->write(p->user, p->data, p->used) != 0)
@@ -34,7 +34,7 @@ static void put_bytes(page *p, const char *text, size_t length)
 		text += n;
 		length -= n;
 		if (p->used == PAGE_BUFFER)
-			flush(p);
+			flush_page(p);
 	}
 }
 
@@ -149,6 +149,6 @@ void page_json(page *p, const char *text, bool in_script)
 
 hec_status page_end(page *p)
 {
-	flush(p);
+	flush_page(p);
 	return p->status;
 }

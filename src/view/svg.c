@@ -26,7 +26,7 @@ typedef struct layout {
 	int64_t width, total;  /* of the picture */
 } layout;
 
-static int widest(const char *const *tokens, int64_t count)
+static int widest_token(const char *const *tokens, int64_t count)
 {
 	int most = 1;
 	char label[LABEL_BYTES];
@@ -47,8 +47,8 @@ static layout choose_layout(const look *l)
 	layout a = {.cell = 12, .font = 10};
 	if (look_is_large(l))
 		a.cell = l->view.keys <= 24 && l->view.queries <= 24 ? 34 : 18, a.font = 13;
-	a.left = widest(l->view.query, l->view.queries) * (a.font * 62) / 100 + 10;
-	a.above = widest(l->view.key, l->view.keys) * (a.font * 62) / 100 + 10;
+	a.left = widest_token(l->view.query, l->view.queries) * (a.font * 62) / 100 + 10;
+	a.above = widest_token(l->view.key, l->view.keys) * (a.font * 62) / 100 + 10;
 	a.block = l->view.keys * a.cell;
 	a.height = l->view.queries * a.cell;
 	a.across = (ROW_MOST - a.left - 2 * MARGIN + GAP) / (a.block + GAP);

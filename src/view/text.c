@@ -50,7 +50,7 @@ typedef struct rgb {
 	double r, g, b;
 } rgb;
 
-static rgb mix(const rgb *stops, int count, double at)
+static rgb mix_colours(const rgb *stops, int count, double at)
 {
 	double place = at * (count - 1);
 	int i = place >= count - 1 ? count - 2 : (int)place;
@@ -69,7 +69,7 @@ static void put_background(page *p, const look *l, double heat, bool sink)
 	static const unsigned char indices[] = {234, 17,  18,  24,  30,  66, 72,
 	                                        108, 144, 180, 186, 222, 229};
 	if (l->options.colour == HEC_VIEW_24BIT) {
-		rgb c = sink ? mix(greys, 2, heat) : mix(stops, 6, heat);
+		rgb c = sink ? mix_colours(greys, 2, heat) : mix_colours(stops, 6, heat);
 		page_add(p, "\x1b[48;2;%d;%d;%dm", (int)c.r, (int)c.g, (int)c.b);
 	} else {
 		int index = sink ? 234 + (int)(heat * 16 + 0.5) : indices[(int)(heat * 12 + 0.5)];
@@ -80,7 +80,7 @@ static void put_background(page *p, const look *l, double heat, bool sink)
 /* Nothing at all, next to nothing, and four equal parts of the rest. */
 #define LITTLE (1.0 / 16)
 
-static const char *shade(double heat)
+static const char *shade_text(double heat)
 {
 	static const char *const shades[] = {"░", "▒", "▓", "█"};
 	int part = (int)(heat * 4);
@@ -99,11 +99,11 @@ static void put_cell(page *p, const look *l, double heat, bool sink)
 		page_add(p, "%d", tenths);
 		page_spaces(p, tenths < 10);
 	} else if (heat < LITTLE) {
-		page_text(p, shade(heat));
+		page_text(p, shade_text(heat));
 		page_spaces(p, 1);
 	} else {
-		page_text(p, shade(heat));
-		page_text(p, shade(heat));
+		page_text(p, shade_text(heat));
+		page_text(p, shade_text(heat));
 	}
 }
 
@@ -350,7 +350,7 @@ static void put_large_cell(page *p, const look *l, int64_t t, int64_t s)
 	} else {
 		bool bare = sink || heat < LITTLE;
 		page_spaces(p, width - 5 + bare);
-		page_text(p, bare ? "" : shade(heat));
+		page_text(p, bare ? "" : shade_text(heat));
 	}
 	put_number(p, look_weight(l, l->layer, l->head, t, s));
 	if (colour)
@@ -382,7 +382,7 @@ static void put_large(page *p, const look *l, const panel *a)
 }
 
 /* Keys from a->key on that fit beside each other. */
-static void take_keys(const look *l, panel *a)
+static void fit_keys(const look *l, panel *a)
 {
 	int64_t room = room_for_cells(l, a);
 	a->keys = a->cells = 0;
@@ -401,7 +401,7 @@ static void put_panels(page *p, const look *l, int64_t layer)
 	for (a.query = 0; a.query < l->view.queries; a.query += a.queries) {
 		a.queries = min_i64(QUERIES_MOST, l->view.queries - a.query);
 		for (a.key = 0; a.key < l->view.keys; a.key += a.keys) {
-			take_keys(l, &a);
+			fit_keys(l, &a);
 			put_panel_title(p, l, &a);
 			if (look_is_large(l))
 				put_large(p, l, &a);

@@ -74,7 +74,7 @@ static size_t slot_of(const learner *l, uint64_t key)
 	return at;
 }
 
-static hec_status more_slots(learner *l)
+static hec_status grow_slots(learner *l)
 {
 	size_t count = l->slot_count ? 2 * l->slot_count : 4096;
 	uint32_t *slots = mem_zeros(count, sizeof *slots);
@@ -93,7 +93,7 @@ static hec_status more_slots(learner *l)
 static hec_status info_of(learner *l, uint64_t key, uint32_t *info)
 {
 	if (2 * (l->n + 1) > l->slot_count)
-		HEC_TRY(more_slots(l));
+		HEC_TRY(grow_slots(l));
 	size_t at = slot_of(l, key);
 	if (!l->slots[at]) {
 		HEC_TRY(GROW(&l->infos, &l->capacity, l->n + 1));
@@ -105,7 +105,7 @@ static hec_status info_of(learner *l, uint64_t key, uint32_t *info)
 }
 
 /* One more place of a pair, in this word. */
-static hec_status gain(learner *l, int32_t left, int32_t right, uint32_t word)
+static hec_status gain_pair(learner *l, int32_t left, int32_t right, uint32_t word)
 {
 	uint32_t i;
 	HEC_TRY(info_of(l, pair_key(left, right), &i));
@@ -123,7 +123,7 @@ static hec_status gain(learner *l, int32_t left, int32_t right, uint32_t word)
 	return HEC_OK;
 }
 
-static void lose(learner *l, int32_t left, int32_t right, uint32_t word)
+static void lose_pair(learner *l, int32_t left, int32_t right, uint32_t word)
 {
 	uint32_t slot = l->slots[slot_of(l, pair_key(left, right))];
 	if (slot)
@@ -137,7 +137,7 @@ static bool comes_before(const queued *a, const queued *b)
 	return a->count != b->count ? a->count > b->count : a->key < b->key;
 }
 
-static hec_status push(learner *l, queued q)
+static hec_status queue_push(learner *l, queued q)
 {
 	HEC_TRY(GROW(&l->heap, &l->heap_capacity, l->heap_n + 1));
 	size_t i = l->heap_n++;
@@ -147,7 +147,7 @@ static hec_status push(learner *l, queued q)
 	return HEC_OK;
 }
 
-static queued pop(learner *l)
+static queued queue_pop(learner *l)
 {
 	queued top = l->heap[0], last = l->heap[--l->heap_n];
 	size_t i = 0;
@@ -168,7 +168,7 @@ static hec_status push_gained(learner *l)
 		pair_info *p = &l->infos[l->gained[i]];
 		p->changed = false;
 		if (p->count > 0)
-			HEC_TRY(push(l, (queued){p->count, p->key, l->gained[i]}));
+			HEC_TRY(queue_push(l, (queued){p->count, p->key, l->gained[i]}));
 	}
 	l->gained_n = 0;
 	return HEC_OK;
@@ -180,7 +180,7 @@ static hec_status count_pairs(learner *l)
 		const struct bpe_word *word = &l->words->words[w];
 		const int32_t *s = l->words->symbols + word->at;
 		for (uint32_t i = 0; i + 1 < word->n; i++)
-			HEC_TRY(gain(l, s[i], s[i + 1], (uint32_t)w));
+			HEC_TRY(gain_pair(l, s[i], s[i + 1], (uint32_t)w));
 	}
 	return push_gained(l);
 }
@@ -198,12 +198,12 @@ static hec_status join_in_word(learner *l, uint32_t w, int32_t left, int32_t rig
 			continue;
 		}
 		if (to > 0) {
-			lose(l, s[to - 1], left, w);
-			HEC_TRY(gain(l, s[to - 1], id, w));
+			lose_pair(l, s[to - 1], left, w);
+			HEC_TRY(gain_pair(l, s[to - 1], id, w));
 		}
 		if (i + 2 < word->n) {
-			lose(l, right, s[i + 2], w);
-			HEC_TRY(gain(l, id, s[i + 2], w));
+			lose_pair(l, right, s[i + 2], w);
+			HEC_TRY(gain_pair(l, id, s[i + 2], w));
 		}
 		s[to++] = id;
 		i++;
@@ -254,16 +254,16 @@ static hec_status name_pair(learner *l, const bpe_learn_options *o, uint64_t key
 	return vocab_add(v, l->joined, a + b, *id);
 }
 
-static hec_status learn(learner *l, const bpe_learn_options *o, vocab *v, bpe_merges *out)
+static hec_status learn_merges(learner *l, const bpe_learn_options *o, vocab *v, bpe_merges *out)
 {
 	int64_t first = (int64_t)v->ids, total = max_i64((int64_t)o->vocab - first, 0);
 	HEC_TRY(count_pairs(l));
 	while (v->ids < o->vocab && l->heap_n > 0) {
-		queued top = pop(l);
+		queued top = queue_pop(l);
 		int64_t count = l->infos[top.info].count;
 		if (count != top.count) {
 			if (count > 0)
-				HEC_TRY(push(l, (queued){count, top.key, top.info}));
+				HEC_TRY(queue_push(l, (queued){count, top.key, top.info}));
 			continue;
 		}
 		if (count < o->min_frequency || count < 1)
@@ -285,7 +285,7 @@ static hec_status learn(learner *l, const bpe_learn_options *o, vocab *v, bpe_me
 hec_status bpe_learn(bpe_words *words, const bpe_learn_options *o, vocab *v, bpe_merges *out)
 {
 	learner l = {.words = words};
-	hec_status status = learn(&l, o, v, out);
+	hec_status status = learn_merges(&l, o, v, out);
 	learner_free(&l);
 	return status;
 }

@@ -62,7 +62,7 @@ static hec_status check_specials(const hec_bpe_train_options *o)
 	return HEC_OK;
 }
 
-static hec_status take_options(const hec_bpe_train_options *given, hec_bpe_train_options *o)
+static hec_status read_options(const hec_bpe_train_options *given, hec_bpe_train_options *o)
 {
 	HEC_TRY(options_take("hec_bpe_train_options", o, sizeof *o, given));
 	if (!o->special) {
@@ -93,7 +93,7 @@ typedef struct character {
 	int64_t count;
 } character;
 
-static int more_frequent(const void *a, const void *b)
+static int compare_frequencies(const void *a, const void *b)
 {
 	const character *x = a, *y = b;
 	if (x->count != y->count)
@@ -101,7 +101,7 @@ static int more_frequent(const void *a, const void *b)
 	return (x->c > y->c) - (x->c < y->c);
 }
 
-static int smaller(const void *a, const void *b)
+static int compare_code_points(const void *a, const void *b)
 {
 	const character *x = a, *y = b;
 	return (x->c > y->c) - (x->c < y->c);
@@ -116,7 +116,7 @@ static hec_status add_token(vocab *v, const char *token, size_t bytes)
 
 static hec_status add_characters(vocab *v, character *list, size_t n)
 {
-	qsort(list, n, sizeof *list, smaller);
+	qsort(list, n, sizeof *list, compare_code_points);
 	for (size_t i = 0; i < n; i++) {
 		char name[UTF8_MOST];
 		HEC_TRY(add_token(v, name, utf8_put(list[i].c, name)));
@@ -163,7 +163,7 @@ static hec_status add_alphabet(const hec_bpe_train_options *o, const word_counts
 	character *list = NULL;
 	size_t n = 0, room = (size_t)o->vocab - v->ids;
 	HEC_TRY(count_characters(words, &list, &n));
-	qsort(list, n, sizeof *list, more_frequent);
+	qsort(list, n, sizeof *list, compare_frequencies);
 	if (n > (size_t)o->limit_alphabet)
 		n = (size_t)o->limit_alphabet;
 	hec_status status = add_characters(v, list, n < room ? n : room);
@@ -239,13 +239,14 @@ static hec_status add_specials(const hec_bpe_train_options *o, bool last, vocab 
 	return HEC_OK;
 }
 
-static hec_status report(void *user, int64_t done, int64_t total)
+static hec_status report_progress(void *user, int64_t done, int64_t total)
 {
 	const hec_bpe_train_options *o = user;
 	return o->progress ? o->progress(o->progress_user, "learning merges", done, total) : HEC_OK;
 }
 
-static hec_status train(hec_bpe_train_options *o, hec_line_fn *next_line, void *user, training *t)
+static hec_status train_vocabulary(hec_bpe_train_options *o, hec_line_fn *next_line, void *user,
+                                   training *t)
 {
 	bpe_count_options count = {o->unicode, o->threads, o->progress, o->progress_user};
 	HEC_TRY(bpe_count(&count, next_line, user, &t->counts));
@@ -257,7 +258,7 @@ static hec_status train(hec_bpe_train_options *o, hec_line_fn *next_line, void *
 	                           .max_characters = (size_t)o->max_token_length,
 	                           .specials = (int32_t)t->vocab.ids,
 	                           .later = &t->later,
-	                           .progress = report,
+	                           .progress = report_progress,
 	                           .user = o};
 	learn.vocab = (size_t)o->vocab - (o->specials - t->vocab.ids);
 	o->vocab = (int64_t)learn.vocab;
@@ -279,10 +280,10 @@ hec_status hec_bpe_train(const hec_bpe_train_options *options, hec_line_fn *next
 	if (!next_line || !out)
 		return fail(HEC_ERR_ARGUMENT, "hec_bpe_train: %s is NULL",
 		            next_line ? "out" : "next_line");
-	HEC_TRY(take_options(options, &o));
+	HEC_TRY(read_options(options, &o));
 	training t;
 	memset(&t, 0, sizeof t);
-	hec_status status = train(&o, next_line, user, &t);
+	hec_status status = train_vocabulary(&o, next_line, user, &t);
 	if (status == HEC_OK)
 		status = hec_tokenizer_parse(t.json, t.json_bytes, t.config, t.config_bytes, out);
 	word_counts_free(&t.counts);

@@ -29,31 +29,31 @@ static hec_status put_list(json_t *object, const char *key, json_t *a, json_t *b
 	return fail(HEC_ERR_MEMORY, "tokenizer.json: no memory for '%s'", key);
 }
 
-static json_t *split_by(const char *pattern)
+static json_t *make_split(const char *pattern)
 {
 	return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", pattern,
 	                 "behavior", "Isolated", "invert", 0);
 }
 
-static json_t *byte_level_part(void)
+static json_t *make_byte_level(void)
 {
 	return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
 	                 "trim_offsets", 0, "use_regex", 0);
 }
 
-static json_t *metaspace_part(void)
+static json_t *make_metaspace(void)
 {
 	return json_pack("{s:s, s:s, s:s, s:b}", "type", "Metaspace", "replacement", MARK,
 	                 "prepend_scheme", "always", "split", 1);
 }
 
-static json_t *strip_first_space(void)
+static json_t *make_strip(void)
 {
 	return json_pack("{s:s, s:s, s:i, s:i}", "type", "Strip", "content", " ", "start", 1,
 	                 "stop", 0);
 }
 
-static json_t *sequence(const char *key, json_t *a, json_t *b, json_t *c)
+static json_t *make_sequence(const char *key, json_t *a, json_t *b, json_t *c)
 {
 	json_t *s = json_pack("{s:s}", "type", "Sequence");
 	if (s && put_list(s, key, a, b, c) == HEC_OK)
@@ -67,19 +67,20 @@ static hec_status put_stages(json_t *root, bool unicode)
 	if (unicode) {
 		HEC_TRY(json_put(root, "normalizer", json_null()));
 		HEC_TRY(json_put(root, "pre_tokenizer",
-		                 sequence("pretokenizers", metaspace_part(),
-		                          split_by(words_marked.pattern), NULL)));
+		                 make_sequence("pretokenizers", make_metaspace(),
+		                               make_split(words_marked.pattern), NULL)));
 		return json_put(root, "decoder",
-		                sequence("decoders", json_pack("{s:s}", "type", "ByteFallback"),
-		                         metaspace_part(), NULL));
+		                make_sequence("decoders",
+		                              json_pack("{s:s}", "type", "ByteFallback"),
+		                              make_metaspace(), NULL));
 	}
 	HEC_TRY(json_put(root, "normalizer",
 	                 json_pack("{s:s, s:s}", "type", "Prepend", "prepend", " ")));
 	HEC_TRY(json_put(root, "pre_tokenizer",
-	                 sequence("pretokenizers", split_by(words_learned.pattern),
-	                          byte_level_part(), NULL)));
+	                 make_sequence("pretokenizers", make_split(words_learned.pattern),
+	                               make_byte_level(), NULL)));
 	return json_put(root, "decoder",
-	                sequence("decoders", byte_level_part(), strip_first_space(), NULL));
+	                make_sequence("decoders", make_byte_level(), make_strip(), NULL));
 }
 
 static int32_t id_of(const vocab *v, const char *token)
@@ -205,8 +206,8 @@ static hec_status put_model(json_t *root, const hec_bpe_train_options *o, const 
 	return put_merges(bpe, v, merges);
 }
 
-static hec_status build(json_t *root, const hec_bpe_train_options *o, const vocab *v,
-                        const bpe_merges *merges)
+static hec_status build_tokenizer(json_t *root, const hec_bpe_train_options *o, const vocab *v,
+                                  const bpe_merges *merges)
 {
 	HEC_TRY(json_put(root, "version", json_string("1.0")));
 	HEC_TRY(json_put(root, "truncation", json_null()));
@@ -223,7 +224,7 @@ hec_status bpe_write_json(const hec_bpe_train_options *o, const vocab *v, const 
 	json_t *root = json_object();
 	if (!root)
 		return fail(HEC_ERR_MEMORY, "tokenizer.json: no memory to write it");
-	hec_status status = build(root, o, v, merges);
+	hec_status status = build_tokenizer(root, o, v, merges);
 	if (status == HEC_OK)
 		status = json_text_make(root, true, out, bytes);
 	json_decref(root);

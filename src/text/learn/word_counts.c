@@ -28,7 +28,7 @@ void word_counts_clear(word_counts *c)
 	c->n = c->used = 0;
 }
 
-static hec_status rehash(word_counts *c)
+static hec_status grow_slots(word_counts *c)
 {
 	size_t count = c->slot_count ? 2 * c->slot_count : 4096;
 	uint32_t *slots = c->n < WORDS_MOST ? mem_zeros(count, sizeof *slots) : NULL;
@@ -46,13 +46,13 @@ static hec_status rehash(word_counts *c)
 	return HEC_OK;
 }
 
-static hec_status add(word_counts *c, const char *word, size_t bytes, uint32_t hash, int64_t count,
-                      size_t *number)
+static hec_status add_word(word_counts *c, const char *word, size_t bytes, uint32_t hash,
+                           int64_t count, size_t *number)
 {
 	if (bytes > UINT32_MAX)
 		return fail(HEC_ERR_MEMORY, "a word of %zu bytes is too long", bytes);
 	if (2 * (c->n + 1) > c->slot_count)
-		HEC_TRY(rehash(c));
+		HEC_TRY(grow_slots(c));
 	size_t mask = c->slot_count - 1, at = hash & mask;
 	for (; c->slots[at]; at = (at + 1) & mask) {
 		struct word_count *w = &c->words[c->slots[at] - 1];
@@ -78,8 +78,8 @@ hec_status word_counts_add(word_counts *c, const char *word, size_t bytes, int64
 {
 	uint64_t hash = hash_bytes(hash_seed(), word, bytes);
 	size_t ignored;
-	return add(c, word, bytes, (uint32_t)(hash ^ hash >> 32), count,
-	           number ? number : &ignored);
+	return add_word(c, word, bytes, (uint32_t)(hash ^ hash >> 32), count,
+	                number ? number : &ignored);
 }
 
 hec_status word_counts_merge(word_counts *to, const word_counts *from)
@@ -87,7 +87,7 @@ hec_status word_counts_merge(word_counts *to, const word_counts *from)
 	size_t ignored;
 	for (size_t i = 0; i < from->n; i++) {
 		const struct word_count *w = &from->words[i];
-		HEC_TRY(add(to, from->text + w->at, w->bytes, w->hash, w->count, &ignored));
+		HEC_TRY(add_word(to, from->text + w->at, w->bytes, w->hash, w->count, &ignored));
 	}
 	return HEC_OK;
 }

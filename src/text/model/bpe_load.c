@@ -99,7 +99,7 @@ static hec_status load_merges(const json_scope *s, bpe *b)
 }
 
 /* Whether each merge comes after all those that make one of its parts: see bpe_long.c. */
-static hec_status look_at_ranks(bpe *b)
+static hec_status check_rank_order(bpe *b)
 {
 	size_t ids = b->words->ids;
 	uint32_t *after =
@@ -136,7 +136,7 @@ static void find_bytes(bpe *b)
 hec_status bpe_finish(bpe *b)
 {
 	find_bytes(b);
-	return look_at_ranks(b);
+	return check_rank_order(b);
 }
 
 static hec_status load_affix(const json_scope *s, const char *key, char **out)
@@ -152,7 +152,7 @@ static hec_status load_affix(const json_scope *s, const char *key, char **out)
 	return HEC_OK;
 }
 
-static hec_status load(const json_scope *s, model *m)
+static hec_status load_bpe(const json_scope *s, model *m)
 {
 	bpe *b = &m->bpe;
 	double dropout = 0;
@@ -174,23 +174,23 @@ static hec_status load(const json_scope *s, model *m)
 	return bpe_finish(b);
 }
 
-static hec_status encode(const model *m, const char *text, size_t begin, size_t end,
-                         model_work *work, tokens *out)
+static hec_status encode_text(const model *m, const char *text, size_t begin, size_t end,
+                              model_work *work, tokens *out)
 {
 	return bpe_encode(&m->bpe, m->serial, text, begin, end, &work->bpe, out);
 }
 
-static void release(model *m)
+static void free_bpe(model *m)
 {
 	bpe_free(&m->bpe);
 }
 
-const model_kind model_bpe = {"BPE", load, encode, release};
+const model_kind model_bpe = {"BPE", load_bpe, encode_text, free_bpe};
 
 /* ---- words as plain bytes ---- */
 
 /* The bytes that the token stands for; false: it is no text of ByteLevel. */
-static bool plain_bytes(const char *token, size_t n, char *bytes, size_t *count)
+static bool read_plain_bytes(const char *token, size_t n, char *bytes, size_t *count)
 {
 	*count = 0;
 	for (size_t i = 0, length; i < n; i += length) {
@@ -220,7 +220,7 @@ hec_status bpe_take_bytes(bpe *b)
 		hec_status status = vocab_init(&b->whole, b->words->ids);
 		for (size_t i = 0, n; i < b->words->n && status == HEC_OK; i++) {
 			const struct vocab_entry *e = &b->words->entries[i];
-			if (plain_bytes(b->words->text + e->at, e->size, bytes, &n))
+			if (read_plain_bytes(b->words->text + e->at, e->size, bytes, &n))
 				status = vocab_add(&b->whole, bytes, n, e->id);
 		}
 		mem_free(bytes);

@@ -69,7 +69,7 @@ static hec_status make_list(bpe_work *w, size_t n)
 }
 
 /* Joins i and the symbol after it, which leaves the list. */
-static void join(const bpe *b, bpe_work *w, int32_t i)
+static void join_with_next(const bpe *b, bpe_work *w, int32_t i)
 {
 	struct bpe_node *node = &w->nodes[i];
 	int32_t gone = node->after;
@@ -80,7 +80,7 @@ static void join(const bpe *b, bpe_work *w, int32_t i)
 		w->nodes[node->after].before = i;
 }
 
-static void gather(bpe_work *w, size_t *n)
+static void collect_symbols(bpe_work *w, size_t *n)
 {
 	size_t count = 0;
 	for (int32_t i = 0; i != NONE; i = w->nodes[i].after)
@@ -90,7 +90,7 @@ static void gather(bpe_work *w, size_t *n)
 
 /* ---- ranks that ascend: buckets ---- */
 
-static void take_out(bpe_work *w, int32_t i)
+static void take_out_of_bucket(bpe_work *w, int32_t i)
 {
 	struct bpe_node *node = &w->nodes[i];
 	if (node->rank == NO_RANK)
@@ -106,7 +106,7 @@ static void take_out(bpe_work *w, int32_t i)
 	node->rank = NO_RANK;
 }
 
-static hec_status put_in(const bpe *b, bpe_work *w, int32_t i, size_t *heap)
+static hec_status put_in_bucket(const bpe *b, bpe_work *w, int32_t i, size_t *heap)
 {
 	struct bpe_node *node = &w->nodes[i];
 	uint32_t rank = rank_at(b, w, i);
@@ -163,15 +163,15 @@ static hec_status places_of(bpe_work *w, uint32_t rank, size_t *count)
 
 static hec_status join_at(const bpe *b, bpe_work *w, int32_t i, size_t *heap)
 {
-	take_out(w, i);
-	take_out(w, w->nodes[i].after);
-	join(b, w, i);
+	take_out_of_bucket(w, i);
+	take_out_of_bucket(w, w->nodes[i].after);
+	join_with_next(b, w, i);
 	int32_t before = w->nodes[i].before;
 	if (before != NONE) {
-		take_out(w, before);
-		HEC_TRY(put_in(b, w, before, heap));
+		take_out_of_bucket(w, before);
+		HEC_TRY(put_in_bucket(b, w, before, heap));
 	}
-	return put_in(b, w, i, heap);
+	return put_in_bucket(b, w, i, heap);
 }
 
 /* Buckets are empty between words, so that a word pays for its own length only. */
@@ -187,11 +187,11 @@ static hec_status empty_buckets(bpe_work *w, size_t count)
 	return HEC_OK;
 }
 
-static hec_status sweep(const bpe *b, bpe_work *w, size_t n)
+static hec_status join_same_rank(const bpe *b, bpe_work *w, size_t n)
 {
 	size_t heap = 0;
 	for (size_t i = 0; i < n; i++)
-		HEC_TRY(put_in(b, w, (int32_t)i, &heap));
+		HEC_TRY(put_in_bucket(b, w, (int32_t)i, &heap));
 	while (heap > 0) {
 		uint32_t rank = (uint32_t)heap_pop(w, &heap);
 		size_t count;
@@ -213,7 +213,7 @@ static hec_status sweep(const bpe *b, bpe_work *w, size_t n)
 static hec_status join_by_rank(const bpe *b, bpe_work *w, size_t n)
 {
 	HEC_TRY(empty_buckets(w, b->merge_count));
-	hec_status status = sweep(b, w, n);
+	hec_status status = join_same_rank(b, w, n);
 	if (status != HEC_OK)
 		w->buckets = 0; /* what was left in them is void */
 	return status;
@@ -239,7 +239,7 @@ static hec_status join_by_heap(const bpe *b, bpe_work *w, size_t n)
 		if (w->nodes[i].rank != (uint32_t)(top >> 32))
 			continue; /* it has changed since */
 		w->nodes[w->nodes[i].after].rank = NO_RANK;
-		join(b, w, i);
+		join_with_next(b, w, i);
 		HEC_TRY(push_place(b, w, i, &heap));
 		if (w->nodes[i].before != NONE)
 			HEC_TRY(push_place(b, w, w->nodes[i].before, &heap));
@@ -251,6 +251,6 @@ hec_status bpe_join_long(const bpe *b, bpe_work *w, size_t *n)
 {
 	HEC_TRY(make_list(w, *n));
 	HEC_TRY(b->ascending && *n > MANY ? join_by_rank(b, w, *n) : join_by_heap(b, w, *n));
-	gather(w, n);
+	collect_symbols(w, n);
 	return HEC_OK;
 }

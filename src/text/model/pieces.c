@@ -158,7 +158,7 @@ static hec_status build_trees(merger *g)
 	return HEC_OK;
 }
 
-static int better(const void *a, const void *b)
+static int compare_scores(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
 	if (x->score != y->score)
@@ -173,7 +173,7 @@ static hec_status order_pieces(merger *g)
 		return fail(HEC_ERR_MEMORY, "no memory for the order of %zu pieces", g->sp->n);
 	for (size_t i = 0; i < g->sp->n; i++)
 		g->order[i] = (struct placed){g->exact ? g->sp->pieces[i].score : 0, (uint32_t)i};
-	qsort(g->order, g->sp->n, sizeof *g->order, better);
+	qsort(g->order, g->sp->n, sizeof *g->order, compare_scores);
 	return HEC_OK;
 }
 

@@ -90,7 +90,7 @@ static hec_status load_pieces(const json_scope *s, model *m)
 	return HEC_OK;
 }
 
-static hec_status load(const json_scope *s, model *m)
+static hec_status load_unigram(const json_scope *s, model *m)
 {
 	unigram *u = &m->unigram;
 	int64_t unk = -1;
@@ -114,7 +114,7 @@ void unigram_find_bytes(model *m)
 	}
 }
 
-static void release(model *m)
+static void free_unigram(model *m)
 {
 	mem_free(m->unigram.score);
 	mem_free(m->unigram.map);
@@ -123,7 +123,7 @@ static void release(model *m)
 
 /* ---- the search ---- */
 
-static void offer(bool exact, unigram_place *to, double score, size_t from, int32_t id)
+static void offer_way(bool exact, unigram_place *to, double score, size_t from, int32_t id)
 {
 	if (exact)
 		score = (float)score;
@@ -145,7 +145,7 @@ static hec_status find_ways(const unigram *u, const char *word, size_t n, unigra
 			int32_t id = u->tree.value[node];
 			if (id < 0)
 				continue;
-			offer(u->exact, &at[k + 1], u->score[id] + at[i].score, i, id);
+			offer_way(u->exact, &at[k + 1], u->score[id] + at[i].score, i, id);
 			single = single || k + 1 - i == length;
 		}
 		if (single)
@@ -154,12 +154,12 @@ static hec_status find_ways(const unigram *u, const char *word, size_t n, unigra
 			return fail(HEC_ERR_FORMAT,
 			            "tokenizer.json: a character is in no piece, and "
 			            "there is no 'unk_id'");
-		offer(u->exact, &at[i + length], u->unk_score + at[i].score, i, u->unk);
+		offer_way(u->exact, &at[i + length], u->unk_score + at[i].score, i, u->unk);
 	}
 	return HEC_OK;
 }
 
-static int32_t mapped(const unigram *u, int32_t id)
+static int32_t map_id(const unigram *u, int32_t id)
 {
 	return u->map ? u->map[id] : id;
 }
@@ -171,7 +171,7 @@ static hec_status add_exact(const model *m, const char *text, size_t begin, size
 	const unigram *u = &m->unigram;
 	if (!u->byte_fallback) {
 		int32_t id = u->map ? vocab_find(m->vocab, text + begin, end - begin) : VOCAB_NONE;
-		return tokens_add(out, id != VOCAB_NONE ? id : mapped(u, u->unk), begin, end);
+		return tokens_add(out, id != VOCAB_NONE ? id : map_id(u, u->unk), begin, end);
 	}
 	for (size_t at = begin, stop; at < end; at = stop) {
 		stop = at + utf8_length(text[at]);
@@ -198,8 +198,8 @@ static hec_status add_part(const model *m, const char *text, size_t begin, size_
 	return HEC_OK;
 }
 
-static hec_status encode(const model *m, const char *text, size_t begin, size_t end,
-                         model_work *work, tokens *out)
+static hec_status encode_unigram(const model *m, const char *text, size_t begin, size_t end,
+                                 model_work *work, tokens *out)
 {
 	const unigram *u = &m->unigram;
 	size_t n = end - begin, pieces = 0;
@@ -215,7 +215,7 @@ static hec_status encode(const model *m, const char *text, size_t begin, size_t 
 		size_t stop = work->cuts[--pieces];
 		int32_t id = at[stop].id;
 		if (id != u->unk) {
-			HEC_TRY(tokens_add(out, mapped(u, id), begin + from, begin + stop));
+			HEC_TRY(tokens_add(out, map_id(u, id), begin + from, begin + stop));
 		} else { /* unknown neighbours are one part */
 			while (pieces > 0 && at[work->cuts[pieces - 1]].id == u->unk)
 				stop = work->cuts[--pieces];
@@ -227,4 +227,4 @@ static hec_status encode(const model *m, const char *text, size_t begin, size_t 
 	return HEC_OK;
 }
 
-const model_kind model_unigram = {"Unigram", load, encode, release};
+const model_kind model_unigram = {"Unigram", load_unigram, encode_unigram, free_unigram};

@@ -34,7 +34,7 @@ static hec_status load_unk(const json_scope *s, const vocab *v, const char *usua
 	return HEC_OK;
 }
 
-static hec_status plant(const vocab *v, size_t most, size_t bytes, byte_tree *tree)
+static hec_status fill_tree(const vocab *v, size_t most, size_t bytes, byte_tree *tree)
 {
 	HEC_TRY(byte_tree_init(tree, bytes));
 	for (size_t i = 0; i < v->n; i++) {
@@ -62,10 +62,10 @@ static hec_status load_wordpiece(const json_scope *s, model *m)
 		if (n <= most && n > w->longest)
 			w->longest = n;
 	}
-	return w->longest > LONG ? plant(m->vocab, most, bytes, &w->tree) : HEC_OK;
+	return w->longest > LONG ? fill_tree(m->vocab, most, bytes, &w->tree) : HEC_OK;
 }
 
-static hec_status unknown(const wordpiece *w, size_t begin, size_t end, tokens *out)
+static hec_status add_unknown(const wordpiece *w, size_t begin, size_t end, tokens *out)
 {
 	if (w->unk == VOCAB_NONE)
 		return fail(HEC_ERR_FORMAT, "tokenizer.json: a word is not in the vocabulary, nor "
@@ -120,7 +120,7 @@ static hec_status encode_wordpiece(const model *m, const char *text, size_t begi
 {
 	const wordpiece *w = &m->wordpiece;
 	if (utf8_count(text + begin, end - begin) > (size_t)w->most_chars)
-		return unknown(w, begin, end, out);
+		return add_unknown(w, begin, end, out);
 	HEC_TRY(GROW(&work->name, &work->name_capacity, w->prefix_bytes + end - begin));
 	size_t first = out->n;
 	for (size_t at = begin, stop; at < end; at = stop) {
@@ -128,7 +128,7 @@ static hec_status encode_wordpiece(const model *m, const char *text, size_t begi
 		stop = longest_piece(m, text, begin, at, end, work->name, &id);
 		if (stop == 0) {
 			out->n = first;
-			return unknown(w, begin, end, out);
+			return add_unknown(w, begin, end, out);
 		}
 		HEC_TRY(tokens_add(out, id, at, stop));
 	}
@@ -157,7 +157,7 @@ static hec_status encode_word_level(const model *m, const char *text, size_t beg
 	(void)work;
 	int32_t id = vocab_find(m->vocab, text + begin, end - begin);
 	return id != VOCAB_NONE ? tokens_add(out, id, begin, end)
-	                        : unknown(&m->wordpiece, begin, end, out);
+	                        : add_unknown(&m->wordpiece, begin, end, out);
 }
 
 const model_kind model_word_level = {"WordLevel", load_word_level, encode_word_level,

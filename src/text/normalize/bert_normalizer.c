@@ -8,7 +8,7 @@ typedef struct bert_state {
 	bool clean_text, chinese, strip_accents, lowercase;
 } bert_state;
 
-static hec_status load(const json_scope *s, void **state)
+static hec_status load_bert_normalizer(const json_scope *s, void **state)
 {
 	HEC_TRY(stage_state(sizeof(bert_state), state));
 	bert_state *b = *state;
@@ -56,7 +56,7 @@ static hec_status write_clean(const void *state, flow *f, piece p)
 	return HEC_OK;
 }
 
-static hec_status run(const void *state, flow *f)
+static hec_status run_bert_normalizer(const void *state, flow *f)
 {
 	static const unsigned accents = CLASS_NONSPACING;
 	const bert_state *b = state;
@@ -69,4 +69,5 @@ static hec_status run(const void *state, flow *f)
 	return b->lowercase ? flow_write(f, unicode_lowercase, NULL) : HEC_OK;
 }
 
-const stage_kind bert_normalizer = {"BertNormalizer", load, run, NULL, NULL};
+const stage_kind bert_normalizer = {"BertNormalizer", load_bert_normalizer, run_bert_normalizer,
+                                    NULL, NULL};

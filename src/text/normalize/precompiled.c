@@ -26,7 +26,7 @@ static int digit_of(char c)
 }
 
 /* Base64 in place of text of n characters; false where it is none. */
-static bool from_base64(const char *text, size_t n, unsigned char *out, size_t *bytes)
+static bool decode_base64(const char *text, size_t n, unsigned char *out, size_t *bytes)
 {
 	while (n > 0 && text[n - 1] == '=')
 		n--;
@@ -43,7 +43,7 @@ static bool from_base64(const char *text, size_t n, unsigned char *out, size_t *
 	return n % 4 != 1;
 }
 
-static hec_status load(const json_scope *s, void **state)
+static hec_status load_precompiled(const json_scope *s, void **state)
 {
 	HEC_TRY(stage_state(sizeof(charsmap), state));
 	const char *text;
@@ -55,7 +55,7 @@ static hec_status load(const json_scope *s, void **state)
 		            n);
 	char what[160];
 	snprintf(what, sizeof what, "%.40s: '%sprecompiled_charsmap'", s->file, s->path);
-	if (!from_base64(text, n, table, &bytes))
+	if (!decode_base64(text, n, table, &bytes))
 		bytes = 0;
 	return charsmap_take(what, table, bytes, *state);
 }
@@ -66,7 +66,7 @@ hec_status precompiled_make(const char *what, const char *bytes, size_t n, void 
 	return charsmap_copy(what, bytes, n, *state);
 }
 
-static void release(void *state)
+static void free_precompiled(void *state)
 {
 	if (state)
 		charsmap_free(state);
@@ -84,7 +84,7 @@ typedef struct changes {
 	bool waiting;
 } changes;
 
-static hec_status put(changes *l, uint32_t c, int64_t change)
+static hec_status put_character(changes *l, uint32_t c, int64_t change)
 {
 	if (l->waiting)
 		HEC_TRY(flow_change(l->f, &l->from, l->c, l->change));
@@ -98,7 +98,7 @@ static hec_status put_replaced(changes *l, size_t old, const char *text, size_t 
 {
 	size_t made = utf8_count(text, bytes), k = 0;
 	for (size_t i = 0, length; i < bytes; i += length, k++)
-		HEC_TRY(put(l, utf8_get(text + i, &length), k >= old));
+		HEC_TRY(put_character(l, utf8_get(text + i, &length), k >= old));
 	if (made < old && l->waiting)
 		l->change -= (int64_t)(old - made);
 	return HEC_OK;
@@ -131,7 +131,7 @@ static hec_status write_group(const charsmap *p, changes *l, size_t at, size_t e
 	for (size_t length; at < end; at += length) {
 		uint32_t c = utf8_get(text + at, &length);
 		found = charsmap_find(p, CHARSMAP_SHORTEST, text + at, length, &n, &matched);
-		HEC_TRY(found ? put_replaced(l, 1, found, n) : put(l, c, 0));
+		HEC_TRY(found ? put_replaced(l, 1, found, n) : put_character(l, c, 0));
 	}
 	return HEC_OK;
 }
@@ -146,12 +146,13 @@ static hec_status write_precompiled(const void *state, flow *f, piece p)
 	return l.waiting ? flow_change(f, &l.from, l.c, l.change) : HEC_OK;
 }
 
-static hec_status run(const void *state, flow *f)
+static hec_status run_precompiled(const void *state, flow *f)
 {
 	return flow_write(f, write_precompiled, state);
 }
 
-const stage_kind precompiled = {"Precompiled", load, run, NULL, release};
+const stage_kind precompiled = {"Precompiled", load_precompiled, run_precompiled, NULL,
+                                free_precompiled};
 
 /* ---- Nmt ---- */
 

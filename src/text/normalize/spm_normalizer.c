@@ -26,7 +26,7 @@ typedef struct spm_state {
 	bool prefix, suffix, squeeze, escape;
 } spm_state;
 
-static void release(void *state)
+static void free_spm(void *state)
 {
 	spm_state *s = state;
 	if (s) {
@@ -139,7 +139,7 @@ static uint32_t origin_of(const flow *f, size_t at)
 	return at < f->bytes ? f->from[at].begin : f->from[f->bytes - 1].end;
 }
 
-static hec_status put(writer *w, const char *bytes, size_t n, origin o)
+static hec_status put_bytes(writer *w, const char *bytes, size_t n, origin o)
 {
 	bool space = (n == MARK_BYTES && memcmp(bytes, MARK, n) == 0) || (n == 1 && *bytes == ' ');
 	w->made += n;
@@ -155,7 +155,7 @@ static hec_status put(writer *w, const char *bytes, size_t n, origin o)
 }
 
 /* next: where what follows began. */
-static hec_status flush(writer *w, size_t next, bool escape)
+static hec_status put_held_spaces(writer *w, size_t next, bool escape)
 {
 	if (!w->waiting)
 		return HEC_OK;
@@ -163,15 +163,16 @@ static hec_status flush(writer *w, size_t next, bool escape)
 	origin o = {origin_of(w->f, w->begin), origin_of(w->f, next)};
 	for (size_t i = 0, n; i < w->bytes; i += n) {
 		n = utf8_length(w->text[i]);
-		HEC_TRY(escape && w->text[i] == ' ' ? put(w, MARK, MARK_BYTES, o)
-		                                    : put(w, w->text + i, n, o));
+		HEC_TRY(escape && w->text[i] == ' ' ? put_bytes(w, MARK, MARK_BYTES, o)
+		                                    : put_bytes(w, w->text + i, n, o));
 	}
 	return HEC_OK;
 }
 
-static hec_status emit(writer *w, const char *text, size_t bytes, size_t begin, bool escape)
+static hec_status put_normalized(writer *w, const char *text, size_t bytes, size_t begin,
+                                 bool escape)
 {
-	HEC_TRY(flush(w, begin, escape));
+	HEC_TRY(put_held_spaces(w, begin, escape));
 	w->text = text;
 	w->bytes = bytes;
 	w->begin = begin;
@@ -180,7 +181,7 @@ static hec_status emit(writer *w, const char *text, size_t bytes, size_t begin, 
 }
 
 /* Everything but what the limit cuts off. */
-static hec_status walk(const spm_state *s, writer *w, piece p)
+static hec_status normalize_piece(const spm_state *s, writer *w, piece p)
 {
 	const char *text = w->f->text;
 	size_t at = p.begin;
@@ -195,7 +196,7 @@ static hec_status walk(const spm_state *s, writer *w, piece p)
 		return HEC_OK;
 	w->begun = true;
 	if (s->prefix)
-		HEC_TRY(emit(w, " ", 1, at, s->escape));
+		HEC_TRY(put_normalized(w, " ", 1, at, s->escape));
 	while (at < p.end) {
 		step one = next_step(s, text, at, p.end);
 		while (after_space && one.bytes > 0 && *one.text == ' ') {
@@ -203,13 +204,13 @@ static hec_status walk(const spm_state *s, writer *w, piece p)
 			one.bytes--;
 		}
 		if (one.bytes > 0) {
-			HEC_TRY(emit(w, one.text, one.bytes, at, s->escape));
+			HEC_TRY(put_normalized(w, one.text, one.bytes, at, s->escape));
 			after_space = one.text[one.bytes - 1] == ' ';
 		}
 		at += one.taken;
 		after_space = after_space && s->squeeze;
 	}
-	return flush(w, p.end, s->escape);
+	return put_held_spaces(w, p.end, s->escape);
 }
 
 /* How much is left without the spaces at the end is known only there: so it goes through twice. */
@@ -219,10 +220,10 @@ static hec_status write_normal(const void *state, flow *f, piece p)
 	writer w = {.f = f, .limit = SIZE_MAX, .cut = origin_of(f, p.end)};
 	if (s->squeeze) {
 		writer counter = {.f = f, .limit = SIZE_MAX, .dry = true};
-		HEC_TRY(walk(s, &counter, p));
+		HEC_TRY(normalize_piece(s, &counter, p));
 		w.limit = counter.solid;
 	}
-	HEC_TRY(walk(s, &w, p));
+	HEC_TRY(normalize_piece(s, &w, p));
 	if (!s->suffix || !w.begun)
 		return HEC_OK;
 	origin o = {w.cut, w.cut};
@@ -248,11 +249,11 @@ static hec_status cut_symbols(const void *state, flow *f, piece p)
 	return flow_add(f, done, p.end, -1);
 }
 
-static hec_status run(const void *state, flow *f)
+static hec_status run_spm(const void *state, flow *f)
 {
 	const spm_state *s = state;
 	HEC_TRY(flow_write(f, write_normal, s));
 	return s->cut && s->symbols.nodes > 1 ? flow_cut(f, cut_symbols, s) : HEC_OK;
 }
 
-const stage_kind spm_normalizer = {"SentencePiece", NULL, run, NULL, release};
+const stage_kind spm_normalizer = {"SentencePiece", NULL, run_spm, NULL, free_spm};

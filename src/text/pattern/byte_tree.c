@@ -38,7 +38,7 @@ void byte_tree_free(byte_tree *t)
 	memset(t, 0, sizeof *t);
 }
 
-static struct byte_tree_slot *find(const byte_tree *t, uint32_t node, unsigned char byte)
+static struct byte_tree_slot *find_slot(const byte_tree *t, uint32_t node, unsigned char byte)
 {
 	size_t mask = t->slot_count - 1;
 	size_t at = hash_word(t->seed, (uint64_t)node << 8 | byte) & mask;
@@ -49,7 +49,7 @@ static struct byte_tree_slot *find(const byte_tree *t, uint32_t node, unsigned c
 
 uint32_t byte_tree_grow(byte_tree *t, uint32_t node, unsigned char byte)
 {
-	struct byte_tree_slot *s = find(t, node, byte);
+	struct byte_tree_slot *s = find_slot(t, node, byte);
 	if (!s->child) {
 		*s = (struct byte_tree_slot){node, (uint32_t)t->nodes, byte};
 		t->value[t->nodes++] = -1;
@@ -68,5 +68,5 @@ void byte_tree_add(byte_tree *t, const char *string, size_t n, int32_t value)
 
 uint32_t byte_tree_step(const byte_tree *t, uint32_t node, unsigned char byte)
 {
-	return find(t, node, byte)->child;
+	return find_slot(t, node, byte)->child;
 }

@@ -265,7 +265,7 @@ static hec_status put_atom(dialect_writing *w)
 	return dialect_copy(w, utf8_length(w->at[0]));
 }
 
-static hec_status translate(dialect_writing *w)
+static hec_status translate_pattern(dialect_writing *w)
 {
 	HEC_TRY(dialect_put(w, ""));
 	while (*w->at) {
@@ -289,7 +289,7 @@ hec_status dialect_translate(const char *pattern, char **out, bool *line_starts)
 {
 	dialect_writing w = {.pattern = pattern, .at = pattern, .atom = DIALECT_NO_ATOM};
 	*out = NULL;
-	hec_status status = translate(&w);
+	hec_status status = translate_pattern(&w);
 	if (status != HEC_OK)
 		mem_free(w.to.bytes);
 	else

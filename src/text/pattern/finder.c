@@ -35,7 +35,7 @@ void finder_add(finder *f, const char *string, size_t n, int32_t value)
 	f->tree.value[node] = value;
 }
 
-static uint32_t step(const finder *f, uint32_t node, unsigned char byte)
+static uint32_t step_back(const finder *f, uint32_t node, unsigned char byte)
 {
 	uint32_t next;
 	while (!(next = byte_tree_step(&f->tree, node, byte)) && node != BYTE_TREE_ROOT)
@@ -69,7 +69,7 @@ static void link_nodes(finder *f, const uint32_t *order)
 		const struct byte_tree_slot *s = &t->slots[order[i]];
 		f->fewer[s->child] = s->parent == BYTE_TREE_ROOT
 		                             ? BYTE_TREE_ROOT
-		                             : step(f, f->fewer[s->parent], s->byte);
+		                             : step_back(f, f->fewer[s->parent], s->byte);
 		f->longest[s->child] =
 			t->value[s->child] >= 0 ? s->child : f->longest[f->fewer[s->child]];
 	}
@@ -100,7 +100,7 @@ hec_status finder_find(const finder *f, const char *text, size_t begin, size_t e
 		unsigned char byte = (unsigned char)text[--at];
 		while (node == BYTE_TREE_ROOT && !f->tree.begins[byte] && at > begin)
 			byte = (unsigned char)text[--at];
-		node = step(f, node, byte);
+		node = step_back(f, node, byte);
 		uint32_t whole = f->longest[node];
 		if (!whole)
 			continue;

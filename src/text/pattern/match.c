@@ -173,7 +173,7 @@ static size_t window_end(const search *s)
 }
 
 /* Adds the bytes read to the debt, and pays for the advance to a place. */
-static hec_status pay(search *s, size_t to)
+static hec_status pay_for_advance(search *s, size_t to)
 {
 	size_t from = s->paid_up_to, bytes = s->bytes_read, paid = DEBT_TIMES * (to - from);
 	s->paid_up_to = to;
@@ -214,7 +214,7 @@ static hec_status advance_start(search *s, size_t stop, bool *more)
 	s->at = next;
 	s->one = next < s->slow_up_to;
 	s->window = WINDOW_FIRST;
-	return pay(s, *more ? next : s->end);
+	return pay_for_advance(s, *more ? next : s->end);
 }
 
 static void set_limits(pattern_work *work, uint32_t steps, size_t last_start)
@@ -302,5 +302,5 @@ hec_status pattern_match(const pattern *p, pattern_work **work, const char *text
 	w->found = true;
 	w->start = begin + at[0];
 	w->stop = begin + at[1];
-	return pay(&s, w->stop > s.paid_up_to ? w->stop : s.paid_up_to);
+	return pay_for_advance(&s, w->stop > s.paid_up_to ? w->stop : s.paid_up_to);
 }

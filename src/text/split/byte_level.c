@@ -89,7 +89,7 @@ static hec_status write_chars(const void *state, flow *f, piece p)
 	return HEC_OK;
 }
 
-static hec_status run(const void *state, flow *f)
+static hec_status run_byte_level(const void *state, flow *f)
 {
 	const byte_level_state *b = state;
 	if (b->add_prefix_space && needs_prefix(f))
@@ -99,15 +99,15 @@ static hec_status run(const void *state, flow *f)
 	return b->plain ? HEC_OK : flow_write(f, write_chars, NULL);
 }
 
-const stage_kind byte_level = {"ByteLevel", byte_level_load, run, NULL, NULL};
+const stage_kind byte_level = {"ByteLevel", byte_level_load, run_byte_level, NULL, NULL};
 
-static hec_status normalize(const void *state, flow *f)
+static hec_status run_byte_level_normalizer(const void *state, flow *f)
 {
 	(void)state;
 	return flow_write(f, write_chars, NULL);
 }
 
-const stage_kind byte_level_normalizer = {"ByteLevel", NULL, normalize, NULL, NULL};
+const stage_kind byte_level_normalizer = {"ByteLevel", NULL, run_byte_level_normalizer, NULL, NULL};
 
 /* ---- decoding ---- */
 

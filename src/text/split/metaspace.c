@@ -37,7 +37,7 @@ static hec_status load_scheme(const json_scope *s, prepend_scheme *scheme)
 	            s->path, quote(name, text));
 }
 
-static hec_status load(const json_scope *s, void **state)
+static hec_status load_metaspace(const json_scope *s, void **state)
 {
 	HEC_TRY(stage_state(sizeof(metaspace_state), state));
 	metaspace_state *m = *state;
@@ -92,16 +92,16 @@ static hec_status cut_at_marks(const void *state, flow *f, piece p)
 	return flow_add(f, begin, p.end, -1);
 }
 
-static hec_status run(const void *state, flow *f)
+static hec_status run_metaspace(const void *state, flow *f)
 {
 	const metaspace_state *m = state;
 	HEC_TRY(flow_write(f, mark_spaces, m));
 	return m->split ? flow_cut(f, cut_at_marks, m) : HEC_OK;
 }
 
-const stage_kind metaspace = {"Metaspace", load, run, NULL, NULL};
+const stage_kind metaspace = {"Metaspace", load_metaspace, run_metaspace, NULL, NULL};
 
-static hec_status unmark(const void *state, strings *s)
+static hec_status replace_marks(const void *state, strings *s)
 {
 	const metaspace_state *m = state;
 	strings_start(s);
@@ -121,4 +121,4 @@ static hec_status unmark(const void *state, strings *s)
 	return HEC_OK;
 }
 
-const stage_kind metaspace_decoder = {"Metaspace", load, NULL, unmark, NULL};
+const stage_kind metaspace_decoder = {"Metaspace", load_metaspace, NULL, replace_marks, NULL};

@@ -26,7 +26,7 @@ hec_status split_load_behavior(const json_scope *s, split_behavior *out)
 	            s->file, s->path, quote(name, text));
 }
 
-static hec_status add(flow *f, size_t begin, size_t end, int32_t kind)
+static hec_status add_part(flow *f, size_t begin, size_t end, int32_t kind)
 {
 	pieces *l = &f->found;
 	HEC_TRY(GROW(&l->at, &l->capacity, l->n + 1));
@@ -38,8 +38,8 @@ hec_status split_found(flow *f, size_t begin, size_t end)
 {
 	size_t last = f->found.at[f->found.n - 1].end;
 	if (last < begin)
-		HEC_TRY(add(f, last, begin, BETWEEN));
-	return add(f, begin, end, FOUND);
+		HEC_TRY(add_part(f, last, begin, BETWEEN));
+	return add_part(f, begin, end, FOUND);
 }
 
 /* Parts that go together get the end of the last and the beginning of the first. */
@@ -77,16 +77,16 @@ static void join_parts(pieces *l, split_behavior behavior)
 	l->n = n;
 }
 
-static hec_status cut(const void *state, flow *f, piece p)
+static hec_status cut_piece(const void *state, flow *f, piece p)
 {
 	const splitter *s = state;
 	pieces *l = &f->found;
 	l->n = 0;
-	HEC_TRY(add(f, p.begin, p.begin, BETWEEN)); /* where the first part begins */
+	HEC_TRY(add_part(f, p.begin, p.begin, BETWEEN)); /* where the first part begins */
 	HEC_TRY(s->find(s->state, f, p));
 	size_t last = l->at[l->n - 1].end;
 	if (last < p.end)
-		HEC_TRY(add(f, last, p.end, BETWEEN));
+		HEC_TRY(add_part(f, last, p.end, BETWEEN));
 	l->n--;
 	memmove(l->at, l->at + 1, l->n * sizeof *l->at);
 	for (size_t i = 0; s->invert && i < l->n; i++)
@@ -101,5 +101,5 @@ static hec_status cut(const void *state, flow *f, piece p)
 
 hec_status split_run(const splitter *s, flow *f)
 {
-	return flow_cut(f, cut, s);
+	return flow_cut(f, cut_piece, s);
 }

@@ -62,7 +62,7 @@ const word_rule *word_rule_of(const char *pattern)
 	return NULL;
 }
 
-static size_t contraction(const char *text, size_t at, size_t end)
+static size_t contraction_end(const char *text, size_t at, size_t end)
 {
 	static const char *const tails[] = {"s", "t", "re", "ve", "m", "ll", "d"};
 	for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
@@ -74,14 +74,14 @@ static size_t contraction(const char *text, size_t at, size_t end)
 }
 
 /* The same in any case; "ſ" is an s, too. */
-static size_t contraction_in_any_case(const char *text, size_t at, size_t end)
+static size_t caseless_contraction_end(const char *text, size_t at, size_t end)
 {
 	char tail[3] = "'";
 	size_t n = end - at < 3 ? end - at : 3, stop;
 	for (size_t i = 1; i < n; i++)
 		tail[i] = text[at + i] >= 'A' && text[at + i] <= 'Z' ? (char)(text[at + i] + 32)
 		                                                     : text[at + i];
-	if ((stop = contraction(tail, 0, n)))
+	if ((stop = contraction_end(tail, 0, n)))
 		return at + stop;
 	return n == 3 && memcmp(tail + 1, "\xc5\xbf", 2) == 0 ? at + 3 : 0;
 }
@@ -93,7 +93,7 @@ static bool is_mark(const char *text, size_t at, size_t end)
 }
 
 /* Characters of a class in `some`. */
-static size_t run_of(const char *text, size_t at, size_t end, unsigned some)
+static size_t class_run_end(const char *text, size_t at, size_t end, unsigned some)
 {
 	for (size_t length; at < end; at += length)
 		if (!(class_of(utf8_get(text + at, &length)) & some))
@@ -102,7 +102,7 @@ static size_t run_of(const char *text, size_t at, size_t end, unsigned some)
 }
 
 /* Characters of no class in `none`. */
-static size_t run_without(const char *text, size_t at, size_t end, unsigned none, bool marked)
+static size_t other_run_end(const char *text, size_t at, size_t end, unsigned none, bool marked)
 {
 	for (size_t length; at < end; at += length)
 		if ((class_of(utf8_get(text + at, &length)) & none) ||
@@ -112,7 +112,7 @@ static size_t run_without(const char *text, size_t at, size_t end, unsigned none
 }
 
 /* At most so many numbers. */
-static size_t numbers(const char *text, size_t at, size_t end, unsigned most)
+static size_t numbers_end(const char *text, size_t at, size_t end, unsigned most)
 {
 	for (size_t length; most > 0 && at < end; most--, at += length)
 		if (!(class_of(utf8_get(text + at, &length)) & CLASS_NUMBER))
@@ -121,7 +121,7 @@ static size_t numbers(const char *text, size_t at, size_t end, unsigned most)
 }
 
 /* White space up to the one before a word, which is the word's own; a single one stays alone. */
-static size_t spaces(const char *text, size_t at, size_t end)
+static size_t spaces_end(const char *text, size_t at, size_t end)
 {
 	size_t stop = at, last = at;
 	for (size_t length; stop < end; stop += length) {
@@ -138,7 +138,7 @@ static bool is_line_end(char c)
 }
 
 /* White space up to its last line end; 0: it has none. */
-static size_t lines(const char *text, size_t at, size_t end)
+static size_t lines_end(const char *text, size_t at, size_t end)
 {
 	size_t stop = 0;
 	for (size_t length; at < end; at += length) {
@@ -153,27 +153,27 @@ static size_t lines(const char *text, size_t at, size_t end)
 static size_t line_word_end(const word_rule *rule, const char *text, size_t at, size_t end)
 {
 	const unsigned none = CLASS_LETTER | CLASS_NUMBER | CLASS_SPACE;
-	size_t length, stop = text[at] == '\'' ? contraction_in_any_case(text, at, end) : 0;
+	size_t length, stop = text[at] == '\'' ? caseless_contraction_end(text, at, end) : 0;
 	if (stop)
 		return stop;
 	unsigned c = class_of(utf8_get(text + at, &length));
 	if (c & CLASS_LETTER)
-		return run_of(text, at, end, CLASS_LETTER);
+		return class_run_end(text, at, end, CLASS_LETTER);
 	if (c & CLASS_NUMBER)
-		return numbers(text, at, end, rule->digits);
+		return numbers_end(text, at, end, rule->digits);
 	/* Anything else but a line end goes with the letters behind it. */
-	stop = is_line_end(text[at]) ? 0 : run_of(text, at + length, end, CLASS_LETTER);
+	stop = is_line_end(text[at]) ? 0 : class_run_end(text, at + length, end, CLASS_LETTER);
 	if (stop > at + length)
 		return stop;
 	size_t from = text[at] == ' ' ? at + 1 : at;
-	stop = run_without(text, from, end, none, false);
+	stop = other_run_end(text, from, end, none, false);
 	if (stop > from) {
 		while (stop < end && is_line_end(text[stop]))
 			stop++;
 		return stop;
 	}
-	stop = lines(text, at, end);
-	return stop ? stop : spaces(text, at, end);
+	stop = lines_end(text, at, end);
+	return stop ? stop : spaces_end(text, at, end);
 }
 
 /* ---- GPT-4o ---- */
@@ -224,7 +224,7 @@ static size_t cased_word(const char *text, size_t at, size_t end)
 	if (!stop)
 		stop = capitals;
 	size_t tail = stop && stop < end && text[stop] == '\''
-	                      ? contraction_in_any_case(text, stop, end)
+	                      ? caseless_contraction_end(text, stop, end)
 	                      : 0;
 	return tail ? tail : stop;
 }
@@ -235,16 +235,16 @@ static size_t cased_word_end(const word_rule *rule, const char *text, size_t at,
 	if (stop)
 		return stop;
 	if (class_of(utf8_get(text + at, &length)) & CLASS_NUMBER)
-		return numbers(text, at, end, rule->digits);
+		return numbers_end(text, at, end, rule->digits);
 	size_t from = text[at] == ' ' ? at + 1 : at;
-	stop = run_without(text, from, end, CLASS_LETTER | CLASS_NUMBER | CLASS_SPACE, false);
+	stop = other_run_end(text, from, end, CLASS_LETTER | CLASS_NUMBER | CLASS_SPACE, false);
 	if (stop > from) {
 		while (stop < end && (is_line_end(text[stop]) || text[stop] == '/'))
 			stop++;
 		return stop;
 	}
-	stop = lines(text, at, end);
-	return stop ? stop : spaces(text, at, end);
+	stop = lines_end(text, at, end);
+	return stop ? stop : spaces_end(text, at, end);
 }
 
 size_t word_end(const word_rule *rule, const char *text, size_t at, size_t end)
@@ -254,7 +254,7 @@ size_t word_end(const word_rule *rule, const char *text, size_t at, size_t end)
 	if (rule->lines)
 		return line_word_end(rule, text, at, end);
 	if (text[at] == '\'') {
-		size_t stop = contraction(text, at, end);
+		size_t stop = contraction_end(text, at, end);
 		if (stop)
 			return stop;
 	}
@@ -268,14 +268,14 @@ size_t word_end(const word_rule *rule, const char *text, size_t at, size_t end)
 		return from;
 	unsigned c = class_of(utf8_get(text + from, &length));
 	if (c & rule->letters)
-		return run_of(text, from + length, end, rule->letters);
+		return class_run_end(text, from + length, end, rule->letters);
 	if (c & CLASS_NUMBER)
-		return rule->digits ? numbers(text, from, end, rule->digits)
-		                    : run_of(text, from + length, end, CLASS_NUMBER);
+		return rule->digits ? numbers_end(text, from, end, rule->digits)
+		                    : class_run_end(text, from + length, end, CLASS_NUMBER);
 	if (!(c & CLASS_SPACE))
-		return run_without(text, from + length, end,
-		                   rule->letters | CLASS_NUMBER | CLASS_SPACE, rule->marked);
+		return other_run_end(text, from + length, end,
+		                     rule->letters | CLASS_NUMBER | CLASS_SPACE, rule->marked);
 	if (rule->marked)
-		return mark ? from : run_of(text, at, end, CLASS_SPACE);
-	return spaces(text, at, end);
+		return mark ? from : class_run_end(text, at, end, CLASS_SPACE);
+	return spaces_end(text, at, end);
 }

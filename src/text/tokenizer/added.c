@@ -97,8 +97,8 @@ hec_status added_load(const json_scope *root, const vocab *model, size_t tokens,
 }
 
 /* The name as the normalizers make it, where it is searched in normalized text. */
-static hec_status normalize(const char *name, size_t bytes, const stages *normalizers, flow *f,
-                            string_list *to)
+static hec_status normalize_name(const char *name, size_t bytes, const stages *normalizers, flow *f,
+                                 string_list *to)
 {
 	HEC_TRY(flow_begin(f, name, bytes));
 	f->most = NORMAL_TIMES * bytes + NORMAL_PLUS;
@@ -128,13 +128,13 @@ static hec_status normalize_all(const added *a, const stages *normalizers, strin
 		size_t bytes;
 		const char *name = vocab_token(&a->names, a->at[i].id, &bytes);
 		if (a->at[i].normalized)
-			status = normalize(name, bytes, normalizers, &f, to);
+			status = normalize_name(name, bytes, normalizers, &f, to);
 	}
 	flow_free(&f);
 	return status;
 }
 
-static hec_status build(added *a, const string_list *normal)
+static hec_status build_finders(added *a, const string_list *normal)
 {
 	size_t given = 0, k = 0;
 	for (size_t i = 0; i < a->n; i++) {
@@ -170,7 +170,7 @@ hec_status added_prepare(added *a, const stages *normalizers)
 	strings s = {0};
 	hec_status status = normalize_all(a, normalizers, &s.now);
 	if (status == HEC_OK)
-		status = build(a, &s.now);
+		status = build_finders(a, &s.now);
 	a->normal_names = s.now.bytes;
 	s.now.bytes = NULL;
 	strings_free(&s);
@@ -251,7 +251,7 @@ static hec_status widen_right(const cutter *c, const flow *f, size_t end, piece 
 
 /* As `tokenizers` does it: what is found does not depend on what the ones before took in. So a token that is
  * white space is still one behind a token that took it in, and what follows goes on behind it. */
-static hec_status cut(const void *state, flow *f, piece p)
+static hec_status cut_added_tokens(const void *state, flow *f, piece p)
 {
 	const cutter *c = state;
 	size_t at = p.begin, done = p.begin; /* where the search, and the piece being made, go on */
@@ -284,5 +284,5 @@ hec_status added_cut(const added *a, const finder *finder, flow *f)
 {
 	size_t again = 0;
 	cutter c = {a, finder, &again};
-	return finder->tree.nodes <= 1 ? HEC_OK : flow_cut(f, cut, &c);
+	return finder->tree.nodes <= 1 ? HEC_OK : flow_cut(f, cut_added_tokens, &c);
 }

@@ -27,7 +27,7 @@ static hec_status put_tokens(const hec_tokenizer *t, const int32_t *ids, size_t 
 }
 
 /* Without a decoder tokens are words: spaces go between them. */
-static hec_status with_spaces(strings *s)
+static hec_status join_with_spaces(strings *s)
 {
 	strings_start(s);
 	for (size_t i = 0; i < s->now.n; i++) {
@@ -40,8 +40,8 @@ static hec_status with_spaces(strings *s)
 	return HEC_OK;
 }
 
-static hec_status decode(const hec_tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
-                         strings *s)
+static hec_status decode_tokens(const hec_tokenizer *t, const int32_t *ids, size_t n,
+                                bool skip_special, strings *s)
 {
 	s->now.most = s->next.most = SIZE_MAX / 2; /* of what is asked for */
 	/* Both lists have memory from the start: no decoder meets a text that is nowhere. */
@@ -50,7 +50,7 @@ static hec_status decode(const hec_tokenizer *t, const int32_t *ids, size_t n, b
 	HEC_TRY(put_tokens(t, ids, n, skip_special, s));
 	s->now.most = s->next.most = DECODE_TIMES * s->now.used + DECODE_PLUS;
 	if (t->decoders.n == 0 && !t->decoders.given)
-		HEC_TRY(with_spaces(s));
+		HEC_TRY(join_with_spaces(s));
 	HEC_TRY(stages_decode(&t->decoders, s));
 	return string_put(&s->now, "", 0); /* room for the zero byte */
 }
@@ -64,7 +64,7 @@ hec_status hec_tokenizer_decode(const hec_tokenizer *t, const int32_t *ids, size
 		            : text ? "ids"
 		                   : "text");
 	strings s = {0};
-	hec_status status = decode(t, ids, n, skip_special, &s);
+	hec_status status = decode_tokens(t, ids, n, skip_special, &s);
 	if (status == HEC_OK) {
 		*text = s.now.bytes;
 		(*text)[s.now.used] = '\0';

@@ -8,7 +8,7 @@
 
 /* ---- ByteFallback ---- */
 
-static int hex(char c)
+static int hex_digit(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -21,7 +21,7 @@ static int byte_of(const char *token, size_t n)
 {
 	if (n != 6 || memcmp(token, "<0x", 3) != 0 || token[5] != '>')
 		return -1;
-	int high = hex(token[3]), low = hex(token[4]);
+	int high = hex_digit(token[3]), low = hex_digit(token[4]);
 	return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 

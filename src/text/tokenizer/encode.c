@@ -38,8 +38,8 @@ void hec_encoding_free(hec_encoding *e)
 /* ---- text that is no UTF-8 ---- */
 
 /* Adds bytes of the text to the mended one; where they were is kept for each byte, and for the end. */
-static hec_status mend_add(struct hec_encoding_work *w, size_t *n, const char *bytes, size_t count,
-                           size_t at, bool whole)
+static hec_status add_mended(struct hec_encoding_work *w, size_t *n, const char *bytes,
+                             size_t count, size_t at, bool whole)
 {
 	HEC_TRY(GROW(&w->mended, &w->mended_capacity, *n + count));
 	HEC_TRY(GROW(&w->mended_from, &w->mended_from_capacity, *n + count + 1));
@@ -51,7 +51,8 @@ static hec_status mend_add(struct hec_encoding_work *w, size_t *n, const char *b
 	return HEC_OK;
 }
 
-static hec_status mend(struct hec_encoding_work *w, const char *text, size_t bytes, size_t *mended)
+static hec_status mend_utf8(struct hec_encoding_work *w, const char *text, size_t bytes,
+                            size_t *mended)
 {
 	size_t n = 0, at = 0;
 	if (bytes > FLOW_MOST / 3)
@@ -61,11 +62,11 @@ static hec_status mend(struct hec_encoding_work *w, const char *text, size_t byt
 		            bytes, FLOW_MOST / 3);
 	while (at < bytes) {
 		size_t good = utf8_valid(text + at, bytes - at);
-		HEC_TRY(mend_add(w, &n, text + at, good, at, false));
+		HEC_TRY(add_mended(w, &n, text + at, good, at, false));
 		at += good;
 		if (at == bytes)
 			break;
-		HEC_TRY(mend_add(w, &n, REPLACEMENT, 3, at, true));
+		HEC_TRY(add_mended(w, &n, REPLACEMENT, 3, at, true));
 		at += utf8_ill(text + at, bytes - at);
 	}
 	w->mended_from[n] = (uint32_t)bytes;
@@ -89,7 +90,7 @@ static hec_status run_model(const hec_tokenizer *t, struct hec_encoding_work *w)
 }
 
 /* Where the tokens came from, in whole characters of the given text. */
-static hec_status gather(const flow *f, const tokens *from, encoded *to)
+static hec_status collect_tokens(const flow *f, const tokens *from, encoded *to)
 {
 	HEC_TRY(GROW(&to->ids, &to->ids_capacity, from->n));
 	HEC_TRY(GROW(&to->offsets, &to->offsets_capacity, from->n));
@@ -118,7 +119,7 @@ static hec_status encode_valid(const hec_tokenizer *t, const char *text, size_t 
 	HEC_TRY(added_cut(&t->added, &t->added.normal, &w->flow));
 	HEC_TRY(stages_run(&t->pre_tokenizers, &w->flow));
 	HEC_TRY(run_model(t, w));
-	HEC_TRY(gather(&w->flow, &w->tokens, to));
+	HEC_TRY(collect_tokens(&w->flow, &w->tokens, to));
 	return post_trim(&t->post, first, t, &w->flow, &w->tokens, to);
 }
 
@@ -138,7 +139,7 @@ static hec_status encode_text(const hec_tokenizer *t, const char *text, size_t b
 		return fail(HEC_ERR_FORMAT, "the text is not UTF-8: byte %zu of %zu is 0x%02x",
 		            good, bytes, (unsigned char)text[good]);
 	size_t mended = 0;
-	HEC_TRY(mend(w, text, bytes, &mended));
+	HEC_TRY(mend_utf8(w, text, bytes, &mended));
 	HEC_TRY(encode_valid(t, w->mended, mended, first, w, to));
 	map_back(w->mended_from, to->n, to->offsets);
 	if (t->post.trims > 0)

@@ -23,7 +23,7 @@ void flow_free(flow *f)
 	memset(f, 0, sizeof *f);
 }
 
-static hec_status add(pieces *list, size_t begin, size_t end, int32_t id)
+static hec_status add_piece(pieces *list, size_t begin, size_t end, int32_t id)
 {
 	HEC_TRY(GROW(&list->at, &list->capacity, list->n + 1));
 	list->at[list->n++] = (piece){(uint32_t)begin, (uint32_t)end, id};
@@ -43,7 +43,7 @@ hec_status flow_begin(flow *f, const char *given, size_t bytes)
 	pattern_work_reset(f->pattern);
 	f->from = NULL;
 	f->now.n = 0;
-	return bytes ? add(&f->now, 0, bytes, -1) : HEC_OK;
+	return bytes ? add_piece(&f->now, 0, bytes, -1) : HEC_OK;
 }
 
 static void swap_pieces(flow *f)
@@ -55,7 +55,7 @@ static void swap_pieces(flow *f)
 
 hec_status flow_add(flow *f, size_t begin, size_t end, int32_t id)
 {
-	return begin == end ? HEC_OK : add(&f->next, begin, end, id);
+	return begin == end ? HEC_OK : add_piece(&f->next, begin, end, id);
 }
 
 hec_status flow_cut(flow *f, flow_cut_fn *cut, const void *state)
@@ -63,7 +63,7 @@ hec_status flow_cut(flow *f, flow_cut_fn *cut, const void *state)
 	f->next.n = 0;
 	for (size_t i = 0; i < f->now.n; i++) {
 		piece p = f->now.at[i];
-		HEC_TRY(p.id < 0 ? cut(state, f, p) : add(&f->next, p.begin, p.end, p.id));
+		HEC_TRY(p.id < 0 ? cut(state, f, p) : add_piece(&f->next, p.begin, p.end, p.id));
 	}
 	swap_pieces(f);
 	return HEC_OK;

@@ -29,7 +29,7 @@ void post_free(post *p)
 	memset(p, 0, sizeof *p);
 }
 
-static hec_status put(post_form *f, post_item item)
+static hec_status put_item(post_form *f, post_item item)
 {
 	f->texts += item.id < 0;
 	if (f->n == ITEMS_MOST || f->texts > TEXTS_MOST)
@@ -45,12 +45,13 @@ static hec_status put(post_form *f, post_item item)
 
 static hec_status put_id(post_form *f, int32_t id, int64_t type_id)
 {
-	return put(f, (post_item){.id = id, .type_id = (int32_t)type_id});
+	return put_item(f, (post_item){.id = id, .type_id = (int32_t)type_id});
 }
 
 static hec_status put_text(post_form *f, int32_t sequence, int64_t type_id)
 {
-	return put(f, (post_item){.id = -1, .sequence = sequence, .type_id = (int32_t)type_id});
+	return put_item(f,
+	                (post_item){.id = -1, .sequence = sequence, .type_id = (int32_t)type_id});
 }
 
 static hec_status end_part(post_form *f)
@@ -71,7 +72,7 @@ static hec_status put_part(post_form *to, const post_form *from, uint32_t part, 
 		if (type)
 			item.type_id = *type;
 		if (item.part == part)
-			HEC_TRY(put(to, item));
+			HEC_TRY(put_item(to, item));
 	}
 	return HEC_OK;
 }

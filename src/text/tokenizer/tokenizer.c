@@ -120,8 +120,8 @@ static hec_status load_json(hec_tokenizer *t)
 
 /* Takes both texts over, also on failure. config NULL: none. Files NULL: json is tokenizer.json; else
  * it is NULL. */
-static hec_status make(char *json, size_t bytes, char *config, size_t config_bytes,
-                       vocab_files *files, hec_tokenizer **out)
+static hec_status create_tokenizer(char *json, size_t bytes, char *config, size_t config_bytes,
+                                   vocab_files *files, hec_tokenizer **out)
 {
 	static _Atomic uint64_t serial;
 	classes_prepare();
@@ -183,7 +183,7 @@ hec_status hec_tokenizer_parse(const char *json, size_t bytes, const char *confi
 		mem_free(text);
 		return status;
 	}
-	return make(text, bytes, more, config_bytes, NULL, out);
+	return create_tokenizer(text, bytes, more, config_bytes, NULL, out);
 }
 
 static bool is_folder(const char *path)
@@ -214,7 +214,7 @@ static hec_status load_files(const char *path, bool folder, hec_tokenizer **out)
 	if (status != HEC_OK)
 		mem_free(config);
 	else
-		status = make(NULL, 0, config, bytes, files, out);
+		status = create_tokenizer(NULL, 0, config, bytes, files, out);
 	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", path);
 }
 
@@ -237,7 +237,7 @@ hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 		mem_free(json);
 		return status;
 	}
-	status = make(json, bytes, config, config_bytes, NULL, out);
+	status = create_tokenizer(json, bytes, config, config_bytes, NULL, out);
 	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", path);
 }
 

@@ -16,7 +16,7 @@
 
 /* How many tokens of each of the two stay where together they may be `most`: the longer one gives first,
  * as `tokenizers` computes it. */
-static void share(size_t most, size_t n[2])
+static void share_tokens(size_t most, size_t n[2])
 {
 	size_t low = n[0] < n[1] ? n[0] : n[1], high = n[0] < n[1] ? n[1] : n[0];
 	high = low > most ? low : low > most - low ? low : most - low;
@@ -37,7 +37,7 @@ static hec_status too_short(const char *which, size_t have, size_t give)
 }
 
 /* n: tokens of the texts in, tokens that stay out. */
-static hec_status keep(const hec_encode_options *o, size_t most, bool pair, size_t n[2])
+static hec_status count_kept(const hec_encode_options *o, size_t most, bool pair, size_t n[2])
 {
 	size_t total = n[0] + n[1];
 	if (total <= most)
@@ -50,7 +50,7 @@ static hec_status keep(const hec_encode_options *o, size_t most, bool pair, size
 	switch (o->truncate) {
 	case HEC_TRUNCATE_LONGEST:
 		if (pair)
-			share(most, n);
+			share_tokens(most, n);
 		else
 			n[0] = most;
 		return HEC_OK;
@@ -93,7 +93,7 @@ hec_status windows_begin(const hec_encode_options *o, size_t single, size_t adde
 		return fail(HEC_ERR_ARGUMENT,
 		            "stride is %lld, but max_length leaves room for %zu tokens of a text",
 		            (long long)o->stride, room);
-	HEC_TRY(keep(o, most - added, pair, w->keep));
+	HEC_TRY(count_kept(o, most - added, pair, w->keep));
 	bool cut[2] = {w->keep[0] < n[0], w->keep[1] < n[1]};
 	for (int i = 0; i < 2; i++)
 		if (cut[i] && w->keep[i] > 0 && (size_t)o->stride >= w->keep[i])
@@ -136,7 +136,7 @@ encoded windows_view(const windows *w, const encoded part[2], int which)
 
 /* ---- filling up ---- */
 
-static void fill(hec_encoding *e, const hec_pad_options *o, size_t length)
+static void fill_encoding(hec_encoding *e, const hec_pad_options *o, size_t length)
 {
 	size_t more = length - e->n, from = o->left ? 0 : e->n;
 	if (o->left) {
@@ -176,13 +176,13 @@ hec_status hec_encoding_pad(hec_encoding *encodings, size_t n, const hec_pad_opt
 			HEC_TRY(post_room(&encodings[i], length));
 	for (size_t i = 0; i < n; i++)
 		if (encodings[i].n < length)
-			fill(&encodings[i], &o, length);
+			fill_encoding(&encodings[i], &o, length);
 	return HEC_OK;
 }
 
 /* ---- what tokenizer.json says ---- */
 
-static hec_status unknown(const json_scope *s, const char *key, const char *there)
+static hec_status fail_unknown(const json_scope *s, const char *key, const char *there)
 {
 	return fail(HEC_ERR_UNSUPPORTED, "%s: '%s%s' is not one of: %s", s->file, s->path, key,
 	            there);
@@ -194,7 +194,7 @@ static hec_status load_side(const json_scope *s, bool *left)
 	HEC_TRY(json_want_string(s, "direction", &side));
 	*left = strcmp(side, "Left") == 0;
 	return *left || strcmp(side, "Right") == 0 ? HEC_OK
-	                                           : unknown(s, "direction", "Left, Right");
+	                                           : fail_unknown(s, "direction", "Left, Right");
 }
 
 static hec_status load_truncation(const json_scope *s, limits *l)
@@ -211,7 +211,7 @@ static hec_status load_truncation(const json_scope *s, limits *l)
 			l->truncates = true;
 			return HEC_OK;
 		}
-	return unknown(s, "strategy", "LongestFirst, OnlyFirst, OnlySecond");
+	return fail_unknown(s, "strategy", "LongestFirst, OnlyFirst, OnlySecond");
 }
 
 static hec_status load_padding(const json_scope *s, limits *l)
@@ -235,7 +235,7 @@ static hec_status load_padding(const json_scope *s, limits *l)
 	HEC_TRY(json_want_string(s, "strategy", &name));
 	return !name || strcmp(name, "BatchLongest") == 0
 	               ? HEC_OK
-	               : unknown(s, "strategy", "BatchLongest, {\"Fixed\": N}");
+	               : fail_unknown(s, "strategy", "BatchLongest, {\"Fixed\": N}");
 }
 
 hec_status limits_load(const json_scope *root, limits *l)

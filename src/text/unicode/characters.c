@@ -3,7 +3,7 @@
 
 #define STRAY 0x110000u /* + byte: above every code point */
 
-static bool continues(unsigned char c)
+static bool is_continuation(unsigned char c)
 {
 	return (c & 0xC0) == 0x80;
 }
@@ -22,7 +22,7 @@ uint32_t character_read(const unsigned char *text, size_t left, size_t *length)
 		return STRAY + c;
 	uint32_t value = c & (0xFFu >> (n + 1));
 	for (size_t i = 1; i < n; i++) {
-		if (!continues(text[i]))
+		if (!is_continuation(text[i]))
 			return STRAY + c;
 		value = value << 6 | (text[i] & 0x3Fu);
 	}

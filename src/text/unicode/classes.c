@@ -28,7 +28,7 @@ static uint16_t uniform_block(uint16_t classes, uint16_t *used, uint16_t *unifor
 
 /* At most one block for each page that a run begins in, and one for each set of classes: 512 are
  * enough for 166 such pages and 2^8 sets that occur. */
-static void build(void)
+static void build_pages(void)
 {
 	uint16_t used = 0, uniform[CLASS_BLOCKS];
 	int uniforms = 0;
@@ -55,5 +55,5 @@ static void build(void)
 void classes_prepare(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, build);
+	pthread_once(&once, build_pages);
 }

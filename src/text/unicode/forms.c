@@ -83,7 +83,7 @@ static uint8_t order_of(uint32_t c)
 /* ---- composing ---- */
 
 /* The character that the two make together; 0: none. */
-static uint32_t composed(uint32_t a, uint32_t b)
+static uint32_t compose_pair(uint32_t a, uint32_t b)
 {
 	if (b < 0x300)
 		return 0;
@@ -94,7 +94,7 @@ static uint32_t composed(uint32_t a, uint32_t b)
 }
 
 /* Joins what follows the starter at the front of the list, as far as nothing blocks it. */
-static void compose(changed *list, size_t *n)
+static void compose_list(changed *list, size_t *n)
 {
 	size_t starter = 0, kept = 1;
 	bool has_starter = list[0].order == 0;
@@ -102,7 +102,7 @@ static void compose(changed *list, size_t *n)
 	for (size_t i = 1; i < *n; i++) {
 		changed c = list[i];
 		bool blocked = kept - 1 != starter && (last >= c.order);
-		uint32_t joined = has_starter && !blocked ? composed(list[starter].c, c.c) : 0;
+		uint32_t joined = has_starter && !blocked ? compose_pair(list[starter].c, c.c) : 0;
 		if (joined) {
 			list[starter].c = joined;
 			list[starter].change += c.change - 1;
@@ -137,11 +137,11 @@ static void sort_marks(changed *list, changed *spare, size_t n)
 }
 
 /* Writes the list out: a starter and the marks behind it. */
-static hec_status flush(rewriting *r)
+static hec_status write_list(rewriting *r)
 {
 	sort_marks(r->list, r->spare, r->n);
 	if (r->compose && r->n > 0)
-		compose(r->list, &r->n);
+		compose_list(r->list, &r->n);
 	for (size_t i = 0; i < r->n; i++)
 		HEC_TRY(flow_change(r->f, &r->from, r->list[i].c, r->list[i].change));
 	r->n = 0;
@@ -167,32 +167,32 @@ static size_t decompose(uint32_t c, bool compat, changed out[DECOMPOSED_MOST])
 
 /* One more character behind the list. A starter begins a new one, unless it joins the starter just
  * before it, as vowels of Hangul and of a few Indian scripts do. A run of marks without end is cut. */
-static hec_status take(rewriting *r, changed c)
+static hec_status take_character(rewriting *r, changed c)
 {
 	changed *last = r->n ? &r->list[r->n - 1] : NULL;
 	uint32_t joined = 0;
 	if (r->compose && last && c.order == 0 && last->order == 0)
-		joined = composed(last->c, c.c);
+		joined = compose_pair(last->c, c.c);
 	if (joined) {
 		last->c = joined;
 		last->change += c.change - 1;
 		return HEC_OK;
 	}
 	if (c.order == 0 || r->n == MARKS_MOST)
-		HEC_TRY(flush(r));
+		HEC_TRY(write_list(r));
 	r->list[r->n++] = c;
 	return HEC_OK;
 }
 
-static hec_status rewrite(rewriting *r, size_t begin, size_t end)
+static hec_status rewrite_text(rewriting *r, size_t begin, size_t end)
 {
 	for (size_t i = begin, length; i < end; i += length) {
 		changed parts[DECOMPOSED_MOST];
 		size_t n = decompose(utf8_get(r->f->text + i, &length), r->compat, parts);
 		for (size_t k = 0; k < n; k++)
-			HEC_TRY(take(r, parts[k]));
+			HEC_TRY(take_character(r, parts[k]));
 	}
-	return flush(r);
+	return write_list(r);
 }
 
 hec_status unicode_form(flow *f, size_t begin, size_t end, bool compat, bool compose_too)
@@ -203,7 +203,7 @@ hec_status unicode_form(flow *f, size_t begin, size_t end, bool compat, bool com
 	r.compat = compat;
 	r.compose = compose_too;
 	r.n = 0;
-	return rewrite(&r, begin, end);
+	return rewrite_text(&r, begin, end);
 }
 
 typedef struct form {

@@ -29,7 +29,7 @@ size_t utf8_put(uint32_t c, char to[UTF8_MOST])
 
 /* How many bytes the character at s should have (0: none begins so), and how many of them are
  * there and right. */
-static size_t look(const unsigned char *s, size_t bytes, size_t *right)
+static size_t check_character(const unsigned char *s, size_t bytes, size_t *right)
 {
 	unsigned char c = s[0], low = 0x80, high = 0xbf;
 	size_t length = c < 0x80   ? 1
@@ -69,7 +69,7 @@ size_t utf8_valid(const char *text, size_t bytes)
 			}
 		}
 		size_t right;
-		if (look(s + at, bytes - at, &right) != right)
+		if (check_character(s + at, bytes - at, &right) != right)
 			return at;
 		at += right;
 	}
@@ -79,7 +79,7 @@ size_t utf8_valid(const char *text, size_t bytes)
 size_t utf8_ill(const char *text, size_t bytes)
 {
 	size_t right;
-	look((const unsigned char *)text, bytes, &right);
+	check_character((const unsigned char *)text, bytes, &right);
 	return right;
 }
 

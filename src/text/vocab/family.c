@@ -97,7 +97,7 @@ const vocab_family *const vocab_families[] = {&bert,   &distilbert, &gpt2,      
 
 /* ---- which ---- */
 
-static const vocab_family *by_class(const char *name)
+static const vocab_family *family_by_class(const char *name)
 {
 	size_t n = strlen(name);
 	if (n > 4 && strcmp(name + n - 4, "Fast") == 0)
@@ -108,7 +108,7 @@ static const vocab_family *by_class(const char *name)
 	return NULL;
 }
 
-static const vocab_family *by_model_type(const char *type)
+static const vocab_family *family_by_model_type(const char *type)
 {
 	char word[64];
 	if (snprintf(word, sizeof word, " %s ", type) >= (int)sizeof word)
@@ -143,24 +143,24 @@ static hec_status unknown_class(const char *name)
 	            quote(name, text), known);
 }
 
-static hec_status by_config(vocab_files *v, const vocab_family **out)
+static hec_status family_by_config(vocab_files *v, const vocab_family **out)
 {
 	json_scope s = {.file = "tokenizer_config.json", .object = v->config};
 	const char *name = NULL;
 	json_t *model;
 	HEC_TRY(json_want_string(&s, "tokenizer_class", &name));
 	if (name && !is_general(name)) {
-		*out = by_class(name);
+		*out = family_by_class(name);
 		return *out ? HEC_OK : unknown_class(name);
 	}
 	HEC_TRY(vocab_json_want(v, "config.json", false, &model));
 	const char *type = json_string_value(json_object_get(model, "model_type"));
-	*out = type ? by_model_type(type) : NULL;
+	*out = type ? family_by_model_type(type) : NULL;
 	json_decref(model);
 	return HEC_OK;
 }
 
-static const vocab_family *by_files(const vocab_files *v, const char *chosen)
+static const vocab_family *family_by_files(const vocab_files *v, const char *chosen)
 {
 	bool spm = chosen && strstr(chosen, ".spm");
 	if (vocab_file_is_there(v, "vocab.json") &&
@@ -175,7 +175,7 @@ static const vocab_family *by_files(const vocab_files *v, const char *chosen)
 	return &vocab_plain;
 }
 
-static hec_status take_roles(vocab_files *v)
+static hec_status read_roles(vocab_files *v)
 {
 	for (int i = 0; i < TOKENIZER_ROLES; i++) {
 		char key[32];
@@ -192,10 +192,10 @@ static hec_status take_roles(vocab_files *v)
 hec_status vocab_family_load(vocab_files *v, const char *chosen)
 {
 	v->family = NULL;
-	HEC_TRY(by_config(v, &v->family));
+	HEC_TRY(family_by_config(v, &v->family));
 	if (!v->family)
-		v->family = by_files(v, chosen);
-	HEC_TRY(take_roles(v));
+		v->family = family_by_files(v, chosen);
+	HEC_TRY(read_roles(v));
 	return v->family->load(v, chosen);
 }
 

@@ -7,7 +7,7 @@
 #include "base/quote.h"
 #include "base/status.h"
 
-static size_t letters(const char *text, char first, char last)
+static size_t count_letters(const char *text, char first, char last)
 {
 	size_t n = 0;
 	while (text[n] >= first && text[n] <= last)
@@ -18,14 +18,15 @@ static size_t letters(const char *text, char first, char last)
 bool is_language(const char *token)
 {
 	if (strncmp(token, "__", 2) == 0) {
-		size_t n = letters(token + 2, 'a', 'z');
+		size_t n = count_letters(token + 2, 'a', 'z');
 		return n >= 2 && n <= 3 && strcmp(token + 2 + n, "__") == 0;
 	}
-	size_t n = letters(token, 'a', 'z');
+	size_t n = count_letters(token, 'a', 'z');
 	if (n < 2 || n > 3 || token[n] != '_')
 		return false;
 	const char *script = token + n + 1;
-	size_t upper = letters(script, 'A', 'Z'), lower = letters(script + upper, 'a', 'z');
+	size_t upper = count_letters(script, 'A', 'Z'),
+	       lower = count_letters(script + upper, 'a', 'z');
 	return script[upper + lower] == '\0' &&
 	       ((upper == 2 && lower == 0) || (upper == 1 && lower == 3));
 }

@@ -264,9 +264,9 @@ static hec_status put_metaspace(vocab_files *v, const char *scheme)
 }
 
 /* More pieces in front and behind. */
-static hec_status widen(sp_model *m, size_t drop, const char *const *before, size_t n_before,
-                        const char *(*name)(const void *, size_t), const void *names,
-                        size_t n_behind)
+static hec_status add_pieces_around(sp_model *m, size_t drop, const char *const *before,
+                                    size_t n_before, const char *(*name)(const void *, size_t),
+                                    const void *names, size_t n_behind)
 {
 	size_t kept = m->n > drop ? m->n - drop : 0, n = n_before + kept + n_behind;
 	sp_piece *pieces = mem_zeros(n, sizeof *pieces);
@@ -312,7 +312,7 @@ hec_status vocab_load_t5(vocab_files *v, const char *chosen)
 		return fail(HEC_ERR_MEMORY, "no memory for %lld extra ids", (long long)n);
 	for (int64_t i = 0; i < n; i++)
 		snprintf(v->extra[i], sizeof *v->extra, "<extra_id_%d>", (int)(n - 1 - i));
-	HEC_TRY(widen(&v->pieces, 0, NULL, 0, extra_name, v->extra, (size_t)n));
+	HEC_TRY(add_pieces_around(&v->pieces, 0, NULL, 0, extra_name, v->extra, (size_t)n));
 	if (v->pieces.n < 3)
 		return fail(HEC_ERR_FORMAT, "%s: of its %zu pieces none is number 2, the unknown",
 		            v->piece_file, v->pieces.n);
@@ -346,7 +346,7 @@ hec_status vocab_load_xlm_roberta(vocab_files *v, const char *chosen)
 			return fail(HEC_ERR_FORMAT, "tokenizer_config.json: '%s' is no token",
 			            keys[i]);
 	}
-	HEC_TRY(widen(&v->pieces, 3, names, 4, mask_name, names[4], 1));
+	HEC_TRY(add_pieces_around(&v->pieces, 3, names, 4, mask_name, names[4], 1));
 	v->pieces.byte_fallback = false;
 	v->pieces.unk = 3;
 	return put_metaspace(v, space ? "always" : "never");

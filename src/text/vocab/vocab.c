@@ -50,7 +50,7 @@ static uint32_t *find_slot(const vocab *v, const char *token, size_t bytes)
 	return &v->slots[at];
 }
 
-static hec_status rehash(vocab *v)
+static hec_status grow_slots(vocab *v)
 {
 	size_t count = v->slot_count * 2;
 	uint32_t *slots = mem_zeros(count, sizeof *slots);
@@ -73,7 +73,7 @@ static hec_status make_room(vocab *v, size_t bytes, int64_t id)
 	if (bytes > UINT32_MAX / 2 || v->n >= TOKENS_MOST)
 		return fail(HEC_ERR_FORMAT, "vocabulary: token %zu has %zu bytes", v->n, bytes);
 	if (2 * (v->n + 1) > v->slot_count)
-		HEC_TRY(rehash(v));
+		HEC_TRY(grow_slots(v));
 	HEC_TRY(GROW(&v->text, &v->text_capacity, v->used + bytes + 1));
 	HEC_TRY(GROW(&v->entries, &v->capacity, v->n + 1));
 	HEC_TRY(GROW(&v->by_id, &v->by_id_capacity, (size_t)id + 1));
