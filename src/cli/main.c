@@ -64,8 +64,8 @@ static void print_commands(FILE *out)
 	      out);
 }
 
-static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void complain(const char *format, ...)
+static void print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void print_message(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -75,7 +75,7 @@ static void complain(const char *format, ...)
 
 static int wrong_usage(const char *what, const char *word)
 {
-	complain("%s '%.40s'", what, word);
+	print_message("%s '%.40s'", what, word);
 	say_line("Try: hecate help");
 	return EXIT_USAGE;
 }
@@ -92,7 +92,7 @@ static int print_version(void)
 	printf("\n");
 	hec_ctx *ctx = NULL;
 	if (hec_ctx_create(NULL, &ctx) != HEC_OK) {
-		complain("%s", hec_error_message());
+		print_message("%s", hec_error_message());
 		return EXIT_FAILED;
 	}
 	printf("in use    %s, %d thread%s\n", hec_ctx_isa(ctx), hec_ctx_threads(ctx),
@@ -101,7 +101,7 @@ static int print_version(void)
 	return EXIT_DONE;
 }
 
-static int help(int argc, char **argv)
+static int run_help(int argc, char **argv)
 {
 	if (argc > 1)
 		return wrong_usage("help takes one command, not also", argv[1]);
@@ -117,7 +117,7 @@ static int help(int argc, char **argv)
 	return wrong_usage("there is no command", argv[0]);
 }
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	if (argc < 2) {
 		print_commands(stderr);
@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
 		return argc > 2 ? wrong_usage("the version takes no word, not", argv[2])
 		                : print_version();
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		return help(argc - 2, argv + 2);
+		return run_help(argc - 2, argv + 2);
 	const command *c = find_command(name);
 	if (c)
 		return c->run(c, argc - 2, argv + 2);
@@ -147,13 +147,13 @@ int main(int argc, char **argv)
 	/* A closed pipe, or a file as large as files may be, shall be a failed write, with an exit code of ours. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	int code = run(argc, argv);
+	int code = run_command(argc, argv);
 	bool failed = ferror(stdout) != 0, gone = reader_is_gone();
 	errno = command_output_error(); /* any other one is not about this */
 	if (fclose(stdout) != 0 || failed) {
 		if (!gone && errno != EPIPE)
-			complain("standard output could not be written%s%s", errno ? ": " : "",
-			         errno ? strerror(errno) : "");
+			print_message("standard output could not be written%s%s", errno ? ": " : "",
+			              errno ? strerror(errno) : "");
 		return code == EXIT_DONE ? EXIT_FAILED : code;
 	}
 	return code;

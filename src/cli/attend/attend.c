@@ -49,7 +49,7 @@ static void name_token(const request *r, const attended *a, char name[ATTEND_TIT
 	}
 }
 
-static int show(const request *r, const attended *a)
+static int show_view(const request *r, const attended *a)
 {
 	terminal term = terminal_open(stdout, 1);
 	char title[ATTEND_TITLE], token[ATTEND_TITLE];
@@ -84,7 +84,7 @@ static int check_choice(const request *r, const char *name, int64_t chosen, int6
 	                     name, chosen, count, count - 1);
 }
 
-static int attend(const request *r, attend_request *asked)
+static int attend_text(const request *r, attend_request *asked)
 {
 	char error[ERROR_SIZE] = "";
 	if (!attend_choose(asked->model, r->kind, &asked->choice, error, sizeof error))
@@ -102,7 +102,7 @@ static int attend(const request *r, attend_request *asked)
 	if (r->token && !attend_pick(&a, r->text, r->token, error, sizeof error))
 		code = command_usage(r->self, "%s", error);
 	else
-		code = show(r, &a);
+		code = show_view(r, &a);
 	attended_free(&a);
 	return code;
 }
@@ -165,7 +165,7 @@ static int attend_opened(const request *r, const opened *o)
 		return command_failed(r->self, "the model's folder has no tokenizer");
 	if (hec_model_config_of(asked.model)->front.features > 0)
 		return command_failed(r->self, "this model hears: hecate transcribe --attend");
-	return attend(r, &asked);
+	return attend_text(r, &asked);
 }
 
 static int attend_folder(const request *r)
@@ -195,7 +195,7 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
-static int run(const command *self, int argc, char **argv)
+static int run_attend(const command *self, int argc, char **argv)
 {
 	static const char *const kinds[] = {"self", "cross", "decoder", NULL};
 	static const char *const colours[] = {"auto", "24", "256", "none", NULL};
@@ -256,5 +256,5 @@ const command command_attend = {
 	"out of the colour scale, and the legend says so.\n\n"
 	"Examples: hecate attend \"The cat sat on the mat.\" --layer 2 --top 3\n"
 	"          hecate attend -m DIR \"The animal was tired, so it slept.\" --token it\n",
-	run,
+	run_attend,
 };

@@ -18,7 +18,8 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static int show(const attend_flag *f, const command *self, const attended *a, const char *title)
+static int show_attended(const attend_flag *f, const command *self, const attended *a,
+                         const char *title)
 {
 	static const hec_view_colour colours[] = {[COLOUR_NONE] = HEC_VIEW_PLAIN,
 	                                          [COLOUR_256] = HEC_VIEW_256,
@@ -49,7 +50,7 @@ int attend_flag_pass(attend_flag *f, const command *self, const attend_pass *p, 
 	if (!attend_choose(p->model, NULL, &choice, error, sizeof error) ||
 	    attend_pass_run(p, &choice, &a, error, sizeof error) != HEC_OK)
 		return command_failed(self, "--attend: %s", error);
-	int code = show(f, self, &a, title);
+	int code = show_attended(f, self, &a, title);
 	attended_free(&a);
 	return code;
 }

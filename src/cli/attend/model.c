@@ -49,8 +49,8 @@ bool attend_choose(const hec_model *model, const char *asked, attend_choice *out
 
 /* ---- ids ---- */
 
-static hec_status encode(work *w, const hec_tokenizer *tokenizer, const char *text,
-                         const char *pair, hec_encoding *out)
+static hec_status encode_text(work *w, const hec_tokenizer *tokenizer, const char *text,
+                              const char *pair, hec_encoding *out)
 {
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
 	o.lossy = w->r->lossy;
@@ -75,11 +75,12 @@ static hec_status keep_written(work *w, const int32_t *ids, int64_t n)
 }
 
 /* What the decoder writes, from the target that is given … */
-static hec_status take_target(work *w)
+static hec_status read_target(work *w)
 {
 	hec_encoding target = HEC_ENCODING_INIT;
 	const hec_tokenizer *own = w->r->target_tokenizer;
-	hec_status status = encode(w, own ? own : w->r->tokenizer, w->r->target, NULL, &target);
+	hec_status status =
+		encode_text(w, own ? own : w->r->tokenizer, w->r->target, NULL, &target);
 	if (status == HEC_OK)
 		status = keep_written(w, target.ids, (int64_t)target.n);
 	hec_encoding_free(&target);
@@ -87,7 +88,7 @@ static hec_status take_target(work *w)
 }
 
 /* … or from what the model itself would write, by its folder's own settings of decoding. */
-static hec_status translate(work *w)
+static hec_status write_translation(work *w)
 {
 	hec_translations found = {0};
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
@@ -104,7 +105,7 @@ static hec_status translate(work *w)
 }
 
 /* What a decoder alone writes on is a part of what it then reads: all of it. */
-static hec_status write_on(work *w)
+static hec_status write_continuation(work *w)
 {
 	hec_generations found = {0};
 	hec_decode_options decode = *hec_generator_defaults(w->r->generator);
@@ -141,15 +142,15 @@ static hec_status read_texts(work *w)
 			&w->error, HEC_ERR_ARGUMENT,
 			"this model has a decoder alone: give one text, not also a target");
 	}
-	hec_status status = encode(w, w->r->tokenizer, w->r->text,
-	                           has_decoder(w) ? NULL : w->r->target, &w->text);
+	hec_status status = encode_text(w, w->r->tokenizer, w->r->text,
+	                                has_decoder(w) ? NULL : w->r->target, &w->text);
 	if (status != HEC_OK)
 		return status;
 	if (!both)
-		return w->r->generator ? write_on(w) : HEC_OK;
+		return w->r->generator ? write_continuation(w) : HEC_OK;
 	if (w->r->choice.kind == HEC_VIEW_SELF && !w->r->target)
 		return HEC_OK; /* what is written does not matter */
-	return w->r->target ? take_target(w) : translate(w);
+	return w->r->target ? read_target(w) : write_translation(w);
 }
 
 /* Where each token stands in the text: not those of a pair, and not what is written. */
@@ -165,7 +166,7 @@ static hec_status find_spans(work *w, int64_t n, hec_span **out)
 	return HEC_OK;
 }
 
-static hec_status compute(work *w, attended *out)
+static hec_status compute_weights(work *w, attended *out)
 {
 	const attend_request *r = w->r;
 	hec_status status = read_texts(w);
@@ -200,7 +201,7 @@ hec_status attend_compute(const attend_request *r, attended *out, bool *usage, c
 	          .error = {error, error_size}};
 	*out = (attended){.choice = r->choice};
 	*usage = false;
-	hec_status status = compute(&w, out);
+	hec_status status = compute_weights(&w, out);
 	hec_encoding_free(&w.text);
 	free(w.written);
 	return status;

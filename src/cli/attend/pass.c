@@ -48,7 +48,7 @@ static bool has_both(const work *w)
 
 /* ---- what the decoder reads and writes ---- */
 
-static hec_status lay_out(work *w)
+static hec_status prepare_inputs(work *w)
 {
 	const attend_pass *p = w->p;
 	const int32_t *begin = p->begin ? p->begin : &w->config->start_id;
@@ -93,7 +93,7 @@ static hec_status make_weights(work *w, int64_t queries, int64_t keys, attended 
 	return out->weights ? HEC_OK : attend_no_memory(&w->error);
 }
 
-static hec_status forward(work *w, int64_t queries, int64_t keys, attended *out)
+static hec_status run_forward(work *w, int64_t queries, int64_t keys, attended *out)
 {
 	const attend_pass *p = w->p;
 	hec_status status = make_weights(w, queries, keys, out);
@@ -220,7 +220,7 @@ static hec_status keep_spans(work *w, attended *out)
 	return HEC_OK;
 }
 
-static hec_status run(work *w, attended *out)
+static hec_status run_pass(work *w, attended *out)
 {
 	const attend_pass *p = w->p;
 	const hec_view_kind kind = out->choice.kind;
@@ -229,13 +229,13 @@ static hec_status run(work *w, attended *out)
 	if (p->features && kind == HEC_VIEW_SELF)
 		return attend_say(&w->error, HEC_ERR_UNSUPPORTED,
 		                  "self-attention over every moment of sound is too much to show");
-	hec_status status = lay_out(w);
+	hec_status status = prepare_inputs(w);
 	if (status != HEC_OK)
 		return status;
 	const int64_t heard = w->config->encoder.position.max;
 	const int64_t keys = decoder ? w->rows : p->features ? heard : p->n;
 	const int64_t queries = cross || decoder ? w->rows : p->n;
-	status = forward(w, queries, keys, out);
+	status = run_forward(w, queries, keys, out);
 	if (status == HEC_OK)
 		status = make_axis(w,
 		                   cross     ? w->writes
@@ -254,7 +254,7 @@ hec_status attend_pass_run(const attend_pass *p, const attend_choice *choice, at
 {
 	work w = {.p = p, .config = hec_model_config_of(p->model), .error = {error, error_size}};
 	*out = (attended){.choice = *choice};
-	hec_status status = run(&w, out);
+	hec_status status = run_pass(&w, out);
 	free(w.reads);
 	free(w.writes);
 	if (status != HEC_OK)

@@ -272,7 +272,7 @@ static int check_asked(const command *self, const asked *a, const shape_list *sh
 }
 
 /* A word on the terminal about what takes its time; NULL: takes it away again. */
-static void progress(const bench_row *row)
+static void show_progress(const bench_row *row)
 {
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K%s%s%s", row ? row->op : "", row ? " " : "",
@@ -286,7 +286,7 @@ static hec_status show_row(const hec_ctx_options *options, const asked *a, const
 	if (ferror(stdout))
 		return HEC_OK;
 	hec_status status = run_row(options, row, 1e-3 * (double)a->ms, report);
-	progress(NULL);
+	show_progress(NULL);
 	if (status == HEC_OK && !a->json) {
 		report_text_row(report, stdout);
 		fflush(stdout);
@@ -308,13 +308,13 @@ static hec_status run_all(const hec_ctx_options *options, const asked *a, const 
 	for (size_t i = 0; i < ROWS; i++) {
 		if (a->op && strcmp(a->op, rows[i].op) != 0)
 			continue;
-		progress(&rows[i]);
+		show_progress(&rows[i]);
 		TRY(show_row(options, a, &rows[i], report));
 	}
 	return HEC_OK;
 }
 
-static int measure(const command *self, const asked *a, const shape_list *shapes)
+static int measure_rows(const command *self, const asked *a, const shape_list *shapes)
 {
 	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
 	options.threads = (int)a->threads;
@@ -379,7 +379,7 @@ static int run_bench(const command *self, int argc, char **argv)
 		return command_failed(self, "no memory");
 	code = check_asked(self, &a, &shapes);
 	if (code == PARSED)
-		code = measure(self, &a, &shapes);
+		code = measure_rows(self, &a, &shapes);
 	free(shapes.copy);
 	return code;
 }

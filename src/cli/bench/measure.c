@@ -20,7 +20,7 @@
 #define LONG_TRIES 2
 #define LOOKS 16 /* at the ceiling, during one series */
 
-static double now(void)
+static double seconds_now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -44,7 +44,7 @@ hec_status ceilings_measure(hec_ctx *ctx, double seconds, bench_ceilings *out)
 
 /* Seconds that threads of this process were ready to run and had no core; 0 where the system does
  * not say. A look at the ceiling may slip between two turns of another process; this cannot. */
-static double waited(void)
+static double seconds_waited(void)
 {
 	double sum = 0;
 	DIR *tasks = opendir("/proc/self/task");
@@ -69,7 +69,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void summarise(double *samples, int n, bench_timing *out)
+static void summarise_samples(double *samples, int n, bench_timing *out)
 {
 	qsort(samples, (size_t)n, sizeof *samples, by_value);
 	double median = samples[n / 2];
@@ -102,40 +102,40 @@ static hec_status probe_read(bench_case *c, bench_ceilings *all, double seconds,
 /* Warms up and returns how many calls make a sample that is long enough for the clock. */
 static hec_status warm_up(bench_case *c, double seconds, int64_t *calls, int64_t *row)
 {
-	double start = now(), took;
+	double start = seconds_now(), took;
 	do {
-		double begin = now();
+		double begin = seconds_now();
 		TRY(c->call(c, (*calls)++));
-		took = now() - begin;
-	} while (now() - start < 0.1 * seconds);
+		took = seconds_now() - begin;
+	} while (seconds_now() - start < 0.1 * seconds);
 	*row = took < SAMPLE ? (int64_t)(SAMPLE / (took + 1e-9)) + 1 : 1;
 	return HEC_OK;
 }
 
 /* One series of samples, with looks at the ceiling in between: *held is the median of their shares.
  * Whatever slows half of the samples slows half of the looks. */
-static hec_status sample(bench_case *c, bench_ceilings *all, double seconds, bench_timing *out,
-                         double *held)
+static hec_status take_samples(bench_case *c, bench_ceilings *all, double seconds,
+                               bench_timing *out, double *held)
 {
 	double samples[MOST_SAMPLES], shares[MOST_SAMPLES], looked = 0;
 	int64_t calls = 0, row = 1;
 	const int least = c->long_call ? LONG_SAMPLES : LEAST_SAMPLES;
 	int n = 0, looks = 0;
 	TRY(warm_up(c, seconds, &calls, &row));
-	double start = now();
-	while (n < MOST_SAMPLES && (n < least || now() - start < seconds)) {
-		if (now() - looked > seconds / LOOKS) {
+	double start = seconds_now();
+	while (n < MOST_SAMPLES && (n < least || seconds_now() - start < seconds)) {
+		if (seconds_now() - looked > seconds / LOOKS) {
 			TRY(probe_fma(c, all, &shares[looks++]));
 			if (!c->long_call)
 				TRY(c->call(c, calls++)); /* caches as they were */
-			looked = now();
+			looked = seconds_now();
 		}
-		double begin = now();
+		double begin = seconds_now();
 		for (int64_t i = 0; i < row; i++)
 			TRY(c->call(c, calls++));
-		samples[n++] = (now() - begin) / (double)row;
+		samples[n++] = (seconds_now() - begin) / (double)row;
 	}
-	summarise(samples, n, out);
+	summarise_samples(samples, n, out);
 	qsort(shares, (size_t)looks, sizeof *shares, by_value);
 	*held = shares[looks / 2];
 	return HEC_OK;
@@ -147,9 +147,10 @@ hec_status case_measure(bench_case *c, bench_ceilings *ceilings, double seconds,
 	for (int i = 0; i < (c->long_call ? LONG_TRIES : TRIES); i++) {
 		double held, reading = 1;
 		bench_timing timing = {0, 0, false};
-		double start = now(), idle = waited();
-		TRY(sample(c, ceilings, seconds, &timing, &held));
-		held = fmin(held, 1 - (waited() - idle) / (threads * (now() - start)));
+		double start = seconds_now(), idle = seconds_waited();
+		TRY(take_samples(c, ceilings, seconds, &timing, &held));
+		held = fmin(held,
+		            1 - (seconds_waited() - idle) / (threads * (seconds_now() - start)));
 		if (c->memory)
 			TRY(probe_read(c, ceilings, seconds, &reading));
 		held = fmin(held, reading);

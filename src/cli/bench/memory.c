@@ -13,7 +13,7 @@
 #include "cli/bench/measure.h"
 
 /* The most memory this process has held, in bytes. */
-static double peak(void)
+static double peak_bytes(void)
 {
 	struct rusage use;
 	return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
@@ -29,7 +29,7 @@ typedef struct tensors {
 	hec_tensor q, k, v, out, lse, dout, dq, dk, dv;
 } tensors;
 
-static hec_status make(bench_case *c, tensors *x)
+static hec_status make_tensors(bench_case *c, tensors *x)
 {
 	int64_t B = shape_get(&c->shape, 'B'), H = shape_get(&c->shape, 'H');
 	int64_t T = shape_get(&c->shape, 'T'), K = shape_get(&c->shape, 'K');
@@ -42,25 +42,25 @@ static hec_status make(bench_case *c, tensors *x)
 	return case_normal(c, 3, rows, &x->lse);
 }
 
-static hec_status measure(const hec_ctx_options *options, bench_case *c, double used[2])
+static hec_status measure_memory(const hec_ctx_options *options, bench_case *c, double used[2])
 {
 	tensors x;
 	TRY(hec_ctx_create(options, &c->ctx));
-	TRY(make(c, &x));
-	double before = peak();
+	TRY(make_tensors(c, &x));
+	double before = peak_bytes();
 	TRY(hec_attention_fwd(c->ctx, NULL, &x.q, &x.k, &x.v, NULL, &x.out, &x.lse));
-	used[0] = peak() - before;
+	used[0] = peak_bytes() - before;
 	TRY(hec_attention_bwd(c->ctx, NULL, &x.q, &x.k, &x.v, NULL, &x.out, &x.lse, &x.dout, &x.dq,
 	                      &x.dk, &x.dv, NULL));
-	used[1] = peak() - before;
+	used[1] = peak_bytes() - before;
 	return HEC_OK;
 }
 
-static void child(const hec_ctx_options *options, const bench_shape *shape, int to)
+static void run_child(const hec_ctx_options *options, const bench_shape *shape, int to)
 {
 	answer told = {.used = {0, 0}};
 	bench_case c = {.shape = *shape};
-	if (measure(options, &c, told.used) != HEC_OK)
+	if (measure_memory(options, &c, told.used) != HEC_OK)
 		snprintf(told.error, sizeof told.error, "%s",
 		         *c.error ? c.error : hec_error_message());
 	_exit(write(to, &told, sizeof told) == (ssize_t)sizeof told ? 0 : 1);
@@ -79,7 +79,7 @@ hec_status attention_memory(const hec_ctx_options *options, const bench_shape *s
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
-		child(options, shape, ends[1]);
+		run_child(options, shape, ends[1]);
 	}
 	if (pid < 0)
 		snprintf(told.error, sizeof told.error, "no process of its own: %s",

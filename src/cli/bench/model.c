@@ -260,13 +260,13 @@ static double tokens_per_s(const model_result *m)
 	return m->timing.ms > 0 ? 1e3 * m->tokens / m->timing.ms : 0;
 }
 
-static double fraction(const model_run *r, const model_result *m)
+static double peak_fraction(const model_run *r, const model_result *m)
 {
 	const double gflops = m->timing.ms > 0 ? 1e-6 * m->flops / m->timing.ms : 0;
 	return gflops / r->ceilings.gflops[r->ceilings.own];
 }
 
-static double parameters(const hec_model *m)
+static double count_parameters(const hec_model *m)
 {
 	double n = 0;
 	for (size_t i = 0; i < hec_model_param_count(m); i++)
@@ -274,10 +274,10 @@ static double parameters(const hec_model *m)
 	return n;
 }
 
-static void say_text(const model_run *r, FILE *out)
+static void print_text(const model_run *r, FILE *out)
 {
 	fprintf(out, "%s: %.1f million parameters, %s, %d thread%s, ceiling %.1f GFLOP/s\n",
-	        r->sizes->name, 1e-6 * parameters(r->model), hec_ctx_isa(r->ctx),
+	        r->sizes->name, 1e-6 * count_parameters(r->model), hec_ctx_isa(r->ctx),
 	        hec_ctx_threads(r->ctx), plural(hec_ctx_threads(r->ctx)),
 	        r->ceilings.gflops[r->ceilings.own]);
 	for (int i = 0; i < r->count; i++) {
@@ -286,12 +286,12 @@ static void say_text(const model_run *r, FILE *out)
 		        "%-12s %8.0f tokens/s  %9.2f ms ±%4.1f %%  %.2f of the ceiling  %.1f MB "
 		        "beside the weights%s\n",
 		        m->what, tokens_per_s(m), m->timing.ms, 100 * m->timing.spread,
-		        fraction(r, m), 1e-6 * m->memory,
+		        peak_fraction(r, m), 1e-6 * m->memory,
 		        m->timing.steady ? "" : "  (the machine was busy)");
 	}
 }
 
-static void say_json(const model_run *r, const char *mode, FILE *out)
+static void print_json(const model_run *r, const char *mode, FILE *out)
 {
 	json_t *root = json_object(), *results = json_array();
 	json_object_set_new(root, "model", json_string(r->sizes->name));
@@ -299,7 +299,8 @@ static void say_json(const model_run *r, const char *mode, FILE *out)
 	json_object_set_new(root, "dtype", json_string("f32"));
 	json_object_set_new(root, "isa", json_string(hec_ctx_isa(r->ctx)));
 	json_object_set_new(root, "threads", json_integer(hec_ctx_threads(r->ctx)));
-	json_object_set_new(root, "parameters", json_integer((json_int_t)parameters(r->model)));
+	json_object_set_new(root, "parameters",
+	                    json_integer((json_int_t)count_parameters(r->model)));
 	json_object_set_new(root, "ceiling_gflops", json_real(r->ceilings.gflops[r->ceilings.own]));
 	for (int i = 0; i < r->count; i++) {
 		const model_result *m = &r->results[i];
@@ -311,7 +312,7 @@ static void say_json(const model_run *r, const char *mode, FILE *out)
 		json_object_set_new(o, "spread", json_real(m->timing.spread));
 		json_object_set_new(o, "steady", json_boolean(m->timing.steady));
 		json_object_set_new(o, "gflop", json_real(1e-9 * m->flops));
-		json_object_set_new(o, "fraction", json_real(fraction(r, m)));
+		json_object_set_new(o, "fraction", json_real(peak_fraction(r, m)));
 		json_object_set_new(o, "memory_bytes", json_integer((json_int_t)m->memory));
 		json_array_append_new(results, o);
 	}
@@ -350,9 +351,9 @@ int bench_model(const command *self, const bench_model_asked *a)
 		code = command_failed(self, "%s",
 		                      *hec_error_message() ? hec_error_message() : "no memory");
 	else if (a->json)
-		say_json(&r, a->mode, stdout);
+		print_json(&r, a->mode, stdout);
 	else
-		say_text(&r, stdout);
+		print_text(&r, stdout);
 	close_run(&r);
 	return code;
 }

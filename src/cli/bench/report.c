@@ -41,15 +41,16 @@ static bool is_timed(const bench_result *r)
 	return strcmp(r->row.op, MEMORY_OP) != 0;
 }
 
-static double rate(double work, const bench_result *r)
+static double work_rate(double work, const bench_result *r)
 {
 	return r->timing.ms > 0 ? 1e-6 * work / r->timing.ms : 0;
 }
 
-static double fraction(const bench_report *report, const bench_result *r)
+static double ceiling_fraction(const bench_report *report, const bench_result *r)
 {
 	const bench_ceilings *c = &report->ceilings;
-	return r->memory ? rate(r->bytes, r) / c->read_gbs : rate(r->flops, r) / c->gflops[c->own];
+	return r->memory ? work_rate(r->bytes, r) / c->read_gbs
+	                 : work_rate(r->flops, r) / c->gflops[c->own];
 }
 
 /* The row that a relative goal is about: the first plain one of the operation with the same time
@@ -70,12 +71,12 @@ static const bench_result *base_of(const bench_report *report, const bench_resul
 }
 
 /* What the goal of a row is compared with; NaN: unknown. */
-static double reached(const bench_report *report, const bench_result *r)
+static double goal_value(const bench_report *report, const bench_result *r)
 {
 	const bench_result *b;
 	switch (r->row.kind) {
 	case GOAL_FRACTION:
-		return fraction(report, r);
+		return ceiling_fraction(report, r);
 	case GOAL_MS:
 		return r->timing.ms;
 	case GOAL_MEGABYTES:
@@ -85,7 +86,7 @@ static double reached(const bench_report *report, const bench_result *r)
 		return b ? r->timing.ms / b->timing.ms : NAN;
 	case GOAL_RATE:
 		b = base_of(report, r);
-		return b ? fraction(report, r) / fraction(report, b) : NAN;
+		return b ? ceiling_fraction(report, r) / ceiling_fraction(report, b) : NAN;
 	case GOAL_NONE:
 		break;
 	}
@@ -101,7 +102,7 @@ static void print_goal(const bench_report *report, const bench_result *r, FILE *
 {
 	static const char *const words[] = {"",         "of ceiling", "of full time",
 	                                    "of plain", "ms",         "MB"};
-	double got = reached(report, r), goal = r->row.goal;
+	double got = goal_value(report, r), goal = r->row.goal;
 	if (isnan(got))
 		return;
 	bool least = goal_is_least(r->row.kind), met = least ? got >= goal : got <= goal;
@@ -138,8 +139,9 @@ static void print_row(const bench_report *report, const bench_result *r, FILE *o
 		bool tiny = r->timing.ms < 0.01;
 		fprintf(out, "%9.4f %s %8.1f %s  %5.3f  ±%4.1f %%%s ",
 		        tiny ? 1e3 * r->timing.ms : r->timing.ms, tiny ? "µs" : "ms",
-		        rate(r->memory ? r->bytes : r->flops, r), r->memory ? "GB/s   " : "GFLOP/s",
-		        fraction(report, r), 100 * r->timing.spread, r->timing.steady ? " " : "!");
+		        work_rate(r->memory ? r->bytes : r->flops, r),
+		        r->memory ? "GB/s   " : "GFLOP/s", ceiling_fraction(report, r),
+		        100 * r->timing.spread, r->timing.steady ? " " : "!");
 	}
 	print_goal(report, r, out);
 	fputc('\n', out);
@@ -211,10 +213,10 @@ static json_t *result_json(const bench_report *report, const bench_result *r)
 		json_object_set_new(o, "bwd_bytes", json_real(r->memory_bwd));
 		return o;
 	}
-	json_object_set_new(o, "gflops", json_real(rate(r->flops, r)));
-	json_object_set_new(o, "gbs", json_real(rate(r->bytes, r)));
+	json_object_set_new(o, "gflops", json_real(work_rate(r->flops, r)));
+	json_object_set_new(o, "gbs", json_real(work_rate(r->bytes, r)));
 	json_object_set_new(o, "ceiling", json_string(r->memory ? "read" : "fma"));
-	json_object_set_new(o, "fraction", json_real(fraction(report, r)));
+	json_object_set_new(o, "fraction", json_real(ceiling_fraction(report, r)));
 	json_object_set_new(o, "ms", json_real(r->timing.ms));
 	json_object_set_new(o, "spread", json_real(r->timing.spread));
 	json_object_set_new(o, "steady", json_boolean(r->timing.steady));

@@ -21,7 +21,7 @@ static hec_status open_state(bench_case *c, double floats, row_state **out)
 	return HEC_OK;
 }
 
-static void rows(bench_case *c, char width, int64_t n, int64_t w, int64_t shape[2])
+static void set_row_shape(bench_case *c, char width, int64_t n, int64_t w, int64_t shape[2])
 {
 	shape_default(&c->shape, 'N', n);
 	shape_default(&c->shape, width, w);
@@ -40,7 +40,7 @@ static hec_status ids_tensor(bench_case *c, int64_t n, int64_t below, hec_tensor
 static hec_status norm_open(bench_case *c, int64_t copies, row_state **out)
 {
 	int64_t shape[2];
-	rows(c, 'C', 16384, 1024, shape);
+	set_row_shape(c, 'C', 16384, 1024, shape);
 	double N = (double)shape[0], W = (double)shape[1];
 	TRY(open_state(c, N * (W * (double)copies + 2) + 8 * W, out));
 	row_state *s = *out;
@@ -94,7 +94,7 @@ hec_status norm_bwd_setup(bench_case *c)
 static hec_status activation_open(bench_case *c, int64_t copies, row_state **out)
 {
 	int64_t shape[2];
-	rows(c, 'F', 16384, 2048, shape);
+	set_row_shape(c, 'F', 16384, 2048, shape);
 	TRY(open_state(c, (double)shape[0] * (double)shape[1] * (double)copies, out));
 	TRY(case_normal(c, 2, shape, &(*out)->x));
 	TRY(case_normal(c, 2, shape, &(*out)->y));
@@ -154,7 +154,7 @@ static hec_status loss_bwd_call(bench_case *c, int64_t i)
 static hec_status loss_open(bench_case *c, int64_t copies, row_state **out)
 {
 	int64_t shape[2];
-	rows(c, 'V', 1024, 32000, shape);
+	set_row_shape(c, 'V', 1024, 32000, shape);
 	double N = (double)shape[0], V = (double)shape[1];
 	TRY(open_state(c, N * ((double)copies * V + 8), out));
 	row_state *s = *out;
@@ -227,7 +227,7 @@ hec_status embedding_setup(bench_case *c)
 {
 	int64_t shape[2];
 	shape_default(&c->shape, 'V', 32000);
-	rows(c, 'C', 32768, 512, shape);
+	set_row_shape(c, 'C', 32768, 512, shape);
 	int64_t V = shape_get(&c->shape, 'V');
 	double N = (double)shape[0];
 	row_state *s;

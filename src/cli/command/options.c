@@ -9,7 +9,7 @@
 
 #include <hecate/width.h>
 
-static const option *find(const option *table, const char *name, size_t length)
+static const option *find_option(const option *table, const char *name, size_t length)
 {
 	for (; table->kind != OPTION_END; table++)
 		if (strlen(table->name) == length && memcmp(table->name, name, length) == 0)
@@ -80,7 +80,7 @@ static bool add_to_list(const option *o, const char *text, char error[OPTION_ERR
 	return true;
 }
 
-static bool set(const option *o, const char *text, char error[OPTION_ERROR])
+static bool set_option(const option *o, const char *text, char error[OPTION_ERROR])
 {
 	switch (o->kind) {
 	case OPTION_FLAG:
@@ -165,7 +165,7 @@ bool options_parse(const option *table, int argc, char **argv, int *operands,
 		}
 		size_t length = strcspn(word, "=");
 		const char *text = word[length] == '=' ? word + length + 1 : NULL;
-		const option *o = find(table, word, length);
+		const option *o = find_option(table, word, length);
 		if (!o) {
 			snprintf(error, OPTION_ERROR, "there is no option %.60s", word);
 			return false;
@@ -192,10 +192,10 @@ bool options_parse(const option *table, int argc, char **argv, int *operands,
 			snprintf(error, OPTION_ERROR, "%s wants a value", o->name);
 			return false;
 		}
-		if (!set(o, text, error))
+		if (!set_option(o, text, error))
 			return false;
 		while (o->kind == OPTION_LIST && i + 1 < argc && !is_option(argv[i + 1]))
-			if (!set(o, argv[++i], error))
+			if (!set_option(o, argv[++i], error))
 				return false;
 	}
 	return true;

@@ -17,8 +17,8 @@ int64_t block_numbers(int64_t rows, int64_t width)
 	return 2 * BLOCK_WIDER * width * width + rows * width * (4 + BLOCK_WIDER);
 }
 
-static hec_status add(explain_steps *s, const char *name, int64_t rows, int64_t columns,
-                      hec_tensor *out)
+static hec_status add_tensor(explain_steps *s, const char *name, int64_t rows, int64_t columns,
+                             hec_tensor *out)
 {
 	TRY(hec_arena_tensor(s->arena, HEC_F32, 2, (const int64_t[]){rows, columns}, out));
 	s->steps[s->count++] = (step){name, -1, *out};
@@ -39,12 +39,12 @@ hec_status block_steps(hec_ctx *ctx, const explain_problem *p, explain_steps *s)
 	const hec_tensor *x = &p->given[GIVEN_X];
 	int64_t T = x->shape[0], C = x->shape[1], F = BLOCK_WIDER * C;
 	hec_tensor w1, w2, dropped, residual, hidden, block;
-	TRY(add(s, "W_1", C, F, &w1));
-	TRY(add(s, "W_2", F, C, &w2));
-	TRY(add(s, "dropped", T, C, &dropped));
-	TRY(add(s, "residual", T, C, &residual));
-	TRY(add(s, "hidden", T, F, &hidden));
-	TRY(add(s, "block", T, C, &block));
+	TRY(add_tensor(s, "W_1", C, F, &w1));
+	TRY(add_tensor(s, "W_2", F, C, &w2));
+	TRY(add_tensor(s, "dropped", T, C, &dropped));
+	TRY(add_tensor(s, "residual", T, C, &residual));
+	TRY(add_tensor(s, "hidden", T, F, &hidden));
+	TRY(add_tensor(s, "block", T, C, &block));
 
 	hec_linear up, down;
 	TRY(random_linear(ctx, p->seed, STREAM_W_1, &w1, &up));

@@ -11,31 +11,31 @@
 #include <hecate/multi_head.h>
 #include <hecate/random.h>
 
-static hec_status make(explain_problem *p, given which, int64_t rows, int64_t columns)
+static hec_status make_matrix(explain_problem *p, given which, int64_t rows, int64_t columns)
 {
 	return explain_problem_make(p, which, 2, rows, columns) ? HEC_OK : HEC_ERR_MEMORY;
 }
 
-static hec_status fixed(explain_problem *p, given which, int64_t rows, int64_t columns,
-                        const float *values)
+static hec_status fixed_matrix(explain_problem *p, given which, int64_t rows, int64_t columns,
+                               const float *values)
 {
-	TRY(make(p, which, rows, columns));
+	TRY(make_matrix(p, which, rows, columns));
 	memcpy(p->given[which].data, values, (size_t)(rows * columns) * sizeof *values);
 	return HEC_OK;
 }
 
-static hec_status identity(explain_problem *p, given which, int64_t n)
+static hec_status identity_matrix(explain_problem *p, given which, int64_t n)
 {
-	TRY(make(p, which, n, n));
+	TRY(make_matrix(p, which, n, n));
 	for (int64_t i = 0; i < n; i++)
 		((float *)p->given[which].data)[i * n + i] = 1;
 	return HEC_OK;
 }
 
 /* 1, 2, 3, … row by row. */
-static hec_status counting(explain_problem *p, given which, int64_t rows, int64_t columns)
+static hec_status counting_matrix(explain_problem *p, given which, int64_t rows, int64_t columns)
 {
-	TRY(make(p, which, rows, columns));
+	TRY(make_matrix(p, which, rows, columns));
 	for (int64_t i = 0; i < rows * columns; i++)
 		((float *)p->given[which].data)[i] = (float)(i + 1);
 	return HEC_OK;
@@ -52,10 +52,10 @@ static hec_status random_weights(hec_ctx *ctx, explain_problem *p, int64_t width
 	p->heads = heads;
 	p->d_k = config.d_k;
 	p->d_v = config.d_v;
-	TRY(make(p, GIVEN_W_Q, width, heads * p->d_k));
-	TRY(make(p, GIVEN_W_K, width, heads * p->d_k));
-	TRY(make(p, GIVEN_W_V, width, heads * p->d_v));
-	TRY(make(p, GIVEN_W_O, heads * p->d_v, width));
+	TRY(make_matrix(p, GIVEN_W_Q, width, heads * p->d_k));
+	TRY(make_matrix(p, GIVEN_W_K, width, heads * p->d_k));
+	TRY(make_matrix(p, GIVEN_W_V, width, heads * p->d_v));
+	TRY(make_matrix(p, GIVEN_W_O, heads * p->d_v, width));
 	for (int i = GIVEN_W_Q; i <= GIVEN_W_O; i++)
 		TRY(hec_random_uniform(ctx, p->seed, (uint64_t)i, low, high, &p->given[i]));
 	return HEC_OK;
@@ -63,7 +63,7 @@ static hec_status random_weights(hec_ctx *ctx, explain_problem *p, int64_t width
 
 static hec_status build_two_heads(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
-	TRY(counting(p, GIVEN_X, 2, 4));
+	TRY(counting_matrix(p, GIVEN_X, 2, 4));
 	return random_weights(ctx, p, 4, heads ? heads : 2, 0, 0, 0, 1);
 }
 
@@ -72,10 +72,10 @@ static hec_status build_four_words(hec_ctx *ctx, int64_t heads, explain_problem 
 	static const char *const words[] = {"思考", "编程", "很", "有趣"};
 	(void)ctx;
 	p->heads = heads ? heads : 1;
-	TRY(counting(p, GIVEN_X, 4, 4));
-	TRY(identity(p, GIVEN_W_Q, 4));
-	TRY(identity(p, GIVEN_W_K, 4));
-	TRY(identity(p, GIVEN_W_V, 4));
+	TRY(counting_matrix(p, GIVEN_X, 4, 4));
+	TRY(identity_matrix(p, GIVEN_W_Q, 4));
+	TRY(identity_matrix(p, GIVEN_W_K, 4));
+	TRY(identity_matrix(p, GIVEN_W_V, 4));
 	p->tokens = calloc(4, sizeof *p->tokens);
 	for (; p->tokens && p->token_count < 4; p->token_count++) {
 		p->tokens[p->token_count] = strdup(words[p->token_count]);
@@ -88,34 +88,34 @@ static hec_status build_four_words(hec_ctx *ctx, int64_t heads, explain_problem 
 static hec_status two_by_two_weights(int64_t heads, explain_problem *p)
 {
 	p->heads = heads ? heads : 1;
-	TRY(identity(p, GIVEN_W_Q, 2));
-	TRY(fixed(p, GIVEN_W_K, 2, 2, (const float[]){1, 1, 0, 1}));
-	return fixed(p, GIVEN_W_V, 2, 2, (const float[]){1, 2, 3, 4});
+	TRY(identity_matrix(p, GIVEN_W_Q, 2));
+	TRY(fixed_matrix(p, GIVEN_W_K, 2, 2, (const float[]){1, 1, 0, 1}));
+	return fixed_matrix(p, GIVEN_W_V, 2, 2, (const float[]){1, 2, 3, 4});
 }
 
 static hec_status build_two_by_two(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	(void)ctx;
-	TRY(counting(p, GIVEN_X, 2, 2));
+	TRY(counting_matrix(p, GIVEN_X, 2, 2));
 	return two_by_two_weights(heads, p);
 }
 
 static hec_status build_as_printed(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	(void)ctx;
-	TRY(counting(p, GIVEN_X, 1, 3));
+	TRY(counting_matrix(p, GIVEN_X, 1, 3));
 	return two_by_two_weights(heads, p);
 }
 
 static hec_status random_input(hec_ctx *ctx, explain_problem *p, int64_t rows, int64_t width)
 {
-	TRY(make(p, GIVEN_X, rows, width));
+	TRY(make_matrix(p, GIVEN_X, rows, width));
 	return hec_random_normal(ctx, p->seed, GIVEN_X, 0, 1, &p->given[GIVEN_X]);
 }
 
 static hec_status build_five_by_two(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
-	TRY(counting(p, GIVEN_X, 3, 5));
+	TRY(counting_matrix(p, GIVEN_X, 3, 5));
 	return random_weights(ctx, p, 5, heads ? heads : 2, 0, 0, 0, 1);
 }
 

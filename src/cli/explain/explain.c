@@ -171,7 +171,7 @@ static int check_request(const request *r, int operands)
 	return PARSED;
 }
 
-static int run(const command *self, int argc, char **argv)
+static int run_explain(const command *self, int argc, char **argv)
 {
 	request r = {.self = self, .seed = {SEED_DEFAULT, false}};
 	bool list = false;
@@ -233,5 +233,5 @@ const command command_explain = {
 		"  echo '{\"X\": [[1, 2], [3, 4]], \"heads\": 1, \"W_Q\": [[1, 0], [0, 1]],\n"
 		"    \"W_K\": [[1, 1], [0, 1]], \"W_V\": [[1, 2], [3, 4]]}' | hecate explain "
 		"--file -\n",
-	.run = run,
+	.run = run_explain,
 };

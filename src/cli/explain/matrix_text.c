@@ -17,7 +17,7 @@
 #define GAP_INDEX (-1) /* where the middle is left out */
 
 /* Which of n lines are shown: all, or the first ones, a gap and the last. Returns how many. */
-static int choose(int64_t n, int most, int64_t *index)
+static int choose_indices(int64_t n, int most, int64_t *index)
 {
 	int count = 0;
 	if (n <= most + 1) { /* a gap takes a line as well */
@@ -134,7 +134,7 @@ static void fill_cells(layout *l, const hec_tensor *m, const matrix_look *look, 
 		}
 }
 
-static void measure(layout *l, const matrix_look *look)
+static void measure_numbers(layout *l, const matrix_look *look)
 {
 	for (int c = 0; c < l->column_count; c++) {
 		int before = 0, after = 0;
@@ -257,18 +257,18 @@ static void choose_layout(layout *l, const terminal *term, const hec_tensor *m,
 	int room = term->columns - 2;
 	int most_rows = look->most_rows < ROWS_MOST ? look->most_rows : ROWS_MOST;
 	int most_columns = look->most_columns < COLUMNS_MOST ? look->most_columns : COLUMNS_MOST;
-	l->row_count = choose(m->rank == 1 ? 1 : m->shape[0], most_rows, l->rows);
+	l->row_count = choose_indices(m->rank == 1 ? 1 : m->shape[0], most_rows, l->rows);
 	for (int fewer = 0; fewer <= 2; fewer++) {
-		l->column_count = choose(m->shape[m->rank - 1], most_columns, l->columns);
+		l->column_count = choose_indices(m->shape[m->rank - 1], most_columns, l->columns);
 		fill_cells(l, m, look, fewer);
-		measure(l, look);
+		measure_numbers(l, look);
 		if (total_width(l, look->heat) <= room)
 			return;
 	}
 	do {
-		l->column_count = choose(m->shape[m->rank - 1], --most_columns, l->columns);
+		l->column_count = choose_indices(m->shape[m->rank - 1], --most_columns, l->columns);
 		fill_cells(l, m, look, 0);
-		measure(l, look);
+		measure_numbers(l, look);
 	} while (total_width(l, look->heat) > room && most_columns > 2);
 }
 

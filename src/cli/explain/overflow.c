@@ -35,8 +35,9 @@ static hec_status library_softmax(hec_ctx *ctx, float *x, int64_t n, float *y)
 }
 
 /* Each row of x, times a factor, through both. */
-static hec_status both(hec_ctx *ctx, const hec_tensor *scaled, int64_t S, float x[SIZES][KEYS_MOST],
-                       float naive[SIZES][KEYS_MOST], float right[SIZES][KEYS_MOST])
+static hec_status run_both(hec_ctx *ctx, const hec_tensor *scaled, int64_t S,
+                           float x[SIZES][KEYS_MOST], float naive[SIZES][KEYS_MOST],
+                           float right[SIZES][KEYS_MOST])
 {
 	static const float factors[SIZES] = {0.1f, 1, 10};
 	for (int f = 0; f < SIZES; f++) {
@@ -57,7 +58,7 @@ hec_status explain_show_overflow(hec_ctx *ctx, const terminal *term, const expla
 	const hec_tensor *scaled = &find_step(s, "scaled", 0)->values;
 	int64_t S = scaled->shape[1] < KEYS_MOST ? scaled->shape[1] : KEYS_MOST;
 	float numbers[3][SIZES][KEYS_MOST];
-	hec_status status = both(ctx, scaled, S, numbers[0], numbers[1], numbers[2]);
+	hec_status status = run_both(ctx, scaled, S, numbers[0], numbers[1], numbers[2]);
 	if (status != HEC_OK)
 		return status;
 

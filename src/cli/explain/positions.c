@@ -45,8 +45,8 @@ static void show_picture(const terminal *term, const char *title, const hec_tens
 	terminal_flow(term, &block, 1);
 }
 
-static hec_status fill(hec_ctx *ctx, int64_t rows, int64_t width, float *interleaved, float *halves,
-                       hec_tensor tables[2])
+static hec_status fill_tables(hec_ctx *ctx, int64_t rows, int64_t width, float *interleaved,
+                              float *halves, hec_tensor tables[2])
 {
 	tables[0] = hec_tensor_2d(interleaved, HEC_F32, rows, width);
 	tables[1] = hec_tensor_2d(halves, HEC_F32, rows, width);
@@ -57,7 +57,8 @@ static hec_status fill(hec_ctx *ctx, int64_t rows, int64_t width, float *interle
 	return hec_position_sinusoidal(ctx, HEC_SINUSOID_HALVES, BASE, 0, &tables[1]);
 }
 
-static void show(const terminal *term, const hec_tensor small[2], const hec_tensor large[2])
+static void show_positions(const terminal *term, const hec_tensor small[2],
+                           const hec_tensor large[2])
 {
 	explain_show_title(term, POSITIONS_NAME, POSITIONS_SUMMARY);
 	terminal_words(
@@ -88,15 +89,15 @@ hec_status explain_positions(hec_ctx *ctx, const terminal *term, bool json)
 	static float small_numbers[2][TABLE_ROWS * TABLE_WIDTH];
 	static float large_numbers[2][PICTURE_POSITIONS * PICTURE_ROWS];
 	hec_tensor small[2], large[2];
-	hec_status status =
-		fill(ctx, TABLE_ROWS, TABLE_WIDTH, small_numbers[0], small_numbers[1], small);
+	hec_status status = fill_tables(ctx, TABLE_ROWS, TABLE_WIDTH, small_numbers[0],
+	                                small_numbers[1], small);
 	if (status == HEC_OK)
-		status = fill(ctx, PICTURE_POSITIONS, PICTURE_ROWS, large_numbers[0],
-		              large_numbers[1], large);
+		status = fill_tables(ctx, PICTURE_POSITIONS, PICTURE_ROWS, large_numbers[0],
+		                     large_numbers[1], large);
 	if (status != HEC_OK)
 		return status;
 	if (!json) {
-		show(term, small, large);
+		show_positions(term, small, large);
 		return HEC_OK;
 	}
 	json_begin(POSITIONS_NAME, term->out);

@@ -46,17 +46,18 @@ static void add_step(explain_steps *out, const char *name, int64_t head, const h
 	out->steps[out->count++] = (step){name, head, *values};
 }
 
-static hec_status matrix(work *w, int64_t rows, int64_t columns, hec_tensor *out)
+static hec_status make_matrix(work *w, int64_t rows, int64_t columns, hec_tensor *out)
 {
 	return hec_arena_tensor(w->out->arena, HEC_F32, 2, (const int64_t[]){rows, columns}, out);
 }
 
 /* y = x·W + b, made in the arena. The library keeps W as [out, in]: a transposed view. */
-static hec_status project(work *w, const hec_tensor *x, given weight, given bias, hec_tensor *y)
+static hec_status project_input(work *w, const hec_tensor *x, given weight, given bias,
+                                hec_tensor *y)
 {
 	hec_linear linear = {.b = w->p->given[bias]};
 	TRY(hec_tensor_transpose(&w->p->given[weight], 0, 1, &linear.w));
-	TRY(matrix(w, x->shape[0], w->p->given[weight].shape[1], y));
+	TRY(make_matrix(w, x->shape[0], w->p->given[weight].shape[1], y));
 	return hec_linear_fwd(w->ctx, &linear, HEC_ACT_NONE, x, NULL, y, NULL);
 }
 
@@ -65,14 +66,14 @@ static hec_status as_heads(const work *w, const hec_tensor *t, int64_t size, hec
 	return hec_tensor_reshape(t, 4, (const int64_t[]){1, t->shape[0], w->H, size}, out);
 }
 
-static hec_status attend(work *w)
+static hec_status compute_attention(work *w)
 {
 	int64_t scores_shape[] = {1, w->H, w->T, w->S};
 	hec_tensor *const matrices[] = {&w->scores, &w->scaled, &w->masked, &w->weights};
 	for (int i = 0; i < 4; i++)
 		TRY(hec_arena_tensor(w->out->arena, HEC_F32, 4, scores_shape, matrices[i]));
-	TRY(matrix(w, w->T, w->H * w->D, &w->fused));
-	TRY(matrix(w, w->T, w->H * w->D, &w->unfused));
+	TRY(make_matrix(w, w->T, w->H * w->D, &w->fused));
+	TRY(make_matrix(w, w->T, w->H * w->D, &w->unfused));
 
 	hec_tensor q, k, v, fused, unfused;
 	TRY(as_heads(w, &w->q, w->K, &q));
@@ -143,7 +144,7 @@ static double score_rounding(const work *w, int64_t h, int64_t t)
 	return (double)(w->K + 6) * (FLT_EPSILON / 2) * largest / sqrt((double)w->K);
 }
 
-static double allowed(const work *w, int64_t h, int64_t t, int64_t d, double off)
+static double allowed_difference(const work *w, int64_t h, int64_t t, int64_t d, double off)
 {
 	hec_tensor weights = head_matrix(&w->weights, h);
 	double mixed = 0, highest = 0;
@@ -171,7 +172,8 @@ static bool compare_head(work *w, int64_t h, int64_t t, char *error, size_t erro
 	for (int64_t d = 0; d < w->D; d++) {
 		double fused = value_at(&w->fused, t, h * w->D + d);
 		double unfused = value_at(&w->unfused, t, h * w->D + d);
-		double difference = fabs(fused - unfused), bound = allowed(w, h, t, d, off);
+		double difference = fabs(fused - unfused),
+		       bound = allowed_difference(w, h, t, d, off);
 		if (!(difference <= bound)) {
 			snprintf(error, error_size,
 			         "the fused pass gives %.9g at head %" PRId64 ", row %" PRId64
@@ -188,7 +190,7 @@ static bool compare_head(work *w, int64_t h, int64_t t, char *error, size_t erro
 	return true;
 }
 
-static bool compare(work *w, char *error, size_t error_size)
+static bool compare_heads(work *w, char *error, size_t error_size)
 {
 	for (int64_t h = 0; h < w->H; h++)
 		for (int64_t t = 0; t < w->T; t++)
@@ -232,16 +234,16 @@ static hec_status run_steps(work *w)
 {
 	const explain_problem *p = w->p;
 	TRY(list_given(w));
-	TRY(project(w, &p->given[GIVEN_X], GIVEN_W_Q, GIVEN_B_Q, &w->q));
-	TRY(project(w, key_source(p), GIVEN_W_K, GIVEN_B_K, &w->k));
-	TRY(project(w, key_source(p), GIVEN_W_V, GIVEN_B_V, &w->v));
-	TRY(attend(w));
+	TRY(project_input(w, &p->given[GIVEN_X], GIVEN_W_Q, GIVEN_B_Q, &w->q));
+	TRY(project_input(w, key_source(p), GIVEN_W_K, GIVEN_B_K, &w->k));
+	TRY(project_input(w, key_source(p), GIVEN_W_V, GIVEN_B_V, &w->v));
+	TRY(compute_attention(w));
 	for (int64_t h = 0; h < w->H; h++)
 		TRY(list_head(w, h));
 	add_step(w->out, "concat", -1, &w->fused);
 	w->out->output = w->fused;
 	if (is_given(p, GIVEN_W_O))
-		TRY(project(w, &w->fused, GIVEN_W_O, GIVEN_B_O, &w->out->output));
+		TRY(project_input(w, &w->fused, GIVEN_W_O, GIVEN_B_O, &w->out->output));
 	add_step(w->out, "output", -1, &w->out->output);
 	if (p->block)
 		TRY(block_steps(w->ctx, p, w->out));
@@ -289,7 +291,7 @@ hec_status explain_compute(hec_ctx *ctx, const explain_problem *p, explain_steps
 			seen += problem_sees(p, t, s);
 		out->blind_rows += seen == 0;
 	}
-	return compare(&w, error, error_size) ? HEC_OK : HEC_ERR_INTERNAL;
+	return compare_heads(&w, error, error_size) ? HEC_OK : HEC_ERR_INTERNAL;
 }
 
 void explain_steps_free(explain_steps *s)

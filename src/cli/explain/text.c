@@ -66,7 +66,7 @@ static void begin_step(page *g, const char *title, const char *words)
 }
 
 /* "₀" for head 0; nothing where there is one head only. */
-static const char *subscript(const page *g, int64_t head, char out[64])
+static const char *head_subscript(const page *g, int64_t head, char out[64])
 {
 	char digits[24];
 	size_t used = 0;
@@ -88,7 +88,7 @@ static void add_matrix(const page *g, text *blocks, size_t *count, const char *n
 	if (!s)
 		return;
 	size_t used = 0;
-	subscript(g, head < 0 ? 0 : head, sub);
+	head_subscript(g, head < 0 ? 0 : head, sub);
 	for (const char *c = title; *c && used + sizeof sub < sizeof full; c++)
 		used += (size_t)(*c == '#' ? snprintf(full + used, sizeof full - used, "%s", sub)
 		                           : snprintf(full + used, sizeof full - used, "%c", *c));
@@ -250,7 +250,7 @@ static void show_heat_maps(const page *g)
 	size_t count = 0;
 	for (int64_t h = 0; h < g->p->heads && count < HEAT_MAPS_MOST; h++) {
 		char sub[64], title[96];
-		snprintf(title, sizeof title, "weights%s", subscript(g, h, sub));
+		snprintf(title, sizeof title, "weights%s", head_subscript(g, h, sub));
 		const step *s = find_step(g->s, "weights", h);
 		if (s)
 			text_heat_map(&blocks[count++], g->term, &s->values, title);

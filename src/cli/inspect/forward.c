@@ -38,7 +38,7 @@ typedef struct forward {
 
 /* ---- the command line ---- */
 
-static int take_texts(forward *f)
+static int read_ids(forward *f)
 {
 	int code = number_list_take(f->self, "--ids", f->ids, INT32_MAX, &f->id);
 	if (code == EXIT_DONE)
@@ -68,14 +68,14 @@ static int take_texts(forward *f)
 
 /* ---- what there is to say ---- */
 
-static int failed(const forward *f)
+static int print_failure(const forward *f)
 {
 	return command_failed(f->self, "%s", hec_error_message());
 }
 
 /* A tensor of the arena under a name, which the file will have. */
-static bool add(forward *f, const char *name, int64_t number, int rank, const int64_t *shape,
-                hec_tensor *tensor)
+static bool add_tensor(forward *f, const char *name, int64_t number, int rank, const int64_t *shape,
+                       hec_tensor *tensor)
 {
 	char *kept = f->names[f->count];
 	snprintf(kept, NAME_MOST, number < 0 ? "%s" : "%s.%" PRId64, name, number);
@@ -110,11 +110,11 @@ static bool add_logits(forward *f, int64_t T, hec_tensor *logits)
 		return true;
 	case HEC_HEAD_LM:
 	case HEC_HEAD_MASKED:
-		return add(f, "logits", -1, 3, (int64_t[]){1, T, c->vocab}, logits);
+		return add_tensor(f, "logits", -1, 3, (int64_t[]){1, T, c->vocab}, logits);
 	case HEC_HEAD_CLASSIFY:
-		return add(f, "logits", -1, 2, (int64_t[]){1, c->labels}, logits);
+		return add_tensor(f, "logits", -1, 2, (int64_t[]){1, c->labels}, logits);
 	case HEC_HEAD_TOKENS:
-		return add(f, "logits", -1, 3, (int64_t[]){1, T, c->labels}, logits);
+		return add_tensor(f, "logits", -1, 3, (int64_t[]){1, T, c->labels}, logits);
 	case HEC_HEAD_ANSWER: /* taken apart afterwards */
 		return hec_arena_tensor(f->arena, f->real, 3, (int64_t[]){1, T, 2}, logits) ==
 		       HEC_OK;
@@ -122,20 +122,20 @@ static bool add_logits(forward *f, int64_t T, hec_tensor *logits)
 	return false;
 }
 
-static bool plan(forward *f, hec_model_output *o)
+static bool plan_outputs(forward *f, hec_model_output *o)
 {
 	const hec_model_config *c = f->config;
 	const bool encoder = c->encoder.layers > 0, decoder = c->decoder.layers > 0,
 		   both = encoder && decoder;
 	const int64_t S = f->features ? f->frames.shape[2] / 2 : f->id.count,
 		      T = both ? f->decoder_id.count : S, C = c->width;
-	bool done = add(f, "last_hidden_state", -1, 3, (int64_t[]){1, T, C}, &o->hidden) &&
+	bool done = add_tensor(f, "last_hidden_state", -1, 3, (int64_t[]){1, T, C}, &o->hidden) &&
 	            add_logits(f, T, &o->logits);
 	if (c->pooler)
-		done = done && add(f, "pooler_output", -1, 2, (int64_t[]){1, C}, &o->pooled);
+		done = done && add_tensor(f, "pooler_output", -1, 2, (int64_t[]){1, C}, &o->pooled);
 	if (both)
-		done = done &&
-		       add(f, "encoder_last_hidden_state", -1, 3, (int64_t[]){1, S, C}, &o->memory);
+		done = done && add_tensor(f, "encoder_last_hidden_state", -1, 3,
+		                          (int64_t[]){1, S, C}, &o->memory);
 	if (encoder)
 		done = done && add_weights(f, "attentions", &c->encoder, S, S, &o->encoder_weights);
 	if (decoder)
@@ -154,7 +154,7 @@ static bool split_answer(forward *f, const hec_tensor *logits)
 	const int64_t T = logits->shape[1];
 	for (int i = 0; i < 2; i++) {
 		hec_tensor one;
-		if (!add(f, names[i], -1, 2, (int64_t[]){1, T}, &one))
+		if (!add_tensor(f, names[i], -1, 2, (int64_t[]){1, T}, &one))
 			return false;
 		hec_tensor from, to;
 		if (hec_tensor_slice(logits, 2, i, 1, &from) != HEC_OK ||
@@ -215,7 +215,7 @@ static int check_inputs(const forward *f)
 static int read_features(forward *f)
 {
 	if (hec_npy_read(f->features, &f->frames) != HEC_OK)
-		return failed(f);
+		return print_failure(f);
 	hec_tensor *x = &f->frames;
 	if (x->rank == 2)
 		*x = hec_tensor_3d(x->data, HEC_F32, 1, x->shape[0], x->shape[1]);
@@ -227,7 +227,7 @@ static int read_features(forward *f)
 	return EXIT_DONE;
 }
 
-static hec_tensor row(const number_list *n)
+static hec_tensor ids_row(const number_list *n)
 {
 	return hec_tensor_2d(n->items, HEC_I32, 1, n->count);
 }
@@ -239,29 +239,29 @@ static bool widen_features(forward *f, hec_tensor *wide)
 	       hec_copy(f->ctx, &f->frames, wide) == HEC_OK;
 }
 
-static int compute(forward *f)
+static int compute_outputs(forward *f)
 {
 	hec_model_input in = {.size = sizeof in};
 	hec_model_output out = {.size = sizeof out};
 	if (f->features && !widen_features(f, &in.features))
-		return failed(f);
+		return print_failure(f);
 	if (!f->features)
-		*(f->config->encoder.layers > 0 ? &in.ids : &in.decoder_ids) = row(&f->id);
+		*(f->config->encoder.layers > 0 ? &in.ids : &in.decoder_ids) = ids_row(&f->id);
 	if (reads_again(f->config) && !f->decoder && !shift_ids(f))
 		return command_failed(f->self, "out of memory");
 	if (f->decoder_id.items)
-		in.decoder_ids = row(&f->decoder_id);
+		in.decoder_ids = ids_row(&f->decoder_id);
 	if (f->types)
-		in.types = row(&f->type);
+		in.types = ids_row(&f->type);
 	if (f->mask)
 		in.mask = hec_tensor_2d(f->seen, HEC_I8, 1, f->id.count);
-	if (!plan(f, &out) ||
+	if (!plan_outputs(f, &out) ||
 	    hec_model_fwd(f->ctx, f->arena, f->model, &in, NULL, &out, NULL) != HEC_OK)
-		return failed(f);
+		return print_failure(f);
 	if (f->config->head == HEC_HEAD_ANSWER && !split_answer(f, &out.logits))
-		return failed(f);
+		return print_failure(f);
 	if (hec_tensor_file_write(f->out, f->list, f->count) != HEC_OK)
-		return failed(f);
+		return print_failure(f);
 	return EXIT_DONE;
 }
 
@@ -271,7 +271,7 @@ static int load_and_compute(forward *f)
 	options.dtype = f->real;
 	if (hec_ctx_create(NULL, &f->ctx) != HEC_OK ||
 	    hec_model_load(f->ctx, f->dir, &options, &f->model) != HEC_OK)
-		return failed(f);
+		return print_failure(f);
 	model_load_tell(f->self, &f->overrides, f->model);
 	f->config = hec_model_config_of(f->model);
 	int code = check_inputs(f);
@@ -286,11 +286,11 @@ static int load_and_compute(forward *f)
 	if (!f->list || !f->names)
 		return command_failed(f->self, "out of memory");
 	if (reserve_arena(&f->arena) != HEC_OK)
-		return failed(f);
-	return compute(f);
+		return print_failure(f);
+	return compute_outputs(f);
 }
 
-static void end(forward *f)
+static void free_forward(forward *f)
 {
 	hec_arena_destroy(f->arena);
 	hec_model_destroy(f->model);
@@ -305,7 +305,7 @@ static void end(forward *f)
 	hec_npy_free(&f->frames);
 }
 
-static int run(const command *self, int argc, char **argv)
+static int run_forward(const command *self, int argc, char **argv)
 {
 	forward f = {.self = self, .dtype = "f32"};
 	char path[MODEL_PATH_MOST];
@@ -348,10 +348,10 @@ static int run(const command *self, int argc, char **argv)
 	if (code != EXIT_DONE)
 		return code;
 	f.dir = path;
-	code = take_texts(&f);
+	code = read_ids(&f);
 	if (code == EXIT_DONE)
 		code = load_and_compute(&f);
-	end(&f);
+	free_forward(&f);
 	return code;
 }
 
@@ -372,5 +372,5 @@ const command command_forward = {
 	"Example: hecate forward -m models/bert --ids 101,7592,2088,102 --out bert.safetensors\n"
 	"         hecate forward -m models/whisper --features mel.npy --decoder-ids 50258,50259 "
 	"--out w.safetensors\n",
-	run,
+	run_forward,
 };

@@ -22,7 +22,7 @@ typedef struct request {
 	option_list overrides;
 } request;
 
-static int show(const request *r, hec_ctx *ctx, const hec_model *unpacked, info_facts *f)
+static int show_info(const request *r, hec_ctx *ctx, const hec_model *unpacked, info_facts *f)
 {
 	int64_t longest = info_longest(f->config);
 	if (longest > 0 && r->length > longest)
@@ -75,7 +75,7 @@ static int load_and_show(const request *r)
 		f.model = model;
 		f.config = hec_model_config_of(model);
 		f.tokenizer = tokenizer;
-		code = show(r, ctx, unpacked, &f);
+		code = show_info(r, ctx, unpacked, &f);
 	} else {
 		code = command_failed(r->self, "%s", hec_error_message());
 	}
@@ -86,7 +86,7 @@ static int load_and_show(const request *r)
 	return code;
 }
 
-static int run(const command *self, int argc, char **argv)
+static int run_info(const command *self, int argc, char **argv)
 {
 	request r = {.self = self, .batch = BATCH_DEFAULT};
 	const option table[] = {
@@ -119,5 +119,5 @@ const command command_info = {
 	"operation left out; the program itself, its tokenizer and texts (some 10 MB) come on\n"
 	"top, and hecate train says how much.\n\n"
 	"Example: hecate info models/en-de --length 64\n",
-	run,
+	run_info,
 };

@@ -11,7 +11,7 @@
 
 /* ---- parameters ---- */
 
-static bool begins(const char *name, const char *with)
+static bool begins_with(const char *name, const char *with)
 {
 	return strncmp(name, with, strlen(with)) == 0;
 }
@@ -19,13 +19,13 @@ static bool begins(const char *name, const char *with)
 static part part_of(const char *name)
 {
 	static const char *const tables[] = {"embedding", "types", "positions", "relative"};
-	if (begins(name, "head."))
+	if (begins_with(name, "head."))
 		return PART_HEAD;
-	part stack = begins(name, "encoder.") ? PART_ENCODER : PART_DECODER;
-	if (begins(name, "encoder.") || begins(name, "decoder."))
+	part stack = begins_with(name, "encoder.") ? PART_ENCODER : PART_DECODER;
+	if (begins_with(name, "encoder.") || begins_with(name, "decoder."))
 		name += strlen("encoder.");
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-		if (begins(name, tables[i])) /* embedding_norm too */
+		if (begins_with(name, tables[i])) /* embedding_norm too */
 			return PART_EMBEDDINGS;
 	return stack;
 }

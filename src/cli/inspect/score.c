@@ -106,7 +106,7 @@ static bool print_json(int64_t count, const double score[SCORES], bool rouge)
 	return good;
 }
 
-static int print(const command *self, int64_t count, hec_scorer *const *scorers, bool json)
+static int print_scores(const command *self, int64_t count, hec_scorer *const *scorers, bool json)
 {
 	double score[SCORES] = {0};
 	for (int i = 0; i < SCORES; i++)
@@ -133,13 +133,13 @@ static int score_files(const command *self, file f[2], bool rouge, bool json)
 	if (code == EXIT_DONE && !add_lines(self, f, scorers))
 		code = EXIT_FAILED;
 	if (code == EXIT_DONE)
-		code = print(self, f[0].in.given, scorers, json);
+		code = print_scores(self, f[0].in.given, scorers, json);
 	for (int i = 0; i < SCORES; i++)
 		hec_scorer_destroy(scorers[i]);
 	return code;
 }
 
-static int run(const command *self, int argc, char **argv)
+static int run_score(const command *self, int argc, char **argv)
 {
 	bool json = false, rouge = false;
 	const option table[] = {
@@ -175,5 +175,5 @@ const command command_score = {
 		 "\"rouge_l\" with --rouge.\n\n"
 		 "Example:\n"
 		 "  hecate translate <test.en | hecate score - test.de\n",
-	.run = run,
+	.run = run_score,
 };

@@ -251,7 +251,7 @@ static int chat_one(settings *s, const char *model)
 	                                 : code;
 }
 
-static int run_with(settings *s, int count, char **texts)
+static int tokenize_texts(settings *s, int count, char **texts)
 {
 	char path[MODEL_PATH_MOST];
 	int code = model_path(s->self, s->model, path);
@@ -294,7 +294,7 @@ static int run_with(settings *s, int count, char **texts)
 	{OPTION_WHOLE, "--threads", "N", "threads to learn with", &(t).threads, 1, THREADS_MOST}
 /* clang-format on */
 
-static int check(const settings *s, const tokenize_training *t, int operands)
+static int check_settings(const settings *s, const tokenize_training *t, int operands)
 {
 	if (s->stride && !s->max_length)
 		return command_usage(s->self, "--stride goes with --max-length");
@@ -310,7 +310,7 @@ static int check(const settings *s, const tokenize_training *t, int operands)
 	return EXIT_DONE;
 }
 
-static int run(const command *self, int argc, char **argv)
+static int run_tokenize(const command *self, int argc, char **argv)
 {
 	settings s = {.self = self, .encoding = HEC_ENCODING_INIT};
 	tokenize_training t = {.vocab = 8000, .min_frequency = 2};
@@ -336,10 +336,10 @@ static int run(const command *self, int argc, char **argv)
 	int code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	code = check(&s, &t, operands);
+	code = check_settings(&s, &t, operands);
 	if (code != EXIT_DONE)
 		return code;
-	return t.files.count > 0 ? tokenize_train(self, &t) : run_with(&s, operands, argv);
+	return t.files.count > 0 ? tokenize_train(self, &t) : tokenize_texts(&s, operands, argv);
 }
 
 const command command_tokenize = {
@@ -356,5 +356,5 @@ const command command_tokenize = {
 	"  hecate tokenize -m DIR --json < text.txt\n"
 	"  hecate tokenize -m DIR --max-length 384 --stride 128 --json < text.txt\n"
 	"  hecate tokenize -m DIR --chat messages.json --prompt\n",
-	run,
+	run_tokenize,
 };

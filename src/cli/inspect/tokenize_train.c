@@ -58,7 +58,7 @@ static hec_status next_line(void *user, const char **line, size_t *bytes)
 	return HEC_OK;
 }
 
-static hec_status show(void *user, const char *phase, int64_t done, int64_t total)
+static hec_status show_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
 	(void)user;
 	if (total > 0)
@@ -95,7 +95,7 @@ int tokenize_train(const command *self, const tokenize_training *asked)
 	o.min_frequency = asked->min_frequency;
 	o.threads = (int)asked->threads;
 	bool watched = isatty(STDERR_FILENO);
-	o.progress = watched ? show : NULL;
+	o.progress = watched ? show_progress : NULL;
 	hec_tokenizer *made = NULL;
 	hec_status status = hec_bpe_train(&o, next_line, &t, &made);
 	if (watched)

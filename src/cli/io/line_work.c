@@ -33,13 +33,13 @@ int line_work_progress(void *line_work_of, int64_t done, int64_t total)
 	return interrupt_asked();
 }
 
-static int interrupted(const line_work *w)
+static int fail_interrupted(const line_work *w)
 {
 	return command_failed(w->self, "interrupted after %" PRId64 " line%s", w->done,
 	                      plural(w->done));
 }
 
-static int take_some(line_work *w, int64_t n, const char *const *texts, const size_t *bytes)
+static int work_on_texts(line_work *w, int64_t n, const char *const *texts, const size_t *bytes)
 {
 	int64_t failed = -1;
 	int code = w->work(w->user, n, texts, bytes, &failed);
@@ -49,18 +49,18 @@ static int take_some(line_work *w, int64_t n, const char *const *texts, const si
 	if (code != LINE_WORK_REFUSED)
 		return code;
 	if (interrupt_asked())
-		return interrupted(w);
+		return fail_interrupted(w);
 	if (failed < 0)
 		return command_failed(w->self, "%s", hec_error_message());
 	char reason[1024];
 	snprintf(reason, sizeof reason, "%s", hec_error_message());
-	code = failed > 0 ? take_some(w, failed, texts, bytes) : EXIT_DONE;
+	code = failed > 0 ? work_on_texts(w, failed, texts, bytes) : EXIT_DONE;
 	if (code != EXIT_DONE)
 		return code;
 	return command_failed(w->self, "line %" PRId64 ": %s", w->done + 1, reason);
 }
 
-static int take_input(line_work *w)
+static int work_on_input(line_work *w)
 {
 	const char **texts = malloc((size_t)w->most * sizeof *texts);
 	size_t *bytes = malloc((size_t)w->most * sizeof *bytes);
@@ -74,11 +74,11 @@ static int take_input(line_work *w)
 		if (r == LINES_STOPPED && !interrupt_asked())
 			continue;
 		if (r == LINES_STOPPED)
-			code = interrupted(w);
+			code = fail_interrupted(w);
 		else if (r == LINES_FAILED)
 			code = command_failed(w->self, "%s", in.error);
 		else
-			code = take_some(w, n, texts, bytes);
+			code = work_on_texts(w, n, texts, bytes);
 	}
 	lines_close(&in);
 	free(texts);
@@ -92,6 +92,6 @@ int line_work_run(line_work *w, int operands, char **argv)
 		w->most = MOST;
 	w->bar = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	interrupt_catch();
-	return operands > 0 ? take_some(w, operands, (const char *const *)argv, NULL)
-	                    : take_input(w);
+	return operands > 0 ? work_on_texts(w, operands, (const char *const *)argv, NULL)
+	                    : work_on_input(w);
 }

@@ -37,7 +37,7 @@ static bool make_room(lines *l)
 	return true;
 }
 
-static lines_result fill(lines *l)
+static lines_result read_more(lines *l)
 {
 	if (!make_room(l))
 		return LINES_FAILED;
@@ -70,7 +70,7 @@ static int64_t count_lines(lines *l, int64_t most)
 	return l->whole < most ? l->whole : most;
 }
 
-static void cut(lines *l, int64_t n, const char **text, size_t *bytes)
+static void cut_lines(lines *l, int64_t n, const char **text, size_t *bytes)
 {
 	for (int64_t i = 0; i < n; i++) {
 		const char *start = l->data + l->begin;
@@ -97,7 +97,7 @@ lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes
 		if (l->ended && n < most && l->end > l->begin && l->data[l->end - 1] != '\n')
 			n++; /* the last line has no end of its own */
 		if (n > 0 && enough) {
-			cut(l, n, text, bytes);
+			cut_lines(l, n, text, bytes);
 			*count = n;
 			return LINES_SOME;
 		}
@@ -110,7 +110,7 @@ lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes
 			         (long long)l->given + 1, LINES_LONGEST);
 			return LINES_FAILED;
 		}
-		lines_result r = fill(l);
+		lines_result r = read_more(l);
 		if (r != LINES_SOME)
 			return r;
 	}

@@ -32,7 +32,7 @@ static bool ends_field(char c)
 }
 
 /* For free(); NULL: no memory. */
-static char *cleaned(const char *text, size_t length)
+static char *clean_copy(const char *text, size_t length)
 {
 	size_t room = 3 * length + 4;
 	char *clean = malloc(room);
@@ -49,7 +49,7 @@ static void put_clean(const char *text, size_t length, FILE *out)
 		for (size_t i = 0; i < length; i++)
 			part[i] = (char)(ends_line(text[i]) ? ' ' : text[i] ? text[i] : '\1');
 		part[length] = '\0';
-		clean = cleaned(part, length);
+		clean = clean_copy(part, length);
 	}
 	if (clean)
 		fputs(clean, out);
@@ -109,7 +109,7 @@ static bool is_clean(const char *text)
 	for (char *c = line; c && (c = strchr(c, '\n'));)
 		*c = ' ';
 	if (line)
-		clean = cleaned(line, strlen(line));
+		clean = clean_copy(line, strlen(line));
 	bool same = clean && strcmp(clean, line) == 0;
 	free(line);
 	free(clean);

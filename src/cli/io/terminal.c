@@ -48,7 +48,7 @@ terminal terminal_open(FILE *out, int least)
 	return (terminal){out, choose_colour(out), choose_columns(out, least)};
 }
 
-static void reserve(text *t, size_t more)
+static void reserve_text(text *t, size_t more)
 {
 	if (t->length + more <= t->capacity)
 		return;
@@ -72,7 +72,7 @@ void text_add(text *t, const char *format, ...)
 	va_end(args);
 	if (n < 0)
 		return;
-	reserve(t, (size_t)n + 1);
+	reserve_text(t, (size_t)n + 1);
 	va_start(args, format);
 	vsnprintf(t->data + t->length, (size_t)n + 1, format, args);
 	va_end(args);

@@ -10,7 +10,7 @@ static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 /* How many bytes at s belong together, and whether they are a character: where they are not, as many as
  * could begin one. */
-static size_t sequence(const unsigned char *s, size_t bytes, bool *good)
+static size_t sequence_length(const unsigned char *s, size_t bytes, bool *good)
 {
 	const unsigned char c = s[0];
 	const size_t want = c < 0x80               ? 1
@@ -41,7 +41,8 @@ char *valid_text(const char *text, size_t bytes, size_t *length)
 	size_t n = 0;
 	for (size_t at = 0; out && at < bytes;) {
 		bool good;
-		const size_t part = sequence((const unsigned char *)text + at, bytes - at, &good);
+		const size_t part =
+			sequence_length((const unsigned char *)text + at, bytes - at, &good);
 		const size_t put = good ? part : sizeof replacement - 1;
 		memcpy(out + n, good ? text + at : replacement, put);
 		n += put;

@@ -33,7 +33,7 @@ static bool program_folder(char folder[MODEL_PATH_MOST])
 
 /* folder/relative with each leading ".." taken off folder: what people read, and the same place, as
  * no link is left in folder. */
-static bool join(const char *folder, const char *relative, char path[MODEL_PATH_MOST])
+static bool join_path(const char *folder, const char *relative, char path[MODEL_PATH_MOST])
 {
 	size_t length = strlen(folder);
 	while (strncmp(relative, "../", 3) == 0) {
@@ -71,7 +71,7 @@ int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST
 	char folder[MODEL_PATH_MOST], looked[2 * MODEL_PATH_MOST + 64] = "";
 	size_t used = 0;
 	for (size_t i = 0; i < PLACES && program_folder(folder); i++) {
-		if (!join(folder, places[i], path))
+		if (!join_path(folder, places[i], path))
 			continue;
 		if (is_model(path))
 			return EXIT_DONE;
