@@ -74,6 +74,19 @@ HEC_API HEC_MUST_USE hec_status hec_view_draw(const hec_view *view, hec_view_for
 HEC_API HEC_MUST_USE hec_status hec_view_save(const hec_view *view, hec_view_format format,
                                               const hec_view_options *options, const char *path);
 
+/* The colours of pictures in a terminal: for weights, for sinks, and for values on both sides of a middle. */
+typedef enum hec_view_scale {
+	HEC_VIEW_HEAT = 0, /* dark blue to light yellow */
+	HEC_VIEW_GREY,
+	HEC_VIEW_WAVE /* blue, dark at 0.5, gold */
+} hec_view_scale;
+#define HEC_VIEW_BACKGROUND 32 /* bytes */
+
+/* Writes the escape sequence that sets the background to the colour at `at` (0 … 1) of a scale; the empty text for
+ * HEC_VIEW_PLAIN. "\x1b[0m" ends it. */
+HEC_API void hec_view_background(hec_view_scale scale, double at, hec_view_colour colour,
+                                 char out[HEC_VIEW_BACKGROUND]);
+
 HEC_END
 
 #endif

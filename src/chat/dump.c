@@ -1,6 +1,5 @@
 /* dump.c — tojson: as Python's json.dumps writes it. */
-#include <stdio.h>
-
+#include "base/json_escape.h"
 #include "chat/call.h"
 
 #include "chat/charged.h"
@@ -18,19 +17,9 @@ static hec_status put_bytes(dump *d, const char *bytes, size_t n)
 	return chat_put(d->r, &d->out, bytes, n);
 }
 
-/* Writes the escape of a byte that needs one. */
-static size_t escape_byte(char c, char to[8])
-{
-	static const char named[] = "\"\\\n\r\t\b\f", letters[] = "\"\\nrtbf";
-	for (size_t i = 0; named[i]; i++)
-		if (c == named[i])
-			return (size_t)snprintf(to, 8, "\\%c", letters[i]);
-	return (size_t)snprintf(to, 8, "\\u%04x", (unsigned)(unsigned char)c);
-}
-
 static hec_status dump_text(dump *d, const char *s, size_t n)
 {
-	char escaped[8];
+	char escaped[JSON_ESCAPE];
 	HEC_TRY(put_bytes(d, "\"", 1));
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i;
@@ -39,7 +28,8 @@ static hec_status dump_text(dump *d, const char *s, size_t n)
 		HEC_TRY(put_bytes(d, s + i, end - i));
 		if (end < n) {
 			HEC_TRY(chat_charge(d->r, CHAT_FORMAT));
-			HEC_TRY(put_bytes(d, escaped, escape_byte(s[end++], escaped)));
+			HEC_TRY(put_bytes(d, escaped,
+			                  json_escape((unsigned char)s[end++], escaped)));
 		}
 	}
 	return put_bytes(d, "\"", 1);

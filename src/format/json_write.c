@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json_escape.h"
 #include "base/memory.h"
 #include "base/size.h"
 
@@ -50,21 +51,16 @@ static void put_text(text *t, const char *s)
 
 static void put_string(text *t, const char *s, size_t n)
 {
-	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
 	put_text(t, "\"");
 	size_t from = 0;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)s[i];
 		if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
 			continue;
-		const char *known = c ? strchr(plain, c) : NULL;
-		char code[8];
-		if (known)
-			snprintf(code, sizeof code, "\\%c", letter[known - plain]);
-		else
-			snprintf(code, sizeof code, "\\u%04x", c);
+		char escaped[JSON_ESCAPE];
+		json_escape(c, escaped);
 		put_bytes(t, s + from, i - from);
-		put_text(t, code);
+		put_text(t, escaped);
 		from = i + 1;
 	}
 	put_bytes(t, s + from, n - from);

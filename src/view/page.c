@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_escape.h"
 #include "base/status.h"
 #include "base/width.h"
 
@@ -121,26 +122,18 @@ static bool ends_script(uint32_t rune)
 	return rune == '<' || rune == '>' || rune == '&';
 }
 
-/* Beyond 16 bits JSON has a pair of surrogates. */
-static void put_number(page *p, uint32_t rune)
-{
-	if (rune > 0xFFFF)
-		page_add(p, "\\u%04x", (unsigned)(0xD7C0 + (rune >> 10)));
-	page_add(p, "\\u%04x", (unsigned)(rune > 0xFFFF ? 0xDC00 | (rune & 0x3FF) : rune));
-}
-
 void page_json(page *p, const char *text, bool in_script)
 {
 	size_t length = strlen(text);
+	char escaped[JSON_ESCAPE];
 	page_put(p, "\"", 1);
 	for (size_t i = 0, bytes; i < length; i += bytes) {
 		uint32_t rune = rune_decode(text + i, length - i, &bytes);
 		if (rune == NOT_A_RUNE)
 			page_text(p, UNKNOWN);
-		else if (rune == '"' || rune == '\\')
-			page_add(p, "\\%c", (int)rune);
-		else if (rune_steers_terminal(rune) || (in_script && ends_script(rune)))
-			put_number(p, rune);
+		else if (rune == '"' || rune == '\\' || rune_steers_terminal(rune) ||
+		         (in_script && ends_script(rune)))
+			page_put(p, escaped, json_escape(rune, escaped));
 		else
 			page_put(p, text + i, bytes);
 	}

@@ -46,35 +46,12 @@ static void put_inked(page *p, const look *l, ink which, const char *text)
 
 /* ---- colours ---- */
 
-typedef struct rgb {
-	double r, g, b;
-} rgb;
-
-static rgb mix_colours(const rgb *stops, int count, double at)
-{
-	double place = at * (count - 1);
-	int i = place >= count - 1 ? count - 2 : (int)place;
-	double f = place - i;
-	return (rgb){stops[i].r + f * (stops[i + 1].r - stops[i].r),
-	             stops[i].g + f * (stops[i + 1].g - stops[i].g),
-	             stops[i].b + f * (stops[i + 1].b - stops[i].b)};
-}
-
-/* The 256 colours have few dark ones, so theirs are chosen by hand. */
 static void put_background(page *p, const look *l, double heat, bool sink)
 {
-	static const rgb stops[] = {{28, 30, 46},    {52, 60, 108},   {62, 116, 140},
-	                            {108, 170, 128}, {226, 196, 104}, {250, 236, 180}};
-	static const rgb greys[] = {{34, 34, 36}, {190, 190, 194}};
-	static const unsigned char indices[] = {234, 17,  18,  24,  30,  66, 72,
-	                                        108, 144, 180, 186, 222, 229};
-	if (l->options.colour == HEC_VIEW_24BIT) {
-		rgb c = sink ? mix_colours(greys, 2, heat) : mix_colours(stops, 6, heat);
-		page_add(p, "\x1b[48;2;%d;%d;%dm", (int)c.r, (int)c.g, (int)c.b);
-	} else {
-		int index = sink ? 234 + (int)(heat * 16 + 0.5) : indices[(int)(heat * 12 + 0.5)];
-		page_add(p, "\x1b[48;5;%dm", index);
-	}
+	char background[HEC_VIEW_BACKGROUND];
+	hec_view_background(sink ? HEC_VIEW_GREY : HEC_VIEW_HEAT, heat, l->options.colour,
+	                    background);
+	page_text(p, background);
 }
 
 /* Nothing at all, next to nothing, and four equal parts of the rest. */

@@ -28,14 +28,11 @@ typedef struct request {
 
 static hec_view_colour choose_colour(const char *asked, const terminal *term)
 {
-	static const hec_view_colour of_terminal[] = {[COLOUR_NONE] = HEC_VIEW_PLAIN,
-	                                              [COLOUR_256] = HEC_VIEW_256,
-	                                              [COLOUR_24BIT] = HEC_VIEW_24BIT};
 	if (strcmp(asked, "24") == 0)
 		return HEC_VIEW_24BIT;
 	if (strcmp(asked, "256") == 0)
 		return HEC_VIEW_256;
-	return strcmp(asked, "none") == 0 ? HEC_VIEW_PLAIN : of_terminal[term->colour];
+	return strcmp(asked, "none") == 0 ? HEC_VIEW_PLAIN : term->colour;
 }
 
 /* The token that is looked at, as asked for; one that is asked for by its number also as it is written. */

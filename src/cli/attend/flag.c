@@ -21,9 +21,6 @@ static bool ends_with(const char *text, const char *end)
 static int show_attended(const attend_flag *f, const command *self, const attended *a,
                          const char *title)
 {
-	static const hec_view_colour colours[] = {[COLOUR_NONE] = HEC_VIEW_PLAIN,
-	                                          [COLOUR_256] = HEC_VIEW_256,
-	                                          [COLOUR_24BIT] = HEC_VIEW_24BIT};
 	const char *where = f->picture.where;
 	char words[ATTEND_TITLE];
 	hec_view_options o = HEC_VIEW_OPTIONS_INIT;
@@ -34,7 +31,7 @@ static int show_attended(const attend_flag *f, const command *self, const attend
 	if (where && ends_with(where, ".html"))
 		return attend_save(self, a, HEC_VIEW_HTML, &o, where);
 	terminal term = terminal_open(where ? stdout : stderr, 1);
-	o.colour = colours[term.colour];
+	o.colour = term.colour;
 	o.columns = term.columns;
 	return attend_draw(self, a, HEC_VIEW_TEXT, &o, term.out);
 }

@@ -305,7 +305,7 @@ void text_heat_map(text *t, const terminal *term, const hec_tensor *weights, con
 void text_heat_legend(text *t, const terminal *term)
 {
 	text_ink(t, term, INK_FAINT);
-	if (term->colour == COLOUR_NONE) {
+	if (term->colour == HEC_VIEW_PLAIN) {
 		text_add(t, "· is 0, ░ below ¼, ▒ below ½, ▓ below ¾, █ up to 1");
 	} else {
 		text_add(t, "0 ");

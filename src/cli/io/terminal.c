@@ -19,15 +19,15 @@ static bool is_set(const char *name)
 	return value && *value;
 }
 
-static colour_mode choose_colour(FILE *out)
+static hec_view_colour choose_colour(FILE *out)
 {
 	const char *term = getenv("TERM"), *colour = getenv("COLORTERM");
 	if (!isatty(fileno(out)) || is_set("NO_COLOR") || !term || !*term ||
 	    strcmp(term, "dumb") == 0)
-		return COLOUR_NONE;
+		return HEC_VIEW_PLAIN;
 	if (colour && (strcmp(colour, "truecolor") == 0 || strcmp(colour, "24bit") == 0))
-		return COLOUR_24BIT;
-	return COLOUR_256;
+		return HEC_VIEW_24BIT;
+	return HEC_VIEW_256;
 }
 
 static int choose_columns(FILE *out, int least)
@@ -98,23 +98,8 @@ void text_ink(text *t, const terminal *term, ink which)
 		[INK_STEP] = "\x1b[1;38;5;180m", [INK_FORMULA] = "\x1b[38;5;110m",
 		[INK_FAINT] = "\x1b[38;5;245m",  [INK_GOOD] = "\x1b[38;5;108m",
 	};
-	if (term->colour != COLOUR_NONE)
+	if (term->colour != HEC_VIEW_PLAIN)
 		text_add(t, "%s", inks[which]);
-}
-
-typedef struct rgb {
-	double r, g, b;
-} rgb;
-
-/* The colour at `at` (0 … 1) of a ramp through evenly spaced stops. */
-static rgb ramp(const rgb *stops, int count, double at)
-{
-	double place = at * (count - 1);
-	int i = place >= count - 1 ? count - 2 : (int)place;
-	double f = place - i;
-	return (rgb){stops[i].r + f * (stops[i + 1].r - stops[i].r),
-	             stops[i].g + f * (stops[i + 1].g - stops[i].g),
-	             stops[i].b + f * (stops[i + 1].b - stops[i].b)};
 }
 
 static double clamp(double x, double low, double high)
@@ -122,58 +107,36 @@ static double clamp(double x, double low, double high)
 	return x >= low ? (x <= high ? x : high) : low; /* NaN becomes low */
 }
 
-/* A ramp in both kinds of colour: the 256 colours have few dark ones, so theirs are chosen by hand
- * and grow lighter at each step as the others do. */
-typedef struct palette {
-	const rgb *stops;
-	int stop_count;
-	const unsigned char *indices;
-	int index_count;
-} palette;
-
-static void add_background(text *t, const terminal *term, const palette *p, double value)
+static void add_background(text *t, const terminal *term, hec_view_scale scale, double at)
 {
-	if (term->colour == COLOUR_24BIT) {
-		rgb c = ramp(p->stops, p->stop_count, value);
-		text_add(t, "\x1b[48;2;%d;%d;%dm", (int)c.r, (int)c.g, (int)c.b);
-	} else {
-		int i = (int)(value * (p->index_count - 1) + 0.5);
-		text_add(t, "\x1b[48;5;%dm", p->indices[i]);
-	}
+	char background[HEC_VIEW_BACKGROUND];
+	hec_view_background(scale, at, term->colour, background);
+	text_add(t, "%s", background);
 }
 
 void text_heat(text *t, const terminal *term, double value)
 {
-	static const rgb stops[] = {{28, 30, 46},    {52, 60, 108},   {62, 116, 140},
-	                            {108, 170, 128}, {226, 196, 104}, {250, 236, 180}};
-	static const unsigned char indices[] = {234, 235, 236, 237, 238, 239, 240, 60,
-	                                        66,  72,  108, 144, 180, 186, 222, 229};
-	static const palette heat = {stops, 6, indices, 16};
 	static const char *const shades[] = {"· ", "░░", "▒▒", "▓▓", "██"};
 	value = clamp(value, 0, 1);
-	if (term->colour == COLOUR_NONE) {
+	if (term->colour == HEC_VIEW_PLAIN) {
 		/* Exactly nothing, and four equal parts of the rest. */
 		int shade = value == 0 ? 0 : 1 + (int)clamp(value * 4, 0, 3);
 		text_add(t, "%s", shades[shade]);
 		return;
 	}
-	add_background(t, term, &heat, value);
+	add_background(t, term, HEC_VIEW_HEAT, value);
 	text_add(t, "  \x1b[0m");
 }
 
 void text_wave(text *t, const terminal *term, double value)
 {
-	static const rgb stops[] = {
-		{86, 140, 196}, {44, 64, 104}, {24, 26, 34}, {110, 84, 40}, {240, 206, 120}};
-	static const unsigned char indices[] = {110, 67, 60, 237, 234, 237, 95, 137, 222};
-	static const palette wave = {stops, 5, indices, 9};
 	static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
 	double at = (clamp(value, -1, 1) + 1) / 2;
-	if (term->colour == COLOUR_NONE) {
+	if (term->colour == HEC_VIEW_PLAIN) {
 		text_add(t, "%s", shades[(int)clamp(at * 5, 0, 4)]);
 		return;
 	}
-	add_background(t, term, &wave, at);
+	add_background(t, term, HEC_VIEW_WAVE, at);
 	text_add(t, " \x1b[0m");
 }
 

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-typedef enum colour_mode { COLOUR_NONE = 0, COLOUR_256, COLOUR_24BIT } colour_mode;
+#include <hecate/view.h>
 
 typedef struct terminal {
 	FILE *out;
-	colour_mode
-		colour; /* none where out is no terminal, or NO_COLOR or TERM=dumb ask for none */
+	hec_view_colour
+		colour; /* plain where out is no terminal, or NO_COLOR or TERM=dumb is set */
 	int columns;    /* of the window; else $COLUMNS, else 80 */
 } terminal;
 
