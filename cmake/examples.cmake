@@ -1,4 +1,4 @@
-# examples/NAME.c and examples/FOLDER/NAME.c become build/NAME. An example sees what any other program sees.
+# examples/NAME.c and examples/FOLDER/NAME.c become build/NAME. They include only public headers.
 
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c examples/*/*.c)
 foreach(file IN LISTS example_sources)

@@ -1,8 +1,7 @@
-# Flags that everything is compiled with, and those of the instruction levels.
+# Compiler flags: those for all files, and those of the instruction levels.
 
 add_compile_options(-Wall -Wextra -Wno-unknown-pragmas)
-# A product and a sum are rounded one after the other unless a kernel says otherwise: the same bits
-# from every compiler.
+# No fused multiply-add unless a kernel asks for it, so that every compiler gives the same bits.
 add_compile_options(-ffp-contract=off)
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
 if(HEC_WERROR)
@@ -30,15 +29,15 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(REMOVE_ITEM HEC_AVX512_FLAGS -O3)
     list(APPEND HEC_AVX512_FLAGS -O1)
     if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-      # Both sanitizers at once on unrolled tiles keep clang 14 busy for minutes a file; gcc, which
-      # `make check` uses for this, takes seconds.
+      # With both sanitizers, clang 14 takes minutes for each file of unrolled tiles. `make check` uses gcc,
+      # which takes seconds.
       list(APPEND HEC_AVX512_FLAGS -fno-sanitize=undefined)
     endif()
   endif()
 endif()
 
-# A file whose name ends in _avx512.c is compiled for that level, wherever it lies; on another
-# machine it is left out.
+# A file whose name ends in _avx512.c is compiled for that level, in any folder. On other architectures it is
+# left out.
 function(hec_level_flags list)
   set(kept)
   foreach(file IN LISTS ${list})

@@ -1,11 +1,11 @@
-# The library. A folder is a layer; a new file in it is found by itself.
+# The library. Each folder of src/ is a layer. New files are found automatically.
 #
-#   hecate         libhecate.so, exports hec_* only (version script)
-#   hecate_static  libhecate.a, the same promise: one object file whose hidden symbols are local
-#   hecate_inside  the same objects with everything visible, for tests that reach inside
+#   hecate         libhecate.so, exports only hec_* (version script)
+#   hecate_static  libhecate.a, also exports only hec_*: one object file whose hidden symbols are local
+#   hecate_inside  the same objects with all symbols visible, for tests of internal functions
 
-# What the library stands on besides the C library, by the names that pkg-config knows: a name here
-# is linked, and passed on by hecate.pc and the CMake package.
+# The libraries that are needed besides the C library, by their pkg-config names. They are linked, and named in
+# hecate.pc and in the CMake package.
 set(HEC_PACKAGES jansson libpcre2-8 libutf8proc zlib)
 if(NOT PKG_CONFIG_FOUND)
   message(FATAL_ERROR "pkg-config is missing: tools/bootstrap build")
@@ -19,7 +19,7 @@ foreach(package IN LISTS HEC_PACKAGES)
   list(APPEND packages PkgConfig::${package})
 endforeach()
 
-# Reading sound: where either library is missing, the calls are there and say so.
+# Reading sound files: without either library the functions exist and return an error.
 if(HEC_AUDIO)
   pkg_check_modules(sndfile IMPORTED_TARGET sndfile)
   pkg_check_modules(samplerate IMPORTED_TARGET samplerate)
@@ -31,11 +31,11 @@ if(sndfile_FOUND AND samplerate_FOUND)
     "HEC_AUDIO_TEXT=\", sndfile ${sndfile_VERSION}, samplerate ${samplerate_VERSION}\"")
   set(without_audio "/read_none\\.c$")
 else()
-  message(STATUS "libsndfile or libsamplerate is left out: sound files are not read")
+  message(STATUS "built without libsndfile or libsamplerate: sound files cannot be read")
   set(without_audio "/audio/read\\.c$")
 endif()
 
-# Every file below a layer's folder, but for the kernels: they have flags of their own.
+# All files of the layers except the kernels, which have their own flags.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/*.c)
 list(FILTER sources EXCLUDE REGEX "/src/(cli|server|backend/cpu/(ref|x86))/")
 list(FILTER sources EXCLUDE REGEX "${without_audio}")
@@ -56,7 +56,7 @@ function(hec_part name)
 endfunction()
 
 hec_part(hecate_objects ${sources})
-# The reference is compiled twice: what is right in f32 is defined by the same lines in f64.
+# The reference is compiled twice: the f64 version defines the right result, which the f32 version is compared with.
 hec_part(hecate_ref_f32 ${ref_sources})
 hec_part(hecate_ref_f64 ${ref_sources})
 if(TARGET hecate_ref_f64)
@@ -85,15 +85,15 @@ if(HEC_SHARED)
   hec_library_interface(hecate)
 endif()
 
-# A static library keeps hidden symbols linkable between its members, so a program could reach
-# (or clash with) our plain internal names. One relocatable object with those made local cannot.
+# In a usual static library, hidden symbols can be linked from outside, so a program could call internal functions or
+# clash with their names. One relocatable object whose hidden symbols are made local avoids this.
 set(whole ${PROJECT_BINARY_DIR}/hecate_whole.o)
 add_custom_command(
   OUTPUT ${whole}
   COMMAND ${CMAKE_LINKER} -r -o ${whole} ${parts}
   COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${whole}
   DEPENDS ${parts}
-  COMMENT "Joining the library into one object that shows hec_ symbols only"
+  COMMENT "Joining the library into one object that exports only hec_ symbols"
   COMMAND_EXPAND_LISTS VERBATIM)
 set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 add_library(hecate_static STATIC ${whole})

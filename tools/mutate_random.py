@@ -1,8 +1,8 @@
-"""Faults that chance makes. See tools/mutate.
+"""Random faults. See tools/mutate.
 
-A fault changes one line: an operator, a constant, a word, or it drops a call or a jump. Comments, texts, the
-preprocessor and tables of data are left alone. Some of these faults change nothing (a bound that is never
-met, a buffer larger than it need be): whoever reads the list of survivors decides.
+A fault changes one line: it replaces an operator, a constant or a word, or drops a call or a jump. It never
+changes comments, strings, preprocessor lines or data tables. Some faults do not change the behaviour (a bound
+that is never reached, a buffer that is larger than needed): a person must judge the survivors.
 """
 import random
 import re
@@ -20,7 +20,7 @@ DROPPED = re.compile(r"^\t+((HEC_TRY\()?[a-z]\w*\(.*\)\)?;|break;|continue;)\n$"
 
 
 def code_lines(text):
-    """Numbers of the lines inside functions, with comments and texts blanked out."""
+    """(number, line) of each line inside a function. Comments and strings are blanked out."""
     def blank(match):
         return re.sub(r"[^\n]", "~", match.group(0))
 
@@ -46,7 +46,7 @@ def line_faults(line):
 
 
 def random_faults(tree, sources, count, seed):
-    """Tuples (name, place, old lines, new lines); the old lines stand once in all sources."""
+    """Tuples (name, place, old lines, new lines). The old lines occur once in all sources."""
     draw = random.Random(seed)
     texts = {path: path.read_text() for path in sources}
     whole = "\n".join(texts.values())
@@ -60,7 +60,7 @@ def random_faults(tree, sources, count, seed):
         lines = texts[path].splitlines(keepends=True)
         old = lines[number]
         changed = "" if new is None else old[:start] + new + old[end:]
-        # Neighbours until the place is the only one of its kind.
+        # Add the lines around it until the old lines occur only once.
         low, high = number, number + 1
         while whole.count("\n" + "".join(lines[low:high])) > 1 and (low > 0 or high < len(lines)):
             low, high = max(0, low - 1), min(len(lines), high + 1)

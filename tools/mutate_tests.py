@@ -1,7 +1,7 @@
 """The tests of `make test`, run until the first one fails. See tools/mutate.
 
-A fault is found soonest by what found others in the same file, and by what is quick: the order is learned
-from run to run. A test that takes twenty times what it took without a fault, and a minute at least, hangs.
+The tests that run first are those that caught earlier faults in the same file, and quick tests. A test hangs
+if it takes a minute and twenty times as long as without a fault.
 """
 import json
 import os
@@ -10,12 +10,12 @@ import subprocess
 import threading
 import time
 
-PATIENCE = 60  # seconds that a test has at least
-UNKNOWN = 600  # seconds that it has while nobody knows how long it takes
+PATIENCE = 60  # the shortest timeout of a test, in seconds
+UNKNOWN = 600  # the timeout of a test whose usual time is not known yet
 
 
-def die_first():
-    """A fault may ask for all the memory there is: then the kernel ends this process, and no other."""
+def be_killed_first():
+    """A fault may allocate all memory. Makes the kernel's out-of-memory killer choose this process."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
@@ -28,8 +28,8 @@ class Test:
         self.caught = {}  # file → how often
 
     def run(self, patience, stop):
-        """How it failed, or None; stop: another one failed, and the rest does not matter."""
-        process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment, preexec_fn=die_first,
+        """How the test failed, or None. stop: another test failed, so this one can end."""
+        process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment, preexec_fn=be_killed_first,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         end = time.monotonic() + patience
@@ -70,7 +70,7 @@ class Tests:
         return tests
 
     def first_failure(self, path):
-        """The test that notices the fault in this file, or None. Without a file: how long each takes."""
+        """The test that notices the fault in this file, or None. Without a file: measures how long each test takes."""
         self.list = self.list or self.read()
         queue = sorted(self.list, key=lambda t: (-t.caught.get(path, 0), t.seconds))
         lock, stop, failures = threading.Lock(), threading.Event(), []

@@ -1,15 +1,15 @@
-# tally.bash — sourced by tools/test and tools/check: runs things, times them, counts what passed.
+# tally.bash — sourced by tools/test, tools/check and tools/parity: runs steps, times them and counts the passed ones.
 #
-#   step NAME COMMAND…          one thing that passes or fails; its output is shown if it fails
-#   suite NAME BUILD [ARGUMENT…]  ctest in BUILD with these arguments; each cmocka test counts as one,
-#                               a program without such tests as one; a crash is at least one failure
-#   finish                      the last line, "N passed, N failed", and the exit status
+#   step NAME COMMAND…          runs the command and counts it as one; prints its output if it fails
+#   suite NAME BUILD [ARGUMENT…]  runs ctest in BUILD with these arguments. Each cmocka test counts as one, and so does a
+#                               program without cmocka tests. A crash counts as at least one failure
+#   finish                      prints the last line, "N passed, N failed", and sets the exit status
 
 passed=0 failed=0
 tally_log=$(mktemp)
 trap 'rm -f "$tally_log"' EXIT
 
-# Tests flush each of their many small files: half of their time where that is a disk's.
+# Tests flush many small files. On a disk this takes half of their time, so use memory if there is enough.
 if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] &&
 	[ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 1000000 ]; then
 	export TMPDIR=/dev/shm

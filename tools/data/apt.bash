@@ -1,9 +1,9 @@
-# apt.bash — sourced by tools/data/…: package lists of Debian in a state of apt's own, so that the machine's lists and
-# languages stay as they are.
+# apt.bash — sourced by tools/data/…: apt with its own state folder. The package lists and languages of the machine
+# do not change.
 #
-#   apt_state FOLDER MIRROR SUITE LANGUAGE…   makes the state in FOLDER, if it is not there yet
-#   apt WORD…                                 apt-get with it
-#   apt_list PATTERN                          the text of the list whose file is named so
+#   apt_state FOLDER MIRROR SUITE LANGUAGE…   creates the state in FOLDER if it does not exist
+#   apt WORD…                                 runs apt-get with this state
+#   apt_list PATTERN                          prints the package list whose file name matches
 
 apt_state() {
 	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg

@@ -1,11 +1,12 @@
-# common.bash — sourced by tools/recipes/…: a recipe makes its data and its first weights where they are missing, trains
-# (or goes on with a run that was stopped), and measures what came out on texts that it never saw.
+# common.bash — sourced by tools/recipes/…. A recipe makes its data and its pretrained model if they are missing, trains
+# (or resumes a stopped run), and measures the result on held-out texts.
 #
 #   usage: NAME [RUN] [OPTION]…     RUN: the folder of the run (build/runs/NAME); OPTION…: more for `hecate train`,
 #                                   e.g. --threads 2 --time 3600
-# BUILD=FOLDER whose hecate is used (build); DATA=FOLDER, REAL=FOLDER of data and models (build/data, build/real).
-# TWIN=1: nothing but the first 200 steps, without dropout, and the same in PyTorch: their losses must be equal to 0.1 %
-# (tools/twin/recipe.py). RUN is build/twin-NAME then; PEERS=FOLDER a virtual environment that has the pinned packages.
+# BUILD=FOLDER: the folder of the hecate program (build); DATA=FOLDER, REAL=FOLDER: data and models (build/data,
+# build/real).
+# TWIN=1: runs only the first 200 steps, without dropout, in Hecate and in PyTorch. Their losses must agree within 0.1 %
+# (tools/twin/recipe.py). RUN is then build/twin-NAME. PEERS=FOLDER: a virtual environment with the pinned packages.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 build=${BUILD:-build}
@@ -22,7 +23,7 @@ fi
 [ -x "$hecate" ] || { echo "$name: $hecate is not built" >&2; exit 1; }
 more=("$@")
 
-# learn OPTION…: begins the run with these options, or goes on with it.
+# learn OPTION…: starts the run with these options, or resumes it.
 learn() {
 	if [ -n "${TWIN:-}" ]; then
 		[ -n "${PEERS:-}" ] || tools/venv "$build/peers" torch numpy transformers safetensors
