@@ -1,10 +1,9 @@
-"""Whole models, ours and theirs in turn: groups of rows of learning and of translating. See
-tools/compare.
+"""Compares whole models with peers: training and translation. See tools/compare.
 
-Rates are target tokens a second. A ratio is our rate / theirs in the same round; the table shows the
-median of rounds, for the best peer that does the same work. A share is of the FMA ceiling that ours
-measured, with counted() as the operations of a step. Peak memory is that of a whole process: ours with
-what its ceilings take for a moment, theirs with Python.
+Rates are target tokens per second. A ratio is Hecate's rate / the peer's rate in the same round. The table shows
+the median over rounds, for the fastest peer that does the same work. A share is the fraction of the measured peak
+FMA rate, with counted() as the operations of a step. Peak memory is that of the whole process: Hecate's includes
+the measurement of the peak rates, the peer's includes Python.
 """
 import os
 import statistics
@@ -17,7 +16,7 @@ GPT = {"C": 384, "H": 6, "encoder": 0, "decoder": 6, "F": 1536, "V": 8192, "S": 
        "dropout": 0.1, "smoothing": 0.1}
 BASE = {"C": 512, "H": 8, "encoder": 6, "decoder": 6, "F": 2048, "V": 32000, "S": 24, "T": 24}
 TRANSLATORS = ["ctranslate2", "transformers"]
-# mode, name, sizes, [(batch, beam)] of the rows as ours prints them, peers, ratio and share to reach
+# mode, name, sizes, [(batch, beam)] in the order of `hecate bench`, peers, required ratio and share
 GROUPS = [
     ("train", "transformer-small", SMALL, [(64, None)], ["torch"], 1.8, 0.7),
     ("train", "gpt-small", GPT, [(8, None)], ["torch"], 1.8, 0.7),
@@ -29,9 +28,9 @@ TRY = [
     ("train", "transformer-tiny", TINY, [(2, None)], ["torch"], None, None),
     ("translate", "transformer-tiny", TINY, [(2, 1), (2, 4), (1, 4)], TRANSLATORS, None, None),
 ]
-ALSO = ["torch_compile", "torch_light"]  # of training, when asked for
+ALSO = ["torch_compile", "torch_light"]  # optional peers for training
 LESS_WORK = ["torch_light"]
-LEAST_MS = 2000  # a step takes long: less would leave no median
+LEAST_MS = 2000  # a step takes long: a shorter time would not give enough samples for a median
 
 
 def timing(args):
@@ -39,8 +38,8 @@ def timing(args):
 
 
 def counted(m, B):
-    """Operations of a step of learning: 6 for each weight of a product and each token that it sees
-    (embeddings are looked up, so only the output's table counts), and attention three times."""
+    """Operations of a training step: 6 per weight of a matrix product and token (embeddings are looked up, so
+    only the output table counts), and three times the operations of forward attention."""
     C, F, encoder, decoder = m["C"], m["F"], m["encoder"], m["decoder"]
     cross = 1 if encoder else 0
     source, target = B * m["S"], B * m["T"]

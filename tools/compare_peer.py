@@ -1,9 +1,9 @@
-"""Times one peer on one group of rows: a JSON object on standard input, a list of ms on standard
-output. Started by compare_rounds.py, one process for each peer, group and round.
+"""Times one peer on one group of rows. Reads a JSON object from standard input and writes a list of ms to standard
+output. compare_rounds.py starts one process for each peer, group and round.
 
-What is timed is the call alone, with its weights prepared as far as the peer allows: mkl_packed and
-onednn_packed reorder them ahead, as PyTorch's own compiler does. The median of many samples counts;
-what is cold goes round through enough copies that no cache helps.
+Only the call is timed. Weights are prepared beforehand as far as the peer allows: mkl_packed and onednn_packed
+reorder them, as PyTorch's own compiler does. The result is the median of many samples. A cold variant cycles
+through so many copies of the data that no cache helps.
 """
 import json
 import statistics
@@ -22,7 +22,7 @@ def copies(bytes_each):
 
 
 def median_ms(call, ms):
-    """Median time of call(i), in rows of calls of at least 1.5 ms."""
+    """Median time of call(i), over samples of several calls that take at least 1.5 ms together."""
     i, begin, took = 0, time.perf_counter(), 0.0
     while time.perf_counter() - begin < 0.1e-3 * ms or i < 2:
         start = time.perf_counter()
@@ -66,7 +66,7 @@ def gemm_openblas(s, ask):
         sgemm(rows, no, yes, M, N, K, one, px, K, pointers[i % n], K, zero, py, N)
     call(0)
     assert numpy.allclose(y, x @ ws[0].T, rtol=1e-3, atol=1e-2)
-    call.arrays = (x, ws, y)  # the pointers do not keep them alive
+    call.arrays = (x, ws, y)  # keep the arrays alive: call() holds only pointers to them
     return call
 
 

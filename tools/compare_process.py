@@ -1,4 +1,4 @@
-"""Processes of ours and theirs, with the same threads bound to cores. See tools/compare."""
+"""Runs hecate and the peers as processes, with the same number of threads bound to cores. See tools/compare."""
 import json
 import os
 import subprocess
@@ -11,7 +11,7 @@ def progress(text):
 
 
 def run(command, env=None, ask=None):
-    """Standard output as JSON, and the most memory that the process had, in MB."""
+    """Returns the standard output as JSON, and the peak memory of the process in MB."""
     process = subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE,
                                stdin=subprocess.PIPE)
     process.stdin.write(json.dumps(ask) if ask else "")
@@ -25,7 +25,7 @@ def run(command, env=None, ask=None):
 
 
 def run_peer(script, ask, cache=None):
-    """Threads bound to cores, as ours are. cache: where what is compiled is kept."""
+    """Binds threads to cores, as Hecate does. cache: the folder for compiled code."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), script)
     n = str(ask["threads"])
     env = dict(os.environ, OMP_NUM_THREADS=n, MKL_NUM_THREADS=n, OPENBLAS_NUM_THREADS=n,

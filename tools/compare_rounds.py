@@ -1,8 +1,9 @@
-"""Rounds of ours and theirs in turn, and the table of ratios. See tools/compare.
+"""Compares operations with peers in rounds, and prints the table of ratios. See tools/compare. Whole models are in
+compare_models.py.
 
-Operations are here, whole models in compare_models.py. A row is an operation, a shape and a variant. Each round measures all rows of a group with ours, then
-with each peer, every one in a process of its own; the next round begins at the other end. A ratio is
-their time / ours in the same round (above 1: ours is faster); the table shows the median of rounds.
+A row is an operation, a shape and a variant. Each round measures all rows of a group with Hecate, then with each
+peer, each in its own process. The next round runs in the opposite order. A ratio is the peer's time / Hecate's time
+in the same round (above 1: Hecate is faster). The table shows the median over rounds.
 """
 import argparse
 import json
@@ -23,7 +24,7 @@ SWEEP = [f"M={m},N={n},K={k}"
          for n, k in [(512, 512), (768, 768), (2048, 512), (512, 2048), (3072, 768), (768, 3072)]
          for m in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]]
 ON_GEMM = ["openblas", "torch", "mkl_packed", "onednn_packed"]
-# operation, shapes, causal, variant, peers, ratio to reach with two threads
+# operation, shapes, causal, variant, peers, required ratio with two threads
 GROUPS = [
     ("gemm", GEMM, False, None, ON_GEMM, 1.0),
     ("gemm", GEMM_COLD, False, "cold", ON_GEMM, 1.0),

@@ -1,11 +1,11 @@
-"""How long learning a vocabulary takes: `hecate tokenize --train` and the pinned `tokenizers`, on one core.
+"""Compares the time to train a vocabulary: `hecate tokenize --train` and the pinned `tokenizers`, on one core.
 
     tools/compare [BUILD] --only tokenizer-training [--mb 100] [--vocab 32000] [--rounds 1] [TEXT FILE]…
 
-Byte-level BPE of --vocab tokens from the first --mb megabytes of the files, and then of documents, pages
-and programs that lie about under /usr/share and in Python's folders. Each side is a process of its own with
-one thread, in turn, and learns by its own usual words (GPT-2's there; ours take digits one by one). Processor time counts: on a quiet core it is the time that passes, on a busy one it
-does not hold the others' against anybody. Prints both and their ratio; fails where ours takes longer."""
+Trains byte-level BPE with --vocab tokens on the first --mb megabytes of the files. If they are too small, documents
+and programs under /usr/share and Python's folders are added. The two run in turn, each in its own process with one
+thread and its default word splitting (tokenizers: GPT-2's; Hecate also splits numbers into digits). CPU time is
+compared, because other processes do not affect it. Prints both times and their ratio; fails if Hecate takes longer."""
 import argparse
 import gzip
 import itertools
@@ -40,7 +40,7 @@ def lying_about():
 
 
 def gather(files, path, most):
-    """The first `most` bytes of the files that are UTF-8, in one file."""
+    """Writes the first `most` bytes of those files that are UTF-8 to one file."""
     written = 0
     with open(path, "wb") as out:
         for name in files:
@@ -86,7 +86,7 @@ def main():
     for i in range(a.rounds):
         for name in sorted(sides, reverse=i % 2 == 1):
             command, environment = sides[name]
-            if name == "hecate":  # it writes over nothing
+            if name == "hecate":  # hecate does not overwrite existing files
                 shutil.rmtree(os.path.join(folder, "ours"), ignore_errors=True)
             cpu, wall = timed(command, **environment)
             best[name] = min(best.get(name, cpu), cpu)

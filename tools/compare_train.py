@@ -1,13 +1,13 @@
-"""Steps of learning with PyTorch: a JSON object on standard input, one on standard output. Started by
-compare_models.py, one process for each peer, row and round.
+"""Times training steps with PyTorch. Reads a JSON object from standard input and writes one to standard output.
+compare_models.py starts one process for each peer, row and round.
 
-The same model as `hecate bench --model … --mode train` learns, written for speed: q, k and v in one
-product, scaled_dot_product_attention, no mask where none is needed, gradients dropped instead of
-zeroed, one fused AdamW. Dropout where ours is: of embeddings, attention weights, the hidden layer and
-what each sublayer gives. The median of the steps counts.
+The model is that of `hecate bench --model … --mode train`, written for speed: q, k and v in one product,
+scaled_dot_product_attention, no mask unless one is needed, gradients set to None instead of zeroed, fused AdamW.
+Dropout is applied at the same places as in Hecate: embeddings, attention weights, the hidden layer and the output of
+each sublayer. The result is the median over the steps.
 
-torch_compile: the same, compiled. torch_light: without dropout of the attention weights (PyTorch has
-no fused kernel for it on a CPU) and of the hidden layer: less work than ours.
+torch_compile: the same, compiled. torch_light: no dropout of the attention weights (PyTorch has no fused CPU kernel
+for it) and of the hidden layer, so it does less work than Hecate.
 """
 import json
 import math
@@ -84,7 +84,7 @@ def sinusoid(n, C):
 
 
 class Model(nn.Module):
-    """Encoder and decoder after the 2017 paper, or, without encoder layers, a decoder as GPT-2's."""
+    """Encoder and decoder of the 2017 paper; without encoder layers, a decoder like GPT-2."""
 
     def __init__(self, m):
         super().__init__()
@@ -122,7 +122,7 @@ class Model(nn.Module):
 
 
 def groups(model):
-    """Matrices decay, the rest does not: as ours."""
+    """Weight decay applies to matrices only, as in Hecate."""
     params = list(model.parameters())
     return [{"params": [p for p in params if p.dim() > 1], "weight_decay": 0.01},
             {"params": [p for p in params if p.dim() < 2], "weight_decay": 0.0}]

@@ -1,11 +1,10 @@
-"""Sentences translated by a random Marian model: a JSON object on standard input, one on standard
-output. Started by compare_models.py, one process for each peer, row and round.
+"""Times translation with a random Marian model. Reads a JSON object from standard input and writes one to standard
+output. compare_models.py starts one process for each peer, row and round.
 
-transformers: MarianMTModel.generate of Hugging Face Transformers on PyTorch. ctranslate2: the same
-folder converted, in float32, with the library of products that it picks for this processor. All write
-as many tokens as asked for: the end is forbidden before and not waited for after. What is timed is
-the call with the ids or tokens of all the sentences; the median counts. peer prepare: makes the
-folder.
+transformers: MarianMTModel.generate of Hugging Face Transformers on PyTorch. ctranslate2: the same model converted,
+in float32, with the matrix library that CTranslate2 chooses for this processor. Both write exactly the requested
+number of tokens: the end token is suppressed until then. The call with the ids or tokens of all sentences is timed;
+the result is the median. peer prepare: makes the folder of the model.
 """
 import json
 import os
@@ -36,7 +35,7 @@ def make_model(m, folder):
 
 
 def prepare(ask):
-    """Once; the folder gets its name when it is whole."""
+    """Makes the folder once. It gets its name when it is complete."""
     from ctranslate2.converters import TransformersConverter
     folder = ask["folder"]
     if not os.path.exists(f"{folder}/model.safetensors"):
@@ -49,7 +48,7 @@ def prepare(ask):
 
 
 def sentences(m, B):
-    """Ids of made-up words, the last one the end."""
+    """Ids of made-up words; the last one is the end token."""
     V, S = m["V"], m["S"]
     return [[2 + (7919 * (i * S + j) + 13) % (V - 3) for j in range(S - 1)] + [0] for i in range(B)]
 
@@ -69,7 +68,7 @@ def transformers_call(ask):
                                decoder_start_token_id=m["V"] - 1, use_cache=True)
         with torch.inference_mode():
             out = model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=how)
-        return [len(row) - 1 for row in out]  # without the start
+        return [len(row) - 1 for row in out]  # without the start token
     return call
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode/class_table.h: what each character is, as the pinned `tokenizers` sees it.
+"""Writes src/text/unicode/class_table.h: the classes of each character in the pinned `tokenizers`.
 
-The library behind tokenizer.json has three opinions of Unicode (a regular-expression engine, the
-Rust standard library, a table of categories), of different ages. So the classes are not taken from
-any standard: each character is shown to each part of `tokenizers`, and what it does is written down.
+The library `tokenizers` uses three versions of Unicode (in a regular-expression engine, the Rust standard library and
+a table of categories). So no version of the standard gives the right classes. Instead, this script passes each
+character to each component of `tokenizers` and records the result.
 
     build/peers/bin/python tools/make_class_table.py > src/text/unicode/class_table.h
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode/newer_table.h: the characters that the pinned `tokenizers` sees otherwise in patterns
-than the oldest PCRE2 that is taken does (10.40 to 10.42, which know Unicode 14). That one must be here.
+"""Writes src/text/unicode/newer_table.h: the characters that patterns of the pinned `tokenizers` classify differently
+from the oldest supported PCRE2 (10.40 to 10.42, with Unicode 14). The script needs such a PCRE2.
 
     build/peers/bin/python tools/make_newer_table.py > src/text/unicode/newer_table.h
 """
@@ -23,18 +23,18 @@ POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 
 
 def members(name, points):
-    """Those of them that \\p{name} matches: what is left without all others."""
+    """The points that \\p{name} matches in `tokenizers`: those that remain after removing all others."""
     left = Split(Regex(r"\P{%s}+" % name), "removed").pre_tokenize_str("".join(map(chr, points)))
     return {ord(c) for part, _ in left for c in part}
 
 
 class Pcre2:
-    """As members(), by PCRE2."""
+    """Like the function members(), with PCRE2."""
     def __init__(self):
         self.lib = ctypes.CDLL(ctypes.util.find_library("pcre2-8"))
         version = ctypes.create_string_buffer(64)
         self.lib.pcre2_config_8(10, version)
-        assert version.value == b"14.0.0", "this PCRE2 knows another Unicode"
+        assert version.value == b"14.0.0", "this PCRE2 has another version of Unicode"
         for call in ("compile", "match_data_create", "get_ovector_pointer"):
             getattr(self.lib, "pcre2_%s_8" % call).restype = ctypes.c_void_p
         self.data = ctypes.c_void_p(self.lib.pcre2_match_data_create_8(1, None))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes src/base/width_table.h: which characters take two columns of a terminal, and which none.
+"""Writes src/base/width_table.h: the characters that take two columns of a terminal, and those that take none.
 
-Wide: East_Asian_Width W or F. None: general category Mn, Me, Cf (but not the soft hyphen), and the
-vowels and final consonants of Hangul that join the one before. Gaps of unassigned characters inside
-a block of ideographs count as wide too, as UAX #11 asks."""
+Two columns: East_Asian_Width W or F, and unassigned characters inside a block of ideographs (UAX #11). No column:
+general category Mn, Me, Cf (but not the soft hyphen), and the vowels and final consonants of Hangul that join the
+character before."""
 import unicodedata
 
 IDEOGRAPHS = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2FFFD), (0x30000, 0x3FFFD)]
@@ -15,7 +15,7 @@ def width(code):
         return 0
     if any(a <= code <= b for a, b in IDEOGRAPHS):
         return 2
-    assigned = unicodedata.category(c) != "Cn"  # the module calls unassigned ones F
+    assigned = unicodedata.category(c) != "Cn"  # unicodedata returns F for unassigned characters
     return 2 if assigned and unicodedata.east_asian_width(c) in "WF" else 1
 
 

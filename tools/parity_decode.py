@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares `hecate translate` with Hugging Face Transformers on one model's directory, live.
+"""Compares `hecate translate` with the installed Transformers on one model directory.
 
     tools/parity_decode.py HECATE DIR [--lines FILE] [--most N]
 
-Each line is translated by both, greedily and by beams with several options, from the same files. The texts
-must be equal and the scores within 1e-4. Where they are not, it counts as a difference unless the
-reference decided by less than 1e-4 somewhere on its way: then the line is only counted.
+Both translate each line, greedily and with beam search with several options. The texts must be equal and the scores
+within 1e-4. If they are not, the line fails, unless some decision of the reference had a margin below 1e-4: then the
+line counts as undecided.
 The last line is "N passed, N failed, N undecided"."""
 import argparse
 import json
@@ -51,7 +51,7 @@ WAYS = [("greedy", ["--beam", "1"], dict(num_beams=1)),
 
 
 def reference(model, tokenizer, line, options):
-    """[(text, score or None)], and by how little it was decided."""
+    """[(text, score or None)], and the smallest margin of a decision."""
     ids = tokenizer(line, return_tensors="pt")
     ids.pop("token_type_ids", None)
     with Margin() as margin:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs `hecate forward` on folders that tools/goldens/models.py made and compares every tensor with what
-Transformers gave for the same ids and mask: states, logits, attention weights.
+"""Runs `hecate forward` on folders that tools/goldens/models.py made and compares every tensor with that of
+Transformers for the same ids and mask: hidden states, logits, attention weights.
 
     tools/parity_forward.py HECATE FOLDER
 
-Prints for each model the largest difference, of the largest number in its tensor; 1e-5 is allowed. The
-last line counts."""
+Prints for each model the largest difference, relative to the largest absolute value in its tensor; 1e-5 is allowed.
+The last line counts the models."""
 import os
 import subprocess
 import sys
@@ -15,7 +15,7 @@ import numpy
 from safetensors.numpy import load_file
 
 ALLOWED = 1e-5
-TYPES = ("<f4", "<f8")  # that NumPy saves features in
+TYPES = ("<f4", "<f8")  # the types in which NumPy saves features
 
 
 def row(numbers):
@@ -65,7 +65,7 @@ def main():
         try:
             print(f"{entry.name}: {compare(program, entry.path)}")
             passed += 1
-        except Exception as e:  # each is judged by itself
+        except Exception as e:  # continue with the next model
             print(f"{entry.name}: FAILED: {type(e).__name__}: {e}")
             failed += 1
     print(f"{passed} passed, {failed} failed")

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Compares `hecate generate --ids` with Hugging Face Transformers on every model of a folder of directories
-(as tools/goldens/models.py makes it) that writes, live.
+"""Compares `hecate generate --ids` with the installed Transformers on every generating model in a folder that
+tools/goldens/models.py made.
 
     tools/parity_generate.py HECATE FOLDER [--seed N] [--prompts N]
 
-Each prompt is continued by both, greedily and by 4 beams. The ids must be equal, and the scores within
-1e-4: Transformers' own sequences_scores for beams, the mean log p for greedy. Where the ids are not, it
-counts as a difference unless the reference decided by less than 1e-4 somewhere on its way: then the prompt
-is only counted.
+Both continue each prompt, greedily and with 4 beams. The ids must be equal, and the scores within 1e-4: Transformers'
+sequences_scores for beam search, the mean log probability for greedy search. If the ids are not equal, the prompt
+fails, unless some decision of the reference had a margin below 1e-4: then the prompt counts as undecided.
 The last line is "N passed, N failed, N undecided"."""
 import argparse
 import json
@@ -26,7 +25,7 @@ from decode import Margin  # noqa: E402
 
 
 def writes(folder):
-    """The class of a directory's model, where it writes."""
+    """The Transformers class of the model, or None if it does not generate text."""
     path = os.path.join(folder, "config.json")
     if not os.path.exists(path):
         return None
@@ -37,11 +36,11 @@ def writes(folder):
 
 
 def draw(chance, folder):
-    """A prompt, and how many tokens may follow."""
+    """A random prompt, and the maximum number of new tokens."""
     config = AutoConfig.from_pretrained(folder)
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", 64)
     rotary, least = getattr(config, "rope_parameters", None) or {}, 1
-    if rotary.get("rope_type") == "longrope":  # the list that hecate was told to take, Transformers takes by the length
+    if rotary.get("rope_type") == "longrope":  # Transformers chooses the list of factors by the length, Hecate by a setting
         original = rotary["original_max_position_embeddings"]
         positions, least = (positions, original + 1) if getattr(config, "rope_long", False) else (original, 1)
     n = chance.randint(least, max(least, min(12, positions // 3)))
@@ -59,7 +58,7 @@ def reference(model, ids, beams, tokens):
     new = out.sequences[0, begin:].tolist()
     if beams > 1:
         return new, out.sequences_scores[0].item(), margin.least
-    # A forced token counts 0: what is left of its row is one score that is not −inf.
+    # A forced token has score 0: it is the only one whose score is not −inf.
     total = 0.0
     for logits, score, token in zip(out.logits, out.scores, new):
         if torch.isfinite(score[0]).sum() > 1:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Loads directories that Hecate saved with Transformers (AutoTokenizer and the class that config.json
-names, nothing else) and compares: ids of texts, logits, greedy and beam search; translations of Marian's in CTranslate2 with
-Transformers' own.
+"""Loads models that Hecate saved in Transformers (only with AutoTokenizer and the class that config.json names) and
+compares the ids of texts, the logits, greedy and beam search. For Marian models, it also compares the translations of
+CTranslate2 with those of Transformers.
 
     tools/parity_models.py FOLDER…       folders made by build/tests/saved_models, or their parents
 
-Logits may differ by 1e-4 of the largest; tokens of a search may first differ only where the reference's
-margin is under 1e-4. The last line counts."""
+Logits may differ by 1e-4 of the largest. The tokens of a search may first differ only where the margin of the
+reference is below 1e-4. The last line counts the models."""
 import json
 import os
 import shutil
@@ -33,7 +33,7 @@ def load(path):
 
 
 def check_tokenizer(path, model_type):
-    # For Qwen2 AutoTokenizer has parts of its own and passes over those of tokenizer.json.
+    # For Qwen2, AutoTokenizer uses its own components and ignores those of tokenizer.json.
     kind = transformers.PreTrainedTokenizerFast if model_type == "qwen2" else AutoTokenizer
     tokenizer = kind.from_pretrained(path)
     with open(os.path.join(path, "texts.json")) as f:
@@ -63,7 +63,7 @@ def check_logits(model, path):
     got = out.logits if "logits" in out else torch.stack([out.start_logits, out.end_logits], -1)
     want = e["logits"]
     assert got.shape == want.shape, f"logits are {tuple(want.shape)}, not {tuple(got.shape)}"
-    if got.dim() == 3:  # rows that are padding mean nothing
+    if got.dim() == 3:  # ignore rows of padding
         length = e.get("decoder_length", e.get("length"))
         keep = mask(length, got.shape[1]).bool()
         got, want = got[keep], want[keep]
@@ -73,7 +73,7 @@ def check_logits(model, path):
 
 
 def margin_at(model, ids, written, position):
-    """How far the two best continuations are apart where two searches part."""
+    """The difference of the two best scores at the position where the two searches first differ."""
     if model.config.is_encoder_decoder:
         start = [model.config.decoder_start_token_id] + written[:position]
         given = {"input_ids": ids, "decoder_input_ids": torch.tensor([start])}
@@ -92,8 +92,8 @@ def check_ctranslate2(model, config, tokenizer, texts, path):
     folder, whole = os.path.join(path, "ctranslate2"), path
     shutil.rmtree(folder, ignore_errors=True)
     if config.get("dtype", "float32") != "float32":
-        # Its converter keeps the type of the weights and rounds the positions, which no file holds, to it as well:
-        # scores are off by 4e-3 then. It gets the same weights in f32.
+        # CTranslate2's converter computes the sinusoidal positions in the type of the weights. With 16-bit weights
+        # the scores would be off by 4e-3, so it gets the same weights in f32.
         whole = os.path.join(path, "float32")
         shutil.copytree(path, whole, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.safetensors*", "float32"))
         model.save_pretrained(whole)
@@ -112,7 +112,7 @@ def check_ctranslate2(model, config, tokenizer, texts, path):
             out = translator.translate_batch([tokens], beam_size=beams, min_decoding_length=0, max_decoding_length=23,
                                              length_penalty=1.0)[0].hypotheses[0]
             got = tokenizer.convert_tokens_to_ids(out)
-            # When beam search ends the two define differently; greedy search they do not.
+            # Only greedy search: the two libraries end beam search by different rules.
             beamed += beams > 1
             same += beams > 1 and got == want
             if got == want or beams > 1:
@@ -125,7 +125,7 @@ def check_ctranslate2(model, config, tokenizer, texts, path):
 
 
 def check_search(model, path):
-    """Greedy and beam search as generation_config.json says, against what Hecate wrote."""
+    """Compares greedy and beam search with the settings of generation_config.json."""
     with open(os.path.join(path, "texts.json")) as f:
         texts = json.load(f)
     seq2seq = model.config.is_encoder_decoder
@@ -154,8 +154,8 @@ def check(path):
         try:
             transformers.AutoConfig.from_pretrained(path)
         except (ValueError, KeyError):
-            return "refused by Transformers, as it should be"
-        raise AssertionError("Transformers loads what it cannot know")
+            return "Transformers refuses it, as expected"
+        raise AssertionError("Transformers should refuse this model")
     model, config = load(path)
     name = os.path.basename(os.path.normpath(path))
     assert name.rpartition("-")[0] in ("", model_type), f"saved as {model_type}"
@@ -184,7 +184,7 @@ def main():
             said = check(folder)
             passed += 1
             print(f"{folder}: {said}")
-        except Exception as e:  # each folder is judged by itself
+        except Exception as e:  # continue with the next folder
             failed += 1
             print(f"{folder}: FAILED: {type(e).__name__}: {e}")
     print(f"{passed} passed, {failed} failed")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Patterns: libhecate against the pinned `tokenizers`: sets of characters, and what parts texts.
+"""Compares patterns of libhecate with the pinned `tokenizers`: character classes, and splitting of texts.
 
     tools/parity_patterns.py LIBHECATE.so FOLDER [--seed N] [--part N]
     tools/parity_patterns.py --golden tests/golden/patterns.json
 
-Each expression is tried on a, the character, b: does a match begin at the character? One of 32 characters is
-(--part 1: all, which takes half an hour). Then those of PARTING part each of TEXTS. --golden writes what
-`tokenizers` says for characters that are new since Unicode 14, and some others. The last line counts."""
+Each expression is matched against "a", a character, "b": does a match begin at the character? By default every 32nd
+character is tested (--part 1: all, in half an hour). Then each expression of PARTING splits each of TEXTS. --golden
+writes the results of `tokenizers` for characters that are new since Unicode 14, and for some others. The last line
+counts the expressions."""
 import argparse
 import json
 import os
@@ -30,7 +31,7 @@ EXPRESSIONS = [r"\p{%s}" % x for x in NAMES] + [r"\P{%s}" % x for x in ("L", "Mn
     r"[\w]", r"[^\w]", r"[\d]", r"[\p{Word}]", r"[[\p{P}][\p{S}]]", r"[\p{L}-]",
     r"[^\p{P}\p{S}]", r"[^\s\p{L}\p{N}]", r"[\p{P}\p{S}]", r"(?<!\P{L})\P{N}"]
 
-# What PCRE2 would take for something else, and what published tokenizers have.
+# Expressions that PCRE2 would read differently, and those of published tokenizers.
 PARTING = r"""a{2}+ \p{N}{1,3}+ a{2,}+a a++a a*+a a?+a xa{2,2}? xa{2,3}? xa{2,}? xa{0} (?:ab){2}+ [:alpha:]+ (?=b)a?b
 (?i)\p{Lu} (?i)[α-ω]+ (?i)\W (?i:'s|b)|a [a[bc-d]]+ [-ab-]+ [\d-]+ \s+$ ^a
 \d{1,3}(?=(?:\d{3})*\b)""".split() + [r" ?[^(\s|[.,!?…。，、।۔،])]+", r"\s+(?!\S)|\s+"]
@@ -45,7 +46,7 @@ def theirs(expression, characters):
 
 
 def new_characters():
-    """Those that Unicode 14 does not have or has elsewhere, first and last of each kind; others at random."""
+    """Characters that are new or have changed since Unicode 14 (first and last of each kind), and random ones."""
     names = "Cc Cf Cn Co Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So Zl Zp Zs".split()
     points = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
     now = {}
@@ -64,7 +65,7 @@ def new_characters():
 
 
 def golden(path):
-    assert unicodedata.unidata_version == "14.0.0", "this Python knows another Unicode"
+    assert unicodedata.unidata_version == "14.0.0", "this Python has another version of Unicode"
     characters = new_characters()
     found = [[x, theirs(x, characters)] for x in EXPRESSIONS]
     with open(path, "w", encoding="utf-8") as f:
@@ -75,7 +76,7 @@ def golden(path):
 
 
 def live(library, folder, seed, part):
-    """Many characters to a line, a and b around each: where matches begin at one is compared."""
+    """Each line holds many characters, each between a and b. Compares where matches begin."""
     from parity_vocabularies import Hecate
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "pattern.json")
@@ -109,11 +110,11 @@ def live(library, folder, seed, part):
 
 
 def parting(library, path):
-    """Where the pieces of each text begin and end, in bytes."""
+    """Compares where the pieces of each text begin and end, in bytes."""
     from parity_vocabularies import Hecate
     wrong = 0
     for x in PARTING:
-        for invert in False, True:  # True: without what is no match
+        for invert in False, True:  # True: keep only the matches
             t = Tokenizer(WordLevel({"u": 0}, unk_token="u"))
             t.pre_tokenizer = Split(Regex(x), "removed" if invert else "isolated", invert=invert)
             t.save(path)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""BLEU, chrF and ROUGE-L of `hecate score` against the installed sacrebleu and rouge-score, on the odd corpora of the goldens and on
-new random ones.
+"""Compares BLEU, chrF and ROUGE-L of `hecate score` with the installed sacrebleu and rouge-score, on the special cases of
+the golden file and on new random corpora.
 
     parity_score.py PROGRAM [--seed N] [--rounds N]
 """
@@ -19,7 +19,7 @@ NEAR = 1e-9
 
 
 def program_scores(program, folder, pairs):
-    """A line cannot hold a newline: such corpora are compared by the goldens, through the library."""
+    """Scores by the program. Corpora with newlines inside a text are tested with the golden file, through the library."""
     for name, side in (("hypotheses", 0), ("references", 1)):
         (folder / name).write_bytes("".join(p[side] + "\n" for p in pairs).encode("utf-8"))
     out = subprocess.run([program, "score", folder / "hypotheses", folder / "references", "--rouge", "--json"],

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares `hecate tokenize` on vocabularies without tokenizer.json with the pinned peers, line by line.
+"""Compares `hecate tokenize` on vocabularies without tokenizer.json with sentencepiece and Transformers, line by line.
 
     tools/parity_spm.py HECATE FOLDER [--seed N] [--lines N] [--model FILE]…
 
-SentencePiece models (unigram and BPE; with and without byte fallback, symbols, spaces kept or squeezed)
-are trained here and cut by `sentencepiece` itself; folders with vocab.txt, vocab.json + merges.txt or a
-SentencePiece model are opened by the classes of Transformers. --model compares a SentencePiece file that
-is there already. Ids, tokens and offsets must be equal. The last line counts."""
+The script trains SentencePiece models (unigram and BPE; with and without byte fallback and symbols, spaces kept or
+merged) and compares with `sentencepiece`. It compares folders with vocab.txt, vocab.json + merges.txt or a SentencePiece
+model with the classes of Transformers. --model compares an existing SentencePiece file. Ids, tokens and offsets must be
+equal. The last line counts the vocabularies."""
 import argparse
 import json
 import os
@@ -52,7 +52,7 @@ VARIANTS = {
 
 
 def spans(sp, text):
-    """Ids, tokens, and where each came from in bytes; a part of a character spans the character."""
+    """Ids, tokens, and their byte spans in the text. A part of a character has the span of the character."""
     proto = sp.encode(text, return_type="proto")
     pieces = list(proto.pieces)
     ids = [p.id for p in pieces]
@@ -62,7 +62,7 @@ def spans(sp, text):
 
 
 def same_span(ours, theirs, partial):
-    """Theirs is empty, or ends where its character begins, where ours is the whole character."""
+    """Whether two spans agree. For a part of a character, sentencepiece's span may be empty or end before the character."""
     return ours == theirs or (partial and ours[0] == theirs[0] and ours[1] >= theirs[1])
 
 
@@ -88,7 +88,7 @@ def compare_spm(program, name, path, lines):
             exact += ours["offsets"] == offsets
             at = set(parity.byte_positions(text))
             for k, (a, b) in enumerate(zip(ours["offsets"], offsets)):
-                # A character that became several: the first of them ends where it begins in theirs.
+                # If normalization makes several characters from one, sentencepiece ends the first one where it begins.
                 partial = k + 1 < len(offsets) and offsets[k + 1][0] == b[1] or b[0] == b[1]
                 if not same_span(a, b, partial) or a[0] not in at or a[1] not in at:
                     bad = ("offsets", ours["offsets"][k:], offsets[k:])
@@ -118,7 +118,7 @@ def write(folder, name, value):
 
 
 def families(folder, lines, seed):
-    """Folders without tokenizer.json, and the class that opens each."""
+    """Makes folders without tokenizer.json; yields each with the Transformers class that opens it."""
     from transformers import (BertTokenizer, GPT2Tokenizer, LlamaTokenizer, MarianTokenizer, Qwen2Tokenizer,
                               RobertaTokenizer, T5Tokenizer, WhisperTokenizer, XLMRobertaTokenizer)
     from tokenizers import models as M

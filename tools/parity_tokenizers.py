@@ -3,10 +3,9 @@
 
     tools/parity_tokenizers.py HECATE FOLDER [--seed N] [--lines N] [--model DIR]…
 
-Vocabularies are learned by Hecate from the lines, as bytes and as Unicode, and every kind of part of
-tokenizer.json is written by `tokenizers` itself; then both encode the same lines. Ids, tokens, offsets
-(characters turned into bytes) and decoded text must be equal. --model compares a folder or file that is
-there already. The last line counts."""
+Hecate trains byte-level and Unicode vocabularies on the lines, and `tokenizers` writes every kind of component of
+tokenizer.json. Then both encode the same lines. Ids, tokens, offsets (converted from characters to bytes) and decoded
+texts must be equal. --model compares an existing folder or file. The last line counts the tokenizers."""
 import argparse
 import json
 import os
@@ -88,7 +87,7 @@ def byte_positions(text):
 
 
 def hecate(program, model, lines, *options):
-    data = "".join(line + "\r\n" for line in lines)  # so that a line may itself end in \r
+    data = "".join(line + "\r\n" for line in lines)  # \r\n, so that a text may end with \r
     done = subprocess.run([program, "tokenize", "-m", model, "--json", *options], input=data.encode(),
                           capture_output=True)
     if done.returncode != 0:
@@ -97,7 +96,7 @@ def hecate(program, model, lines, *options):
 
 
 def differ(name, text, say, parts):
-    """Whether a line has another part (what, ours, theirs) than it should; says where, if asked."""
+    """Whether a part (what, ours, theirs) of a line differs. Prints the place if `say` is true."""
     for what, a, b in parts:
         if a != b:
             if say:
@@ -108,7 +107,7 @@ def differ(name, text, say, parts):
 
 
 def compare(program, name, path, lines, decoding=True):
-    """Returns how many lines differ; says the first of them."""
+    """Returns how many lines differ, and prints the first of them."""
     file = os.path.join(path, "tokenizer.json") if os.path.isdir(path) else path
     theirs = Tokenizer.from_file(file)
     theirs.no_padding()
@@ -125,7 +124,7 @@ def compare(program, name, path, lines, decoding=True):
         at = byte_positions(text)
         offsets = [[at[b], at[e]] for b, e in want.offsets]
         all_ids.append(want.ids)
-        # A Unigram says the text itself where a token is unknown; the vocabulary's word is meant.
+        # For an unknown token, a Unigram model returns the text itself. Compare with the vocabulary's token.
         tokens = [theirs.id_to_token(i) for i in want.ids]
         wrong += differ(name, text, wrong < 3,
                         (("ids", ours["ids"], want.ids), ("tokens", ours["tokens"], tokens),
@@ -146,20 +145,20 @@ def compare(program, name, path, lines, decoding=True):
 
 
 def learned(program, folder, lines):
-    """Vocabularies that Hecate learns."""
+    """Vocabularies trained by Hecate."""
     text = os.path.join(folder, "lines.txt")
     with open(text, "wb") as f:
         f.write("\n".join(lines).encode())
     for name, options in (("bytes", []), ("unicode", ["--unicode"])):
         out = os.path.join(folder, "learned-" + name)
-        shutil.rmtree(out, ignore_errors=True)  # what is there is not written over
+        shutil.rmtree(out, ignore_errors=True)  # hecate does not overwrite existing files
         subprocess.run([program, "tokenize", "--train", text, "--vocab", "4000", "--out", out, *options],
                        check=True, stdout=subprocess.DEVNULL)
         yield "learned " + name, out
 
 
 SPECIALS = ["<unk>", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "</s>"]
-VOCAB = 3000  # of the models that `tokenizers` learns
+VOCAB = 3000  # the vocabulary size of models trained by `tokenizers`
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
           r"\s*[\r\n]+|\s+(?!\S)|\s+")
 O200K = "".join(r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}]%s"
@@ -168,7 +167,7 @@ O200K += r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 def made(model, lines, vocab=None, **parts):
-    """A tokenizer of `tokenizers` with these parts, its model learned there."""
+    """A tokenizer with these components, trained by `tokenizers`."""
     vocab = vocab or VOCAB
     t = Tokenizer(model)
     for name, part in parts.items():
@@ -187,16 +186,16 @@ def made(model, lines, vocab=None, **parts):
         trainer = T.UnigramTrainer(vocab_size=max(VOCAB // 5, 220), unk_token="<unk>", **common)
     else:
         trainer = T.WordLevelTrainer(vocab_size=vocab, **common)
-    if kind == "Unigram":  # it wants every character in its vocabulary: fewer of them
+    if kind == "Unigram":  # every character needs a vocabulary entry: use fewer characters
         r = random.Random(5)
         lines = [" ".join(r.choice(WORDS) for _ in range(12)) for _ in lines]
-    # U+0000 cannot be a key of our JSON.
+    # Hecate's JSON reader does not accept U+0000 in a key.
     t.train_from_iterator([x[:400].replace("\0", "") for x in lines], trainer)
     return t
 
 
 def with_bytes(t):
-    """The same with <0x00> … in the vocabulary and byte fallback on."""
+    """The same tokenizer with <0x00> … in the vocabulary and byte fallback enabled."""
     spec = json.loads(t.to_str())
     vocab = spec["model"]["vocab"]
     for i in range(256):
@@ -210,7 +209,7 @@ def with_bytes(t):
 
 
 def charsmap(name):
-    """SentencePiece's table of replacements, out of a small model of its own."""
+    """SentencePiece's normalization table, from a small model trained here."""
     import io
     import sentencepiece
     out = io.BytesIO()
@@ -222,7 +221,7 @@ def charsmap(name):
 
 
 def written(lines):
-    """Every kind of part that tokenizer.json can have, written by `tokenizers`."""
+    """Every kind of component that tokenizer.json can have, written by `tokenizers`."""
     some = lines[:3000]
     cls = [("[CLS]", 2), ("[SEP]", 3), ("</s>", 6)]
     bert = dict(normalizer=N.BertNormalizer(), pre_tokenizer=P.BertPreTokenizer(),
@@ -290,7 +289,7 @@ def written(lines):
 
 
 def drawn_template(r, parts):
-    """A template for so many parts, and how many it makes."""
+    """A random template for `parts` parts, and the number of parts that it makes."""
     names = ["[CLS]", "[SEP]", "</s>", "two"]
 
     def items(words):
@@ -304,7 +303,7 @@ def drawn_template(r, parts):
 
 
 def drawn_post(r):
-    """Some post-processors, one behind the other. A template behind more than two parts has no meaning."""
+    """A random chain of post-processors. A template cannot follow a processor that makes more than two parts."""
     members, parts, wrapped = [], 1, False
     for _ in range(r.randint(1, 4)):
         kind = r.choice(["TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel"])
@@ -326,9 +325,9 @@ def drawn_post(r):
 
 
 def drawn_tokens(r, vocab):
-    """Words and white space, some of which take the white space beside them in; words also in normalized text.
-    (`tokenizers` panics at white space that takes in what is left of it, and calls special tokens in normalized text special
-    no longer.)"""
+    """Random added tokens: words and white space. Some strip the white space beside them, and some words match in
+    normalized text. (Two cases are left out: `tokenizers` panics on a white-space token with lstrip, and it does not
+    treat special tokens in normalized text as special.)"""
     for name in r.sample(["<pad>", "[MASK]", "fooBar", "FOO_BAR_2", "Straße", "naïve", "ＡＢＣ", "ﬁ", "the", "the of", "x+=1;", "aaa",
                           " ", "  ", "   ", "\t", "\u00a0", "\u3000", " a"], 9):
         word = not name[0].isspace()
@@ -338,7 +337,7 @@ def drawn_tokens(r, vocab):
 
 
 def drawn(lines, seed, count):
-    """Files with random added tokens, normalizers and chains of post-processors."""
+    """tokenizer.json files with random added tokens, normalizers and chains of post-processors."""
     r = random.Random(seed)
     some = lines[:1000]
     models = [
@@ -358,13 +357,13 @@ def drawn(lines, seed, count):
 
 
 def every_character():
-    """Each between marks of the highest and of a low class, so that the place it takes among marks shows, too."""
+    """Each character between combining marks of the highest and of a low class: this also tests how it is reordered."""
     points = [c for c in range(0xA0, 0x32400) if not 0xD800 <= c <= 0xDFFF and c not in (0x2028, 0x2029)]
     return ["".join("a\u0345" + chr(c) + "\u0334" for c in points[i:i + 64]) for i in range(0, len(points), 64)]
 
 
 def forms():
-    """Normal forms, and the letters of bytes that show them as they are."""
+    """Tokenizers with the Unicode normal forms and byte-level tokens, which show the exact bytes."""
     letters = {c: i for i, c in enumerate(sorted(P.ByteLevel.alphabet()))}
     for form in (N.NFC(), N.NFD(), N.NFKC(), N.NFKD(), N.Lowercase(), N.StripAccents(), N.BertNormalizer()):
         t = Tokenizer(M.BPE(vocab=letters, merges=[]))
@@ -390,7 +389,7 @@ def main():
             path = os.path.join(a.folder, name.replace(" ", "-").replace(",", "") + ".json")
             t.save(path)
             cases.append((name, path))
-    # The many kinds share a part of the lines; vocabularies of ours take them all.
+    # The many tokenizers of written() and drawn() get a part of the lines; vocabularies of Hecate get all.
     few = {"drawn": 300, "learned": len(lines)}
     wrong = sum(compare(a.program, name, path, lines if a.model else lines[:few.get(name.split()[0], 2500)])
                 for name, path in cases)

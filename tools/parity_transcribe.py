@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares hecate transcribe with Hugging Face Transformers on speech: the same tokens and times, short and
-long, greedy and with beams; and prints the word error rate where there are transcripts.
+"""Compares `hecate transcribe` with Hugging Face Transformers: tokens and times must be equal, for short and long files,
+greedily and with beam search. Prints the word error rate if there are transcripts.
 
     tools/parity_transcribe.py HECATE MODEL AUDIO [--long SECONDS]
 
-AUDIO is a folder of 16-bit WAV files at 16 kHz, each with its transcript in NAME.txt where there is one.
-All of them one after the other are the long file."""
+AUDIO is a folder of 16-bit WAV files at 16 kHz. NAME.txt, if it exists, is the transcript of NAME.wav. The long file is
+the concatenation of all files."""
 import argparse
 import glob
 import json
@@ -51,11 +51,11 @@ def generate(model, extractor, samples, **options):
 
 
 def compare(name, mine, theirs):
-    """Segments without a word are not among ours."""
+    """Compares segments. Hecate leaves out segments without a word."""
     mine = [(s["begin"], s["end"], s["tokens"]) for s in mine["segments"]]
     theirs = [s for s in theirs if any(t < 50256 for t in s[2])]
     same = [s[2] for s in mine] == [s[2] for s in theirs]
-    # Times end with the sound: a model's may be later.
+    # Hecate limits times to the end of the sound; the model's may be later.
     near = same and all(abs(a[0] - b[0]) < 2e-3 and a[1] <= b[1] + 2e-3 for a, b in zip(mine, theirs))
     if not near:
         print(f"{name}: differs\n  {mine}\n  {theirs}")

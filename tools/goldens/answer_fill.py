@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/answer_fill: tiny random models with tokenizers, and what Transformers makes of texts
-with them, computed in float64.
+"""Makes tests/golden/answer_fill: tiny random models with tokenizers, and the results of Transformers with them,
+computed in float64.
 
-answer.jsonl: the best answers to questions. Transformers 5 has no pipeline for that any more; its function
-select_starts_ends (of pipelines/document_question_answering.py), which that pipeline shared, gives the
-scores of one window from the logits. A token is moved out to its word by `tokenizers` for the models that
-cut words as BERT does. Windows are those of the tokenizer.
-fill.jsonl: what the pipeline fill-mask gives.
+answer.jsonl: the best answers to questions. Transformers 5 has no question-answering pipeline. Its function
+select_starts_ends (pipelines/document_question_answering.py), which that pipeline used, computes the scores of one
+window from the logits. For models that split words as BERT does, an answer is extended to whole words with
+`tokenizers`. The windows are those of the tokenizer.
+fill.jsonl: the results of the pipeline fill-mask.
 
 Needs the pinned packages: tools/venv DIR torch transformers safetensors; then
-DIR/bin/python tools/goldens/answer_fill.py [FOLDER].   --live --seed N: others each time, for tools/parity."""
+DIR/bin/python tools/goldens/answer_fill.py [FOLDER].   --live --seed N: other cases from the seed, for tools/parity."""
 import argparse
 import json
 import os
@@ -51,7 +51,7 @@ SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 
 
 def finished(t, pre_tokenizer, decoder):
-    """RoBERTa's and XLM-R's kind: ids, special tokens and what is put around a text."""
+    """Completes a tokenizer like RoBERTa's or XLM-R's: special tokens and the template around a text."""
     t.pre_tokenizer, t.decoder = pre_tokenizer, decoder
     t.add_special_tokens(SPECIALS)
     t.post_processor = tokenizers.processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
@@ -98,7 +98,7 @@ def cases(size):
 
 
 def sharpen(model):
-    """So that some words are sure: a random model has no opinion."""
+    """Scales the weights up, so that some predictions have high probabilities."""
     with torch.no_grad():
         for name, p in model.named_parameters():
             if "qa_outputs.weight" in name:
@@ -155,9 +155,9 @@ def window_spans(model, encoded, i, context, longest, words, types):
             begin = encoding.word_to_chars(encoding.token_to_word(s), 1)[0]
             end = encoding.word_to_chars(encoding.token_to_word(e), 1)[1]
             while end < len(context) and unicodedata.category(context[end])[0] == "M":
-                end += 1  # a mark that BERT leaves out is of its word all the same
+                end += 1  # an accent that BERT strips still belongs to its word
         if begin >= end:
-            continue  # a token of nothing but white space: no answer is empty
+            continue  # skip a token of only white space: an answer is never empty
         spans[begin, end] = max(score, spans.get((begin, end), 0))
     return spans, none
 
@@ -176,7 +176,7 @@ def answers(model, tokenizer, question, context, window, stride, longest, words,
             best[span] = max(score, best.get(span, 0))
     at = byte_offsets(context)
     order = sorted(best, key=lambda s: (-best[s], s))
-    # Also the last that is asked for and the first that is not.
+    # Also the gap between the last requested answer and the next one.
     close = any(best[a] - best[b] < 1e-6 for a, b in zip(order[:top], order[1:]))
     order = order[:top]
     return {
@@ -192,7 +192,7 @@ def text(r, n):
 
 
 def answer_cases(name, model, tokenizer, size, r, count, live):
-    """Texts of one window and of several; the best answer in the first, in the last, in two of them."""
+    """Texts of one and of several windows. The best answer is in the first window, in the last, or in two of them."""
     words, places = name.startswith(("bert", "distilbert")), {"first": 0, "last": 0, "two": 0}
     tries = 0
     while count > 0 or (not live and min(places.values()) == 0 and tries < 300):
@@ -200,7 +200,7 @@ def answer_cases(name, model, tokenizer, size, r, count, live):
         n = r.choice([3, 8, 30, 60])
         question, context = text(r, r.randint(1, 4)), text(r, n)
         window = r.choice([size["positions"], size["positions"] - 7])
-        # An empty second text counts as none.
+        # An empty second text counts as no second text.
         taken = len(tokenizer(question, "a")["input_ids"]) - len(tokenizer("a", add_special_tokens=False)["input_ids"])
         stride = min(128, window // 2, (window - taken) // 2)
         if window - taken < 8:
@@ -208,7 +208,7 @@ def answer_cases(name, model, tokenizer, size, r, count, live):
         longest, top = r.choice([LONGEST, 3]), r.choice([1, 2, 7])
         got, where, close = answers(model, tokenizer, question, context, window, stride, longest, words, top)
         if len(got["answers"]) < top or close:
-            continue  # too close to tell
+            continue  # the scores are too close
         place = None
         if got["windows"] > 2:
             place = "two" if len(where) > 1 else "first" if where == [0] else "last" if where == [got["windows"] - 1] else None

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes what tests/test_log_mel.c and tests/test_whisper_rules.c compare with: features of Hugging Face's
-WhisperFeatureExtractor, and the rules by which its Whisper writes times and cuts what was written.
+"""Makes the golden files of tests/test_log_mel.c and tests/test_whisper_rules.c: features of Hugging Face's
+WhisperFeatureExtractor, and the timestamp rules and segments of its Whisper.
 
     tools/goldens/audio.py FOLDER [--seed N] [--live]
 
-Needs the torch and transformers pinned in tools/peers.txt. Without --live: the committed files of
-tests/golden. With --live: others from the seed; tools/parity uses it. Files as make.py writes them:
+Needs the torch and transformers pinned in tools/peers.txt. Without --live: makes the committed files of
+tests/golden. With --live: makes other files from the seed, for tools/parity. The format is that of make.py:
   log_mel_NAME       config (rate, fft, hop, mels, length, frames from, frames to), samples, features
   whisper_rules_N    config (no_timestamps id, max initial index or -1, eos id, suppressed, suppressed
                      at the beginning), suppress, begin, then of each case: ids, scores, processed
@@ -79,7 +79,7 @@ def put_features(folder, name, extractor, samples, length, part):
 
 
 def written(r, first_time, eos, most):
-    """A row as the rules could have made it, and some that they could not."""
+    """A random row of tokens. Some rows follow the rules, others do not."""
     ids, time = [], 0
     while len(ids) < most:
         if r.random() < 0.4:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/chat/chat.json: what apply_chat_template of the pinned Transformers makes of a few
+"""Writes tests/golden/chat/chat.json: the results of apply_chat_template of the pinned Transformers for a few
 conversations with the templates of that folder.
 
     build/peers/bin/python tools/goldens/chat_make.py tests/golden/chat"""
@@ -51,7 +51,7 @@ def main():
                     try:
                         want = {"text": t.apply_chat_template(messages, chat_template=text, tools=tools, tokenize=False,
                                                               add_generation_prompt=prompt)}
-                    except Exception as error:  # what the template raises, or what goes wrong in it
+                    except Exception as error:  # raised by the template, or an error in it
                         want = {"raises": str(error)}
                     case = {"template": os.path.basename(path), "messages": name, "tools": tools is not None,
                             "prompt": prompt, **want}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/classify_embed: what Transformers' pipelines say of some texts with the tiny models
-of tests/golden/models and a tokenizer of 101 ids, and the vectors that sentence-transformers' ways of
-pooling make of their hidden states. Needs the pinned packages: tools/venv DIR torch transformers; then
+"""Makes tests/golden/classify_embed: the results of Transformers' pipelines for some texts with the tiny models
+of tests/golden/models and a tokenizer of 101 ids, and the embeddings by the pooling methods of
+sentence-transformers. Needs the pinned packages: tools/venv DIR torch transformers; then
 DIR/bin/python tools/goldens/classify_embed.py [FOLDER]. MODELS=FOLDER: other models.
 
---live --seed N: other texts each time, for tools/parity."""
+--live --seed N: other texts from the seed, for tools/parity."""
 import argparse
 import json
 import os
@@ -128,7 +128,7 @@ def main():
         pairs = [p[:7] for p in pairs]
     t = make_tokenizer()
     multi = "multi_label_classification"
-    # What mBART pads with is [UNK] here, and it looks for the last token by counting what is no padding.
+    # mBART's padding id is [UNK] here. Transformers finds the last token by counting the tokens that are not padding.
     known = [x for x in texts if t.token_to_id("[UNK]") not in t.encode(x).ids]
     cases = {
         "classify": [classify(models, t, "bert_classify", None, texts, None),

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Makes what tests/test_decode.c and tests/test_decode_model.c compare with: greedy and beam search of
+"""Makes the golden files of tests/test_decode.c and tests/test_decode_model.c: greedy and beam search of
 Hugging Face Transformers, with many options.
 
     tools/goldens/decode.py FOLDER [--seed N] [--live]
 
-Needs the torch, transformers and safetensors pinned in tools/peers.txt. Without --live: the committed
-files of tests/golden. With --live: other models and cases from the seed, more of them; tools/parity uses
-it.
+Needs the torch, transformers and safetensors pinned in tools/peers.txt. Without --live: makes the committed
+files of tests/golden. With --live: makes other models and more cases from the seed, for tools/parity.
 
-decode.txt is of a model that is one formula (tests/support/formula.c has the same one).
-decode_models.txt is of small random models, saved beside it as decode_NAME/. Lines:
+decode.txt: searches of a model that is one formula (tests/support/formula.c computes the same).
+decode_models.txt: searches of small random models, which are saved beside it as decode_NAME/. Lines:
   model NAME       the searches that follow are of decode_NAME
   search …         one call: vocab, ends (a count, then ids), beams, nbest, length penalty, early (0
                    false, 1 true, 2 never), min_tokens, max_tokens, no_repeat_ngram,
@@ -17,9 +16,9 @@ decode_models.txt is of small random models, saved beside it as decode_NAME/. Li
                    renormalize, the source or prompt (a count, then ids)
   result …         nbest of them follow: score, count, ids
   warp …           temperature, top_k, top_p, min_p, two ids of a prompt, vocab, then the ids that
-                   Transformers' warpers leave (a count, then ids)
-translate.jsonl is of a model with a tokenizer, decode_text/: a line each of {"source", "greedy",
-"beam": [{"text", "score"} …]}, the four best of four beams."""
+                   Transformers' logits warpers keep (a count, then ids)
+translate.jsonl: translations of decode_text/, a model with a tokenizer. Each line: {"source", "greedy",
+"beam": [{"text", "score"} …]}, the four best results of four beams."""
 import argparse
 import json
 import os
@@ -39,14 +38,14 @@ PINNED = "5.22.2"
 
 
 def mix(h):
-    """Spreads the bits of a 32-bit word."""
+    """Mixes the bits of a 32-bit word (a hash)."""
     h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
     return h ^ (h >> np.uint32(16))
 
 
 def formula(ids, vocab, end):
-    """Logits after ids: words of the first and the last two of them; the end grows likelier."""
+    """Logits after ids: a function of the first id and the last two. The end token becomes more likely with the length."""
     first, last = np.uint32(ids[0]), np.uint32(ids[-1])
     before = np.uint32(ids[-2]) if len(ids) > 1 else np.uint32(0)
     with np.errstate(over="ignore"):
@@ -85,7 +84,7 @@ class Formula(PreTrainedModel, GenerationMixin):
 
 
 class Margin:
-    """The least gap between scores that were put in an order, while it is entered."""
+    """While entered, records the smallest difference between scores that were compared: the margin."""
 
     def __enter__(self):
         self.topk, self.argmax, self.least = torch.topk, torch.argmax, float("inf")
@@ -95,7 +94,7 @@ class Margin:
             return self.argmax(x, **rest)
         torch.argmax = watched_argmax
 
-        # What is greater than all others by little may be another one in another order of sums.
+        # With a small margin, another order of summation may choose another token.
         def watched(x, k, **rest):
             values = self.topk(x, min(k + 1, x.shape[-1]), **rest)[0]
             gaps = values[..., :-1] - values[..., 1:]
@@ -111,7 +110,7 @@ class Margin:
 
 
 def search(model, o, prompt):
-    """One call of generate; [(score, ids written)]."""
+    """One call of generate. Returns [(score, new ids)]."""
     config = GenerationConfig(
         decoder_start_token_id=getattr(model.config, "decoder_start_token_id", None),
         num_beams=o["beams"], num_return_sequences=o["nbest"], length_penalty=o["penalty"],
@@ -160,14 +159,14 @@ def draw_options(rng, vocab):
     if rng.random() < 0.25:
         o["eos"] = ends[0]
     o["renormalize"] = rng.random() < 0.3
-    # A 1-gram that may not repeat must leave enough words, or only ties of nothing are left.
+    # If no 1-gram may repeat, enough words must remain, or only tokens of probability zero are left.
     if o["ngram"] == 1:
         o["max"] = min(o["max"], vocab - 8)
     return o
 
 
 def write_search(out, model, o, prompt):
-    """False where rounding may decide: nothing is written."""
+    """Writes nothing and returns False if rounding could change the result."""
     with Margin() as margin:
         results = search(model, o, prompt)
     if margin.least < model.margin:
@@ -193,7 +192,7 @@ def write_searches(out, rng, count):
 
 
 def make_marian(rng):
-    """Odd sizes; weights large enough that words differ; the end likelier than chance has it."""
+    """Odd sizes, weights so large that the output varies, and a more likely end token."""
     heads = rng.choice([1, 2, 3])
     width, vocab = heads * rng.choice([5, 8, 11]), rng.choice([47, 61, 83])
     model = transformers.MarianMTModel(transformers.MarianConfig(
@@ -241,7 +240,7 @@ def write_models(folder, rng, models, cases):
                     prompt = [rng.randrange(1, vocab - 1) for _ in range(rng.choice([1, 2, 5, 13]))]
                     good = write_search(out, model, o, prompt)
                     written, skipped = written + good, skipped + (not good)
-    print(f"{written} searches of {2 * models} models; {skipped} left out, where the margin is under 1e-4")
+    print(f"{written} searches of {2 * models} models; {skipped} skipped, because their margin is below 1e-4")
 
 
 def write_warps(out, rng):
@@ -296,7 +295,7 @@ def make_tokenizer():
 
 
 def teach(model, tokenizer):
-    """A little, so that words come out: each sentence answers the one before it."""
+    """Trains the model a little, so that it writes words: the target of each sentence is the next one."""
     batch = tokenizer(SENTENCES[:-1], return_tensors="pt", padding=True)
     labels = tokenizer(SENTENCES[1:-1] + SENTENCES[:1], return_tensors="pt", padding=True).input_ids
     labels[labels == tokenizer.pad_token_id] = -100

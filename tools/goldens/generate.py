@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/generate.jsonl: what Hugging Face Transformers writes with the models of
-tests/golden/models, greedily and by 4 beams. A line each of {"model", "prompt", "beams", "tokens", "ids",
-"score"}. Cases in which it decided by less than 1e-4 are left out. Needs the pinned torch, transformers and
-safetensors.
+"""Makes tests/golden/generate.jsonl: the output of Hugging Face Transformers with the models of
+tests/golden/models, greedily and with 4 beams. Each line: {"model", "prompt", "beams", "tokens", "ids", "score"}.
+Cases with a margin below 1e-4 are skipped. Needs the pinned torch, transformers and safetensors.
 
     tools/goldens/generate.py [FOLDER]"""
 import json

@@ -28,7 +28,7 @@ def row(e, texts):
 
 
 def trimming():
-    """Post-processors that take the spaces off the offsets, in every place among those that put tokens around."""
+    """Post-processors that trim spaces from the offsets, at every position in a chain with those that add tokens."""
     close, cls = ("</s>", 1), ("<s>", 0)
     around = processors.BertProcessing(close, cls)
     template = processors.TemplateProcessing(single="<s> $A </s>", pair="<s> $A $B </s>", special_tokens=[cls, close])
@@ -58,7 +58,7 @@ def trimmed():
                     for special in (False, True):
                         t.enable_truncation(8, stride=1, direction=SIDES[left])
                         e = encode(t, text, pair, special)
-                        # behind a template, sequence_ids counts its parts
+                        # after a template, sequence_ids counts the parts of the template
                         texts = (text, pair) if pair else (text,) * 4
                         cases.append({"text": text, "pair": pair, "strategy": "longest_first", "max": 8, "stride": 1,
                                       "left": left, "special": special, "windows":

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Makes golden files: what PyTorch computes in float64, for tests/test_golden.c to compare with.
+"""Makes the golden files of tests/test_golden.c: results of PyTorch in float64.
 
     tools/goldens/make.py FOLDER [--seed N] [--live]
 
-Needs the torch pinned in tools/peers.txt. Without --live: the committed files of tests/golden, the
-same on every run but for the last bits of float64. With --live: other sizes from the seed, more cases; tools/parity uses it.
+Needs the torch pinned in tools/peers.txt. Without --live: makes the committed files of tests/golden, the same on every
+run except for the last bits of float64. With --live: makes other sizes and more cases from the seed, for tools/parity.
 
-A file is a line "hecate golden 1", then per tensor a line "NAME TYPE SIZE..." and its numbers,
-little-endian, row after row. Inputs are rounded to float32 (type f32), so that every precision
-starts from the same numbers; results are f64.
+A file is a line "hecate golden 1", then for each tensor a line "NAME TYPE SIZE..." and its numbers, little-endian, row
+by row. Inputs are rounded to float32 (type f32), so that every precision starts from the same numbers. Results are f64.
 """
 import argparse
 import math
@@ -33,7 +32,7 @@ class Golden:
         self.parts.append(tensor.numpy().tobytes())
 
     def given(self, name, tensor):
-        """An input: exactly what float32 holds."""
+        """An input: its values are exact in float32."""
         self.put(name, tensor.to(torch.float32))
 
     def numbers(self, name, values):
@@ -70,7 +69,7 @@ def attention_names(theirs, ours, fused):
 
 
 def layer_names(decoder, fused):
-    """PyTorch's name of a parameter -> ours, with which third of how many."""
+    """PyTorch's parameter name -> (Hecate's name, index and number of the parts of a joined parameter)."""
     names = attention_names("self_attn", "self" if decoder else "attention", fused)
     if decoder:
         names.update(attention_names("multihead_attn", "cross", fused))
@@ -98,7 +97,7 @@ def layer(folder, name, decoder, norm_first, activation, fused, B, T, S, C, H, F
     module.train()
     with torch.no_grad():
         for p in module.parameters():
-            # Biases and norms away from their zeros and ones, so that nothing hides behind them.
+            # Move biases and norms away from zero and one, so that an error in them has an effect.
             p.copy_(rounded(p + 0.1 * torch.randn_like(p)))
     names = layer_names(decoder, fused)
     put_parameters(golden, "param.", names, module.named_parameters(), golden.given)
@@ -119,8 +118,8 @@ def layer(folder, name, decoder, norm_first, activation, fused, B, T, S, C, H, F
         run = lambda: module(x, src_key_padding_mask=padding)
     golden.integers("lengths", lengths)
 
-    # Ten steps of AdamW on the squared distance to the target. A gradient that is off by d moves a
-    # step by lr*d/eps: eps is large, so that rounding in float32 cannot hide a wrong step.
+    # Ten steps of AdamW on the squared error. An error d of a gradient changes a step by about lr*d/eps. A large eps
+    # keeps the effect of float32 rounding small, so that a wrong step is visible.
     options = dict(lr=1e-2, betas=(0.9, 0.95), eps=1e-2, weight_decay=0.05)
     adamw = torch.optim.AdamW(module.parameters(), **options)
     golden.numbers("adamw", [options["lr"], *options["betas"], options["eps"],
@@ -152,7 +151,7 @@ def attention(folder, name, B, T, S, H, G, K, D, causal):
     q, k, v = (random(B, n, h, d).requires_grad_() for n, h, d in ((T, H, K), (S, G, K), (S, G, D)))
     bias, dout = random(1, H, T, S).requires_grad_(), random(B, T, H, D)
     visible = torch.rand(B, 1, T, S) < 0.7
-    visible[..., 0] = True  # a row without a key is NaN in PyTorch, and zero here
+    visible[..., 0] = True  # a row without a visible key is NaN in PyTorch, but zero in Hecate
     golden.integers("config", [causal])
     for n, t in (("q", q), ("k", k), ("v", v), ("bias", bias), ("dout", dout)):
         golden.given(n, t)
@@ -174,7 +173,7 @@ def attention(folder, name, B, T, S, H, G, K, D, causal):
     golden.save()
 
 
-# ---- the smaller ones ----
+# ---- smaller operations ----
 
 def cross_entropy(folder, N, V, smoothing):
     golden = Golden(os.path.join(folder, f"cross_entropy_{int(100 * smoothing)}.golden"))
@@ -259,7 +258,7 @@ def positions(folder, T, C):
     interleaved[:, 0::2], interleaved[:, 1::2] = angle.sin(), angle[:, : C // 2].cos()
     golden.put("interleaved", interleaved)
     golden.put("halves", torch.cat([angle.sin(), angle[:, : C // 2].cos()], 1))
-    # Rotary, as Llama in Transformers computes it (rotate_half), and as RoFormer has the pairs.
+    # Rotary: pairs as in Llama of Transformers (rotate_half), and as in RoFormer (adjacent).
     B, H, K = 2, 3, 8
     x = random(B, T, H, K)
     golden.given("x", x)
@@ -273,7 +272,7 @@ def positions(folder, T, C):
 
 
 def t5_buckets(folder):
-    """The rule of Transformers' T5Attention._relative_position_bucket, in its float32."""
+    """The rule of Transformers' T5Attention._relative_position_bucket, computed in float32 as there."""
     golden = Golden(os.path.join(folder, "t5_buckets.golden"))
     distance = torch.arange(-300, 301)
     cases = [(32, 128, True), (32, 128, False), (8, 20, True), (16, 64, False)]
@@ -323,7 +322,7 @@ def live(folder):
         for norm_first in (False, True):
             for activation in ("relu", "gelu"):
                 H = size(1, 4)
-                # Of two numbers a norm makes ±1 whatever they are: its gradient is what rounding leaves.
+                # A norm over two numbers is always ±1, and its gradient is only rounding error: use larger sizes.
                 C = H * size(1 if H > 2 else 3, 16)
                 layer(folder, f"{'decoder' if decoder else 'encoder'}_{n}", decoder, norm_first,
                       activation, bool(n % 3), B=size(1, 4), T=size(1, 33), S=size(1, 33),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/models: tiny random models of each family as Hugging Face Transformers saves them,
-each with expected.safetensors: what it gives for some ids, computed in float64. Odd sizes, and every
-parameter moved away from where it starts, so that each one is really used. Needs the pinned packages:
+"""Makes tests/golden/models: tiny random models of each family, saved by Hugging Face Transformers. Each has
+expected.safetensors: its results for some ids, computed in float64. Sizes are odd, and every parameter differs from
+its initial value, so that a parameter that is not used is noticed. Needs the pinned packages:
 tools/venv DIR torch transformers safetensors; then DIR/bin/python tools/goldens/models.py [FOLDER].
 
---live --seed N: other sizes each time, for tools/parity."""
+--live --seed N: other sizes from the seed, for tools/parity."""
 import argparse
 import os
 import random
@@ -126,7 +126,7 @@ def llama(size, layers, kind=LlamaConfig, **other):
 
 
 def long_rope(size, original, **other):
-    """Transformers takes the long list for texts longer than the original length, Hecate where it is told to."""
+    """Transformers uses the long list of factors for texts longer than the original length, Hecate if a setting says so."""
     pairs = size["width"] // size["heads"] // 2
     return {"rope_type": "longrope", "rope_theta": 100.0, "original_max_position_embeddings": original,
             "short_factor": [1 + 0.25 * i for i in range(pairs)], "long_factor": [3.0 + i for i in range(pairs)],
@@ -160,8 +160,8 @@ def whisper(size, **other):
 
 
 def cases(size):
-    """name, class, configuration, how it is saved. A window reaches from the last token of padding to a
-    real one: where a query sees nothing, Transformers computes NaN."""
+    """name, class, configuration, how it is saved. The sliding window is so wide that a query at the last padding
+    token still sees a real token: Transformers computes NaN for a query that sees no key."""
     n = size["layers"]
     half = {"dtype": torch.bfloat16}
     yield ("distilbert", DistilBertForMaskedLM, distilbert(size, n), {})
@@ -184,7 +184,7 @@ def cases(size):
             "high_freq_factor": 4.0, "original_max_position_embeddings": 16}), half)
     yield ("llama_linear", LlamaModel, llama(
         size, 1, rope_parameters={"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.5}), half)
-    if size["width"] > 2 * size["heads"]:  # Transformers divides by the width of a head less 2
+    if size["width"] > 2 * size["heads"]:  # Transformers divides by (width of a head - 2)
         yield ("llama_dynamic", LlamaModel, llama(
             size, 1, rope_parameters={"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0}), half)
     yield ("llama_yarn", LlamaForCausalLM, llama(
@@ -246,7 +246,7 @@ def cases(size):
 
 
 def move(model, generator):
-    """Every parameter, and the buffer that is one in all but name, away from its initial value."""
+    """Moves every parameter, and the buffer that is used like one, away from its initial value."""
     with torch.no_grad():
         for name, p in list(model.named_parameters()) + [
                 b for b in model.named_buffers() if b[0] == "final_logits_bias"]:
@@ -272,7 +272,7 @@ def inputs(kind, config, size, generator):
     both = config.is_encoder_decoder and kind not in (T5EncoderModel, T5ForTokenClassification)
     if kind.__name__.endswith("ForSequenceClassification") and (both or config.model_type in DECODERS):
         mark_ends(ids, length, config, both)
-        if both:  # the decoder's row is that of the encoder's end of text
+        if both:  # the row of the decoder is at the position of the end of text in the encoder
             kept["decoder_ids"] = given["decoder_input_ids"] = draw(size["vocab"], 2, size["S"])
     elif both:
         kept["decoder_ids"] = given["decoder_input_ids"] = draw(size["vocab"], 2, size["T"])
@@ -284,7 +284,7 @@ WRITERS = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel")
 
 
 def mark_ends(ids, length, config, both):
-    """Which row Transformers classifies by, it finds by the ids: one end of text, or no padding behind it."""
+    """Ids for classification. Transformers finds the row by the ids: there is one end of text, or no padding after it."""
     for row, n in zip(ids, length):
         if both:
             row[row == config.eos_token_id] += 1
@@ -295,8 +295,8 @@ def mark_ends(ids, length, config, both):
 
 
 def greedy(model, kept, size):
-    """What follows the first sequence (or its first id in the decoder), by whole passes; up to where two
-    words are too close to tell."""
+    """Greedy continuation of the first sequence (or of its first id in the decoder), without a cache. It ends where two
+    logits are too close."""
     if "features" in kept:
         source = {"input_features": kept["features"][:1].double()}
     else:
@@ -315,7 +315,7 @@ def greedy(model, kept, size):
 
 
 def searched(model, kept, size):
-    """What beam search writes behind a prompt of several tokens, and its score."""
+    """Beam search after a prompt of several tokens: the new ids and the score."""
     prompt = kept["decoder_ids"][:, :min(3, size["positions"] - 1)]
     out = transformers.GenerationMixin.generate(
         model, input_features=kept["features"].double(), decoder_input_ids=prompt, num_beams=4,
@@ -325,7 +325,7 @@ def searched(model, kept, size):
 
 
 def old_names(path):
-    """As BERT's first files had them: gamma and beta, without the name of the base model."""
+    """Parameter names of the first BERT checkpoints: gamma and beta, without the name of the base model."""
     rename = lambda k: k.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
     tensors = {rename(k): v for k, v in load_file(path).items()}
     tensors["embeddings.position_ids"] = torch.arange(4)[None, :]

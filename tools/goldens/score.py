@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""BLEU and chrF of small corpora by sacrebleu, ROUGE-L by rouge-score, as tests/golden/score.txt for
-tests/test_bleu_chrf.c, and the odd and random corpora that tools/parity_score.py compares live.
+"""Writes tests/golden/score.txt for tests/test_bleu_chrf.c: BLEU and chrF of small corpora by sacrebleu, ROUGE-L by
+rouge-score. tools/parity_score.py imports the corpora and the random generator.
 
     build/peers/bin/python tools/goldens/score.py > tests/golden/score.txt
 
-A corpus is `corpus NAME PAIRS BLEU CHRF ROUGE-L`, then a line for each hypothesis and each reference in turn, in
-which a backslash, a newline and a carriage return are written as in C."""
+A corpus is a line `corpus NAME PAIRS BLEU CHRF ROUGE-L`, then for each pair a line for the hypothesis and a line for the
+reference. A backslash, a newline and a carriage return are escaped as in C."""
 import random
 
 PLAIN = [
@@ -62,7 +62,7 @@ _PIECES = ("a b the cat Haus ist . , ! ? - -- ... 1 23 4.5 1,000 9- ' \" & &amp;
 
 
 def random_corpus(rng, newlines=False):
-    """Pairs that share much, little or nothing, of every length from empty."""
+    """Random pairs with many, few or no common words, of every length including empty."""
     pieces = _PIECES + (["\n", "-\n", "\r"] if newlines else [])
 
     def text(length):

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/tokenizers.json: small tokenizers of every kind and what the pinned `tokenizers`
-makes of a few texts with them. The same comparison with large ones and many lines, live:
-tools/parity_tokenizers.py.
+"""Writes tests/golden/tokenizers.json: small tokenizers of every kind and the results of the pinned `tokenizers` for a
+few texts. tools/parity_tokenizers.py makes the same comparison with large vocabularies and many lines.
 
-`tokenizers` learns another vocabulary from the same lines each time (the order of its hash tables decides among
-equals); so those that the file has already are kept, and the file comes out the same. Without it all are new.
+`tokenizers` trains a different vocabulary from the same lines on each run, because the order of its hash tables breaks
+ties. So this script keeps the vocabularies that the file already has. Delete the file to train all of them anew.
 
     build/peers/bin/python tools/goldens/tokenizers_make.py tests/golden/tokenizers.json"""
 import json
@@ -47,7 +46,7 @@ def token(place, content, **more):
 
 
 def added():
-    """Files whose added tokens have ids that the model denies, ids with holes, or come twice."""
+    """Files whose added tokens have ids that contradict the model, ids with holes, or duplicate ids or contents."""
     dense, holes = {"u": 0, "a": 1, "b": 2}, {"u": 0, "a": 1, "b": 9, "c": 7}
     for name, vocab, tokens in [
             ("a hole", dense, [token(10, "X"), token(20, "Y", special=False)]),
@@ -67,7 +66,7 @@ def added():
 
 
 def small(post=None, tokens=(), normalizer=None, model="BPE", **more):
-    """A file of a few words for one part of it to be tried on."""
+    """A tokenizer.json with a few words, for testing one component."""
     vocab = {"<unk>": 0, "[CLS]": 1, "[SEP]": 2, "</s>": 3, "Ġ": 4, "h": 5, "i": 6, "Ġh": 7, "ĠĠ": 8, "hi": 9, "Ġhi": 10}
     models = {"BPE": {"type": "BPE", "unk_token": "<unk>", "vocab": vocab, "merges": ["Ġ h", "Ġ Ġ", "h i", "Ġ hi"]},
               "Unigram": {"type": "Unigram", "unk_id": 0, "vocab": [[x, -float(i)] for x, i in vocab.items()]}}
@@ -79,7 +78,7 @@ BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "
 
 
 def template(single, pair):
-    """Words of each: A and B, or a special token; with a type where it is not 0."""
+    """A template processor. Items of `single` and `pair`: A, B or a special token, with its type if it is not 0."""
     ids = {"[CLS]": [1], "[SEP]": [2], "</s>": [3], "two": [3, 1], "none": []}
 
     def items(words):
@@ -91,7 +90,7 @@ def template(single, pair):
 
 
 def chained():
-    """Several post-processors, one behind the other; and whose tokens they trim."""
+    """Chains of post-processors, and which tokens they trim."""
     bert = {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}
     roberta = {"type": "RobertaProcessing", "sep": ["</s>", 3], "cls": ["[CLS]", 1], "trim_offsets": True,
                "add_prefix_space": False}
@@ -107,7 +106,7 @@ def chained():
 
 
 def taken():
-    """Tokens that take white space in which is itself a token."""
+    """Tokens that strip white space which is itself a token."""
     mask, line, two = token(11, "<m>", rstrip=True), token(12, "\n", special=False), token(13, "  ", special=False)
     for name, tokens, more in [
             ("white space", [mask, line, two], {}),
@@ -121,7 +120,7 @@ def taken():
 
 
 def odd():
-    """Parts that are empty, and tokens that are called as normalized text has them."""
+    """Empty components, and special tokens whose content occurs only in normalized text."""
     yield "odd: no decoders", {**small(), "decoder": {"type": "Sequence", "decoders": []}}
     yield "odd: no suffix", {**small(), "decoder": {"type": "BPEDecoder", "suffix": ""}}
     yield "odd: nothing before", {**small(tokens=[token(3, "</s>")], normalizer={"type": "Prepend", "prepend": ""}),
@@ -156,7 +155,7 @@ def main():
     for name, spec in chained():
         t = tokenizers.Tokenizer.from_str(json.dumps(spec))
         texts = ["", "hi", "  hiĠ h", " <unk> hx <unk>", "h  x i", "!Ġ\n X  Ġh", "ĠĠ</s>ĠĠhi  </s> h"]
-        # Which text a token of a pair is of, it no longer knows behind two of them: a pair of equal texts.
+        # After two templates, `tokenizers` no longer knows which text of a pair a token is from: use a pair of equal texts.
         cases = [case(t, x) for x in texts] + [case(t, texts[i], texts[i]) for i in (0, 2, 6)]
         out["tokenizers"].append({"name": name, "tokenizer": spec, "cases": cases})
     for name, spec in taken():

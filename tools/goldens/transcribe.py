@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes what tests/test_transcribe.c compares with: small random Whisper models with a tokenizer, sounds,
-and what Hugging Face Transformers writes down of them.
+"""Makes the golden files of tests/test_transcribe.c: small random Whisper models with a tokenizer, sounds, and
+the transcriptions of Hugging Face Transformers.
 
     tools/goldens/transcribe.py FOLDER [--seed N] [--live]
 
-Needs the torch, transformers and tokenizers pinned in tools/peers.txt. Without --live: the committed files
-of tests/golden. With --live: others from the seed; tools/parity uses it.
+Needs the torch, transformers and tokenizers pinned in tools/peers.txt. Without --live: makes the committed files
+of tests/golden. With --live: makes other files from the seed, for tools/parity.
   transcribe_many/, transcribe_english/   the models: of three languages, and of English only
   transcribe_sounds.golden                sound0, sound1, …: samples at 4 kHz
   transcribe.jsonl                        a line for each call: model, sound, language, task, times, beams;
@@ -33,7 +33,7 @@ SPECIAL = ["<|endoftext|>", "<|startoftranscript|>", *LANGUAGES, "<|translate|>"
 
 
 def make_tokenizer():
-    """Letters, some with a space before them, as byte-level BPE writes them."""
+    """A byte-level BPE tokenizer of letters, some with a space before them."""
     words = [chr(97 + i) for i in range(26)] + ["Ġ" + chr(97 + i) for i in range(10)] + [".", ",", "Ġ"]
     t = tokenizers.Tokenizer(models.BPE(vocab={w: i for i, w in enumerate(words)}, merges=[]))
     t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -59,10 +59,10 @@ def make_model(folder, seed, multilingual):
         for name, p in model.named_parameters():
             if "embed_positions" in name and "encoder" in name:
                 continue
-            # Mostly the place says what comes: by the last word alone, words would repeat.
+            # The next token depends mostly on the position. If it depended only on the last token, the output would repeat.
             scale = 0.4 if "embed_tokens" in name else 2.0 if "embed_positions" in name else 0.45
             p.copy_((p + scale * torch.randn_like(p)).to(torch.float16).float())
-        # Words come now and then between times, and an end comes.
+        # Make words between timestamps and an end token likely enough.
         model.model.decoder.embed_tokens.weight[first_time:] *= 0.75
         model.model.decoder.embed_tokens.weight[ids["<|endoftext|>"]] *= 1.5
     settings = {
@@ -84,7 +84,7 @@ def make_model(folder, seed, multilingual):
     extractor.save_pretrained(folder)
     half = WhisperForConditionalGeneration.from_pretrained(folder, dtype=torch.float16)
     half.save_pretrained(folder)
-    model.generation_config._from_model_config = False  # or it is made anew, without what was set
+    model.generation_config._from_model_config = False  # otherwise Transformers replaces it and loses the settings
     model.generation_config.save_pretrained(folder)
     return model, extractor
 
@@ -103,8 +103,8 @@ def calls(multilingual, live):
     for sound in range(5):
         for beams in (1, 3):
             for times in (False, True):
-                # An untrained model writes times there, too, by no rule, and moves into the silence that
-                # fills up a short sound, which is passed over here.
+                # An untrained model also writes timestamps without being asked, and continues into the silence
+                # that pads a short sound. Hecate skips that silence, so these cases cannot be compared.
                 if live and not times and sound in (0, 4):
                     continue
                 yield sound, None, None, times, beams
@@ -120,7 +120,7 @@ def run(model, extractor, samples, language, task, times, beams):
     features = extractor(samples, sampling_rate=RATE, return_tensors="pt",
                          **({} if short else dict(truncation=False, padding="longest"))).input_features
     multilingual = model.generation_config.is_multilingual
-    # Where neither is said, generate puts no task behind the language that it hears.
+    # With neither given, generate puts no task token after the detected language.
     options = {k: v for k, v in (("language", language), ("task", task)) if v} if multilingual else {}
     if multilingual and language is None:
         found = model.detect_language(features[:, :, :2 * POSITIONS])[0].item()

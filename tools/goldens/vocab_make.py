@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/vocab: small vocabularies without tokenizer.json, and vocab.json with what the pinned
-`sentencepiece` and Transformers make of a few texts with them. Live, with larger ones:
-tools/parity_spm.py.
+"""Writes tests/golden/vocab: small vocabularies without tokenizer.json, and vocab.json with the results of the pinned
+`sentencepiece` and Transformers for a few texts. tools/parity_spm.py makes the same comparison with larger vocabularies.
 
     build/peers/bin/python tools/goldens/vocab_make.py tests/golden/vocab"""
 import json

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Exact matches and F1 of `hecate answer` on questions of SQuAD 1.1, by SQuAD's own rules: small letters, no
-punctuation, no articles; the best of a question's answers counts.
+"""Exact match and F1 of `hecate answer` on questions of SQuAD 1.1, by the rules of SQuAD: lower case, without punctuation
+and articles, compared with the best of the reference answers.
 
-    tools/recipes/squad_score.py HECATE DIR FILE.json [--most N]      N: of the paragraphs, spread over the file"""
+    tools/recipes/squad_score.py HECATE DIR FILE.json [--most N]      N: only N paragraphs, spread over the file"""
 import argparse
 import collections
 import json
@@ -35,7 +35,7 @@ def main():
     if a.most:
         paragraphs = paragraphs[::max(1, len(paragraphs) // a.most)][:a.most]
     asked = [(q, p["context"]) for p in paragraphs for q in p["qas"]]
-    # A line for each question; whatever ends a line there is as long as the space that it becomes.
+    # One line per question. Line ends in a text become spaces of the same length, so offsets do not change.
     plain = lambda text: re.sub(r"[\t\r\n]", " ", text)
     run = subprocess.run([a.hecate, "answer", "-m", a.folder, "--most", "30", "--json"], stdout=subprocess.PIPE, text=True,
                          input="".join(f"{plain(q['question'])}\t{plain(context)}\n" for q, context in asked))

@@ -1,11 +1,11 @@
-"""Is fine-tuning right? Tiny pretrained models of every family and task: Hecate goes on from them without
-dropout; Transformers does the same from the same first weights with the same batches and rates. The
-losses of every report must be equal to 0.1 %; then Transformers loads what was saved (AutoTokenizer and the
-class that config.json names): ids of texts are equal, logits to 1e-4 of the largest.
+"""Checks fine-tuning against Transformers, with tiny models of every family and task. Hecate fine-tunes without
+dropout; Transformers does the same from the same initial weights with the same batches and learning rates. The
+losses of every report must agree within 0.1 %. Then Transformers loads the saved model (with AutoTokenizer and the
+class that config.json names): ids of texts must be equal, logits within 1e-4 of the largest.
 
     tools/twin/fine_tune.py HECATE MODELS FOLDER [--steps 200] [--only NAME] [--within 0.001]
 
-MODELS: tests/golden/models, or one of tools/goldens/models.py --live. The last line counts."""
+MODELS: tests/golden/models, or a folder made by tools/goldens/models.py --live. The last line counts the cases."""
 import argparse
 import json
 import math
@@ -68,7 +68,7 @@ CASES = {
 }
 
 
-# ---- what there is to learn from ----
+# ---- training data ----
 
 def sentence(draw, least=3, most=9):
     return " ".join(draw.choice(WORDS) for _ in range(draw.randint(least, most)))
@@ -104,7 +104,7 @@ def write_texts(folder, seed):
 
 
 def write_sounds(folder, seed):
-    """Short sounds at several rates, each word a note, and a list of them."""
+    """Writes short sounds at several sample rates, in which each word is a note, and a list of them."""
     draw = random.Random(seed)
     os.makedirs(f"{folder}/sounds", exist_ok=True)
     with open(f"{folder}/sounds.tsv", "w") as f:
@@ -123,7 +123,7 @@ def write_sounds(folder, seed):
             f.write(f"sounds/{i}.wav\t{' '.join(words)}\n")
 
 
-# Behind all words, as Whisper has them; times come last.
+# Special tokens come after all words, as in Whisper; timestamps come last.
 SPEECH = {"<|startoftranscript|>": 3, "<|en|>": 70, "<|de|>": 71, "<|translate|>": 72, "<|transcribe|>": 73,
           "<|nospeech|>": 74, "<|notimestamps|>": 75, **{f"<|{k / 50:.2f}|>": 76 + k for k in range(16)}}
 
@@ -137,14 +137,14 @@ def change_json(path, **more):
 
 
 def make_multilingual(folder):
-    """Also filled up with the end, as Whisper's are."""
+    """Makes a multilingual copy of the model. It pads with the end token, as Whisper does."""
     change_json(f"{folder}/generation_config.json", is_multilingual=True, lang_to_id={"<|en|>": 70, "<|de|>": 71},
                 task_to_id={"translate": 72, "transcribe": 73}, no_timestamps_token_id=75, pad_token_id=2)
     change_json(f"{folder}/config.json", pad_token_id=2)
 
 
 def write_tokenizer(folder, config):
-    """Words between spaces, with the special tokens where the model has them."""
+    """Writes a tokenizer that splits at spaces, with special tokens at the ids that the model expects."""
     kind = config["model_type"]
     ids = {}
     if kind in ("bert", "distilbert"):
@@ -218,13 +218,13 @@ def load(path):
     kind = getattr(transformers, config["architectures"][0])
     model, report = kind.from_pretrained(path, dtype=torch.float32, attn_implementation="eager",
                                          output_loading_info=True)
-    if not config.get("tie_word_embeddings", True):  # a bias that nothing reads: it has its own then
+    if not config.get("tie_word_embeddings", True):  # this bias is not used then: the output has its own
         report["missing_keys"] = set(report["missing_keys"]) - {"lm_head.bias", "cls.predictions.bias"}
     unused = {k: sorted(v) for k, v in report.items() if v}
     assert not unused, f"tensors do not fit: {unused}"
-    if model.config.pad_token_id is None:  # what Hecate fills batches up with
+    if model.config.pad_token_id is None:  # the id that Hecate pads batches with
         model.config.pad_token_id = 0
-    if config["model_type"] == "whisper":  # not learned, says the class; from_pretrained forgets it
+    if config["model_type"] == "whisper":  # the class does not train it, but from_pretrained loses that setting
         model.model.encoder.embed_positions.requires_grad_(False)
     return model.eval(), config  # eval: no dropout
 
@@ -246,7 +246,7 @@ def forward(model, batch):
         if "decoder_ids" in batch:
             if model.__class__.__name__.endswith(("ForConditionalGeneration", "MTModel")):
                 given["decoder_input_ids"] = torch.tensor(batch["decoder_ids"])
-            else:  # the decoder reads the text one place on: their own doing
+            else:  # Transformers itself shifts the text by one for the decoder
                 pass
     else:
         ids = torch.tensor(batch["decoder_ids"])
@@ -255,7 +255,7 @@ def forward(model, batch):
 
 
 def loss_of(model, batch, smoothing):
-    if "features" in batch and smoothing == 0:  # their own way from labels to what the decoder reads, and to the loss
+    if "features" in batch and smoothing == 0:  # let Transformers make the decoder input and the loss from the labels
         wanted = torch.tensor(batch["targets"])
         n = int((wanted != -100).sum())
         return model(input_features=torch.tensor(batch["features"]), labels=wanted).loss * n, n
@@ -264,7 +264,7 @@ def loss_of(model, batch, smoothing):
     if "start_logits" in out:
         places = []
         for logits, at in [(out.start_logits, wanted[:, 0]), (out.end_logits, wanted[:, 1])]:
-            # Padding cannot be an answer: here it is told apart, in the usual recipe it is learned.
+            # Padding cannot be an answer. Hecate masks it; in the usual recipe the model must learn it.
             logits = logits.masked_fill(seen == 0, -1e30)
             places.append(F.cross_entropy(logits, at, reduction="sum"))
         return sum(places), 2 * wanted.shape[0]
@@ -275,7 +275,7 @@ def loss_of(model, batch, smoothing):
 
 
 def optimizer_of(model, s):
-    """Matrices decay; tables that are one are one; what is computed is not learned."""
+    """Weight decay applies to matrices. Tied tables are one parameter. Computed tables are not trained."""
     matrices, rest = [], []
     for name, p in model.named_parameters():
         if not p.requires_grad:
@@ -286,7 +286,7 @@ def optimizer_of(model, s):
 
 
 def freeze_padding(model, config):
-    """Hecate's row of the padding stays as it is, also where the output's table is the same."""
+    """Keeps the embedding of the padding unchanged, as Hecate does, also if the output uses the same table."""
     pad, eos = config.get("pad_token_id"), config.get("eos_token_id")
     if pad is None or pad == eos:
         return
@@ -296,14 +296,14 @@ def freeze_padding(model, config):
 
 
 def losses(out, first, batches, most=None):
-    """The reports of the run in out, and the loss of each as Transformers has it, which begins with first."""
+    """Yields the reports of the run in `out`, each with the loss of Transformers, which starts from the model `first`."""
     with open(f"{out}/train.json") as f:
         s = json.load(f)
     assert s["schedule"] != "noam" and s["accumulate"] == 1, s
     with open(f"{out}/log.jsonl") as f:
         reports = [json.loads(line) for line in f]
     model, config = load(first)
-    if hasattr(model, "final_logits_bias"):  # there a buffer that stays; here it is learned
+    if hasattr(model, "final_logits_bias"):  # a constant buffer in Transformers, a trained parameter in Hecate
         bias = model._buffers.pop("final_logits_bias")
         model.register_parameter("final_logits_bias", torch.nn.Parameter(bias))
     optimizer = optimizer_of(model, s)
@@ -340,7 +340,7 @@ def compare_losses(out, batches, within):
 
 
 def compare_saved(hecate, out, batches):
-    """What was saved, in both: the last batch's first row."""
+    """Compares the saved model in both, with the first row of the last batch."""
     model, config = load(out)
     tokenizer = transformers.AutoTokenizer.from_pretrained(out) if config["model_type"] != "qwen2" \
         else transformers.PreTrainedTokenizerFast.from_pretrained(out)
@@ -411,7 +411,7 @@ def main():
             print(f"{case:24} {steps} steps: loss {reports[0]['loss']:.3f} to {reports[-1]['loss']:.3f}, "
                   f"{100 * worst:.5f} % apart; saved: logits {logits:.1e}", flush=True)
             passed += 1
-        except Exception as error:  # noqa: BLE001 each case is told
+        except Exception as error:  # noqa: BLE001 report it and continue with the next case
             print(f"{case:24} FAILED: {error!s:.600}", flush=True)
             failed += 1
     print(f"{passed} passed, {failed} failed")

@@ -1,4 +1,4 @@
-"""Pairs of lines to learn from where none are given: numbers in English words, and their digits.
+"""Writes pairs of lines as default training data: numbers in English words, and their digits.
 
     tools/twin/pairs.py COUNT SOURCE TARGET"""
 import random

@@ -1,12 +1,12 @@
-"""A recipe's training as it begins, beside the same in PyTorch: Hecate learns 200 steps of it without dropout, then
-Transformers from the same first weights with the same batches and rates. The mean loss of each 10 steps must be
-equal to 0.1 %.
+"""Compares the start of a recipe's training with PyTorch. Hecate trains 200 steps without dropout, then Transformers does
+the same from the same initial weights with the same batches and learning rates. The mean loss of every 10 steps must
+agree within 0.1 %.
 
-    TWIN=1 tools/recipes/NAME [RUN] [OPTION]…                       the way to call it
+    TWIN=1 tools/recipes/NAME [RUN] [OPTION]…                       the usual way to call it
     tools/twin/recipe.py HECATE RUN OPTION OF hecate train…
 
-RUN is made anew. The rates are those of the whole run: only what comes after is not done. STEPS=N steps (200);
-THREADS=N of both (1)."""
+RUN is overwritten. The learning rates are those of the whole run, which stops early. STEPS=N: the number of steps (200);
+THREADS=N: for both (1)."""
 import json
 import os
 import shutil
@@ -35,7 +35,7 @@ def last_step(path):
 
 
 def learn(command, out, steps):
-    """Stops the run when it has reported that many steps. How long those took."""
+    """Runs hecate train and stops it after the report of the given step. Returns the time."""
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while last_step(f"{out}/log.jsonl") < steps:
         if run.poll() is not None:
@@ -54,12 +54,12 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
     batches = f"{out}.jsonl"
-    # Neither validation nor checkpoints before the end: they change nothing and take time.
+    # No validation and no checkpoints before the end: they do not affect the losses and take time.
     same = ["--dropout", "0", "--attention-dropout", "0", "--activation-dropout", "0", "--valid-every", "1000000",
             "--save-every", "1000000", "--report-every", str(EVERY), "--threads", THREADS, "--quiet"]
     command = [hecate, "train", *options, *same]
     first = f"{out}/start"
-    if "--from" not in options:  # a rate that is zero in f32: the only step changes nothing
+    if "--from" not in options:  # this learning rate is zero in f32, so the only step changes nothing
         subprocess.run([*command, "--out", f"{out}-first", "--steps", "1", "--lr", "1e-60", "--average", "0"],
                        check=True, stdout=subprocess.DEVNULL)
         first = f"{out}-first/checkpoint/step-00000001"

@@ -1,14 +1,14 @@
-"""PyTorch learns what Hecate learned: the same first weights, batches and schedule; losses compared.
+"""Repeats a training run of Hecate in PyTorch, with the same initial weights, batches and schedule, and compares losses.
 
     tools/twin/twin.py DIR [--threads N] [--within 0.001] [--double] [--device cuda] [--follow]
 
-DIR as tools/twin/run makes it: run/ of `hecate train --task translate` (or seq2seq) without dropout,
-batches.jsonl that it wrote with --dump-batches, and first/, whose only step changed nothing.
-Everything is written here from the formulas, in plain PyTorch: autograd makes the gradients,
-torch.optim.AdamW the updates. For each line of the log: both losses and their relative difference;
-fails where one is above --within. --double: PyTorch computes in f64, which shows how far rounding alone
-leads. --follow: after each report PyTorch goes on from Hecate's weights of that step (a checkpoint there;
-its own moments stay), so that rounding has only the steps of one report to grow."""
+tools/twin/run makes DIR. It contains run/ from `hecate train --task translate` (or seq2seq) without dropout, the
+batches.jsonl that this run wrote with --dump-batches, and first/ with the initial weights (its only step had a learning
+rate of zero). The model below follows the formulas in plain PyTorch: autograd computes the gradients,
+torch.optim.AdamW the updates. For each line of the log, prints both losses and their relative difference; fails if a
+difference is above --within. --double: PyTorch computes in f64, which shows the effect of rounding alone. --follow:
+after each report PyTorch copies Hecate's weights from the checkpoint of that step (but keeps its own moments), so that
+rounding errors grow only during the steps of one report."""
 import argparse
 import json
 import math
@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 
 class Twin:
-    """Marian: post-norm, ReLU, one table for all words, sines and cosines in halves."""
+    """Marian: post-norm, ReLU, one table for all embeddings, sinusoidal positions with sines in the first half."""
 
     def __init__(self, folder, dtype):
         with open(f"{folder}/config.json") as f:
@@ -31,7 +31,7 @@ class Twin:
                   for name, t in load_file(f"{folder}/model.safetensors").items()}
         self.table = next(n for n in ["model.shared.weight", "model.encoder.embed_tokens.weight"]
                           if n in self.w)
-        # Tables of positions are not learned; copies of the shared table are the table.
+        # Position tables are not trained. The copies of the shared table are one parameter.
         self.learned = {n: t.requires_grad_() for n, t in self.w.items()
                         if "embed_positions" not in n
                         and (n == self.table or not n.endswith(("embed_tokens.weight", "lm_head.weight")))}
@@ -60,7 +60,7 @@ class Twin:
                 + torch.cat([angle.sin(), angle.cos()], 1).to(self.w[self.table].dtype))
 
     def loss(self, batch, smoothing):
-        """Sum over the targets that count, and how many those are."""
+        """The summed loss over the targets that are not ignored, and their number."""
         c = self.config
         source, given, wanted = (torch.tensor(batch[k]) for k in ["ids", "decoder_ids", "targets"])
         real = (source != self.pad)[:, None, None, :]
@@ -86,7 +86,7 @@ class Twin:
 
 
     def take(self, folder):
-        """The weights of another step."""
+        """Copies the weights of the checkpoint in folder."""
         with torch.no_grad():
             for name, t in load_file(f"{folder}/model.safetensors").items():
                 self.w[name].copy_(t)
@@ -106,7 +106,7 @@ def rate(s, width, step):
 
 
 def optimizer_of(twin, s):
-    """Matrices decay; the bias of the output is a vector that Marian stores as a row."""
+    """Weight decay applies to matrices only. Marian stores the output bias as a matrix of one row: it does not decay."""
     matrices = [t for n, t in twin.learned.items() if t.dim() > 1 and n != "final_logits_bias"]
     rest = [t for n, t in twin.learned.items() if t.dim() < 2 or n == "final_logits_bias"]
     return torch.optim.AdamW([{"params": matrices, "weight_decay": s["weight_decay"]},
@@ -115,13 +115,13 @@ def optimizer_of(twin, s):
 
 
 def learn(twin, s, batches):
-    """A step; (sum of the losses, targets)."""
+    """Runs a training step. Returns (sum of the losses, targets)."""
     total, count = 0.0, 0
     for batch in batches:
         loss, n = twin.loss(batch, s["label_smoothing"])
         loss.backward()
         total, count = total + loss.item(), count + n
-    twin.w[twin.table].grad[twin.pad] = 0  # stays zero: decoding starts from it
+    twin.w[twin.table].grad[twin.pad] = 0  # this row stays zero: decoding starts with it
     grads = [t.grad for t in twin.learned.values()]
     norm = math.sqrt(sum(g.double().square().sum().item() for g in grads)) / count
     scale = min(1.0, s["clip"] / norm) / count if s["clip"] > 0 else 1.0 / count

@@ -1,4 +1,4 @@
-"""Reads the unpacked packages, cleans, splits by document, writes the corpus and a table of it.
+"""Reads the unpacked packages, cleans the pairs, splits them by document, and writes the corpus and a table.
 
     python3 build.py UNPACKED OUT
 """
@@ -12,22 +12,22 @@ from pathlib import Path
 import clean
 from sources import SOURCES, open_source, packages_of, read_packages
 
-# Pairs of each source in the validation set, and as many in the test set: 2,000 together.
+# Pairs of each source in the validation set, 2,000 in total. The test set has as many.
 HELD_OUT = {"dictionary": 400, "office-help": 350, "manual": 250, "documents": 250, "user-help": 250,
             "descriptions": 200, "stories": 150, "mozilla": 50, "office": 0, "programs": 100}
-# An English text keeps so many German ones, and the other way round.
+# The maximum number of German texts kept for one English text, and the other way round.
 MOST_OF_ONE = 2
-# A document with more pairs than this would cost training too much if it were held out.
+# A document with more pairs is not held out, because the training set would lose too much.
 LARGEST_HELD_OUT = 900
 
 
 def rank(*words):
-    """A number that looks random and is the same everywhere."""
+    """A pseudorandom number that is the same on every machine."""
     return int.from_bytes(hashlib.sha256("\0".join(words).encode()).digest()[:8], "big")
 
 
 def gather(source, root, packages):
-    """({document: [(en, de)]} of clean pairs, how many were dropped and why)"""
+    """Returns ({document: [(en, de)]} of clean pairs, the number of dropped pairs by reason)."""
     documents, dropped = {}, Counter()
     for name, pairs in open_source(source, root, packages):
         good = []
@@ -48,11 +48,11 @@ def worth_testing(en, de):
 
 
 def hold_out(source, documents):
-    """Whole documents in a shuffled order go to valid and test in turn until each has enough."""
+    """Assigns whole documents in shuffled order to valid and test in turn, until each has enough pairs."""
     wanted = HELD_OUT[source]
     chosen = {"valid": [], "test": []}
     count = {"valid": 0, "test": 0}
-    # A dictionary's line is small: a few too many cost nothing and replace repeats.
+    # A line of the dictionary is a small document. A few extra lines cost nothing and make up for duplicates.
     enough = wanted * 2.5
     for name in sorted(documents, key=lambda n: rank(source, n)):
         split = min(count, key=lambda s: (count[s], s))
@@ -62,7 +62,7 @@ def hold_out(source, documents):
         good = sum(worth_testing(*p) for p in pairs)
         if good == 0 or len(pairs) > LARGEST_HELD_OUT:
             continue
-        # One large document shall not be the whole of a source's share.
+        # One large document must not fill the share of a source.
         good = min(good, max(20, wanted // 4))
         chosen[split].append(name)
         count[split] += good
@@ -70,7 +70,7 @@ def hold_out(source, documents):
 
 
 class Repeats:
-    """Refuses what was there before: the same pair, or one side with too many others already."""
+    """Refuses a pair that was added before, or a text that already has too many translations."""
 
     def __init__(self):
         self.pairs, self.en, self.de = set(), Counter(), Counter()
@@ -92,7 +92,7 @@ COMMON = 4
 
 
 def drop_rare_words(sources, dropped):
-    """Of the dictionary's words and phrases only those stay that the sentences of all sources also use."""
+    """Keeps only those words and phrases of the dictionary that occur in the sentences of the sources."""
     count = Counter()
     for documents in sources.values():
         for pairs in documents.values():
@@ -114,8 +114,8 @@ def drop_rare_words(sources, dropped):
 
 
 def split(sources, dropped):
-    """{"train" | "valid" | "test": [(source, en, de, document)]}; nothing held out has a side met in
-    training."""
+    """Returns {"train" | "valid" | "test": [(source, en, de, document)]}. No text of valid and test, in either
+    language, occurs in train."""
     out = {"train": [], "valid": [], "test": []}
     held = {source: hold_out(source, documents) for source, documents in sources.items()}
     repeats = Repeats()
@@ -153,13 +153,13 @@ DESCRIPTIONS = "as-the-package"
 
 
 def by_package(sources, parts, packages, root):
-    """Lines of source, package, training pairs, licence: which text the model learns from."""
+    """Lines of source, package, number of training pairs, licence."""
     homes = {source: packages_of(source, documents, root) for source, documents in sources.items()}
     count = Counter((source, homes[source][name]) for source, _, _, name in parts["train"])
     lines = []
     for (source, package), n in sorted(count.items(), key=lambda c: (list(SOURCES).index(c[0][0]), -c[1], c[0])):
         of_source = dict(packages.get(package, []))
-        # A manual page of a package that is listed for its program has that package's licence.
+        # The manual page of a package that is listed as a program has the licence of that package.
         licence = of_source.get(source) or ",".join(of_source.values()) or DESCRIPTIONS
         lines.append(f"{source} {package} {n} {licence}\n")
     return "".join(lines)
@@ -215,7 +215,7 @@ def main():
         kept = sum(map(len, sources[source].values()))
         print(f"en-de: {source}: {len(sources[source]):,} documents, {kept:,} pairs", file=sys.stderr)
         if not kept:
-            sys.exit(f"en-de: {source} gave nothing: is the cache complete?")
+            sys.exit(f"en-de: no pairs from {source}: is the cache complete?")
     drop_rare_words(sources, dropped)
     parts, held = split(sources, dropped)
     out.mkdir(parents=True, exist_ok=True)

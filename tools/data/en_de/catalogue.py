@@ -1,4 +1,4 @@
-"""gettext catalogues: .mo files, either byte order. Interface strings lose accelerators and markup."""
+"""gettext catalogues: .mo files in either byte order. Accelerators and markup are removed from interface strings."""
 import re
 import struct
 
@@ -6,7 +6,7 @@ from text import strip_markup
 
 
 def read_mo(data):
-    """Yields (original, translation) as bytes; what points outside the file is left out."""
+    """Yields (original, translation) as bytes. Skips entries that point outside the file."""
     if len(data) < 20:
         return
     order = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}.get(data[:4])
@@ -38,12 +38,12 @@ def _blocks(text):
     return [b for b in re.split(r"\n\s*\n", text.strip("\n")) if b.strip()]
 
 
-# Freeciv and old KDE programs put the context into the text itself.
+# Freeciv and old KDE programs put the context into the text.
 _CONTEXT = re.compile(r"^\?[\w ]+:|^_: [^\n]*\n")
 
 
 def pairs_of_message(original, translation):
-    """The blocks of one message that stand side by side."""
+    """Pairs the blocks of a message with the blocks of its translation."""
     original = _CONTEXT.sub("", original.split("\x04", 1)[-1])
     singular, _, plural = original.partition("\0")
     forms = translation.split("\0")

@@ -1,4 +1,4 @@
-"""Which pairs are worth learning from, and the keys by which two pairs count as the same."""
+"""Decides which pairs are good enough for training, and which texts count as the same."""
 import re
 import unicodedata
 
@@ -15,7 +15,7 @@ the of and or not is are be been being to for from with by on at this that these
 they we will can could should would must if when which who have has had do does no as but than more all there
 their his her our please into out about what how an
 """.split())
-# Both languages write these.
+# Words that both languages use.
 _GERMAN_ONLY = _GERMAN - {"die", "war", "am", "hat", "er", "des", "den", "also"}
 _ENGLISH_ONLY = _ENGLISH - {"in", "an", "so", "will", "her", "out", "was", "no", "all", "do", "has"}
 
@@ -48,7 +48,7 @@ def _balanced(text):
 
 
 def why_not(en, de):
-    """None for a good pair, else the name of what is wrong with it."""
+    """Returns None for a good pair, otherwise the reason why it is bad."""
     a, b = en.split(), de.split()
     if not a or not b:
         return "empty"
@@ -102,14 +102,14 @@ def _wrong_language(we, wd, en):
 
 
 def key(text):
-    """Case, punctuation, accents and the very numbers do not make a text a new one."""
+    """Two texts with the same key count as the same: case, punctuation, accents and digits are ignored."""
     text = unicodedata.normalize("NFKD", text.lower())
     text = re.sub(r"\d+", "0", "".join(c for c in text if not unicodedata.combining(c)))
     return " ".join(re.findall(r"[^\W_]+", text))
 
 
 def same_case(en, de):
-    """A sentence begins with a capital in German where it does in English."""
+    """Makes the German sentence begin with a capital letter if the English one does."""
     first = de.split(" ", 1)[0]
     if en[:1].isupper() and de[:1].islower() and de[-1:] in ".!?" and first.isalpha() and first not in en.split():
         return de[0].upper() + de[1:]

@@ -1,9 +1,9 @@
-"""Package descriptions: the Translation-en and Translation-de lists, joined by the description's sum."""
+"""Package descriptions: the lists Translation-en and Translation-de, joined by the hash of the description."""
 import re
 
 
 def read(text):
-    """{description sum: (package, short, [paragraph])}"""
+    """Returns {description hash: (package, short description, [paragraph])}."""
     out = {}
     for stanza in text.split("\n\n"):
         package = re.search(r"^Package: (.+)$", stanza, re.M)
@@ -17,7 +17,7 @@ def read(text):
 
 
 def _paragraphs(lines):
-    """A line of one dot parts paragraphs; one more blank in front makes a line stand alone."""
+    """A line with only a dot separates paragraphs. A line with an extra leading space is its own paragraph."""
     out, open_ = [], False
     for line in lines:
         line = line[1:]
@@ -37,7 +37,7 @@ def _paragraphs(lines):
 
 
 def family(package):
-    """Packages of one family describe themselves with the same sentences: one document."""
+    """The family of a package. Packages of a family share sentences in their descriptions, so they form one document."""
     name = re.sub(r"^lib(?=[a-z])", "", package)
     return re.split(r"[-.+\d]", name)[0] or name
 

@@ -1,17 +1,17 @@
-"""The Ding dictionary: a line is `German | more German :: English | more English`; the parts between
-the bars say the same, `;` separates alternatives. Many parts are phrases and whole sentences."""
+"""The Ding dictionary. A line is `German | more German :: English | more English`. The n-th parts between the bars
+translate each other, and `;` separates alternatives. Many parts are phrases or whole sentences."""
 import re
 
 _NOTES = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|<[^<>]*>")
 _WITH_SEPARATOR = re.compile(r"\{[^{}]*[;|][^{}]*\}|\([^()]*[;|][^()]*\)|\[[^\[\]]*[;|][^\[\]]*\]")
 _PARENS = re.compile(r"\([^()]*\)")
-# Dictionaries abbreviate whoever and whatever; people do not.
+# Dictionaries abbreviate words like somebody and something: write them out.
 _PEOPLE_DE = {"jd.": "jemand", "jdn.": "jemanden", "jdm.": "jemandem", "jds.": "jemandes",
               "etw.": "etwas", "jdn./etw.": "etwas", "jdm./etw.": "etwas", "etw./jdn.": "etwas",
               "etw./jdm.": "etwas", "jd./etw.": "etwas"}
 _PEOPLE_EN = {"sb.": "somebody", "sth.": "something", "sb.'s": "somebody's", "sb./sth.": "something",
               "sth./sb.": "something", "sb.’s": "somebody's"}
-# Words of these fields are many and rarely met.
+# These fields have many rare words.
 _RARE = re.compile(r"\[(?:zool|bot|chem|geol|med|min|anat|techn|myc|biochem|astron|electr|ornith|naut|"
                    r"geogr|pharm|math|phys|hist|mil|textil|agr|constr|mach|biol|cook|mus|aviat|auto|"
                    r"obs|veraltet|archaic|Ös|Schw|sl|vulg|slang|Dt|Süddt|Norddt|Lw|sport|relig|statist|"
@@ -35,7 +35,7 @@ _EITHER = re.compile(r"(?<![/\w])([^\W\d_]{2,})(?:/[^\W\d_]{2,})+(?![/\w])")
 
 
 def _first_of(text):
-    """In a sentence `gut/schlecht` stands for two sentences: the first one is taken."""
+    """A sentence with `gut/schlecht` stands for two sentences: take the first one."""
     return _EITHER.sub(r"\1", text)
 
 
@@ -58,7 +58,7 @@ def _unusable(text):
 
 
 def _noun(en, de, raw, number):
-    """A noun alone, or with the article that shows its gender, in turn."""
+    """A noun alone or with its article, which shows the gender, in turn."""
     m = _GENDER.search(raw)
     if not m or len(de.split()) != 1 or not de[:1].isupper() or not en[:1].islower() or number % 3 == 0:
         return en, de
@@ -92,7 +92,7 @@ def pairs_of_line(line, number=0):
                 if _whole(x) and _whole(y) and not _unusable(x) and not _unusable(y):
                     yield True, x, y
             continue
-        # Of a verb's or adjective's forms the first is enough; a noun's plural is worth a pair.
+        # Take only the first form of a verb or adjective. The plural of a noun makes a pair of its own.
         if len(en[0][0].split()) < 3 and (rare or (position and "{pl}" not in g)):
             continue
         for x, _ in en[:1 if rare else 2]:
@@ -103,7 +103,7 @@ def pairs_of_line(line, number=0):
 
 
 def documents(path):
-    """A line of the dictionary is a document."""
+    """Yields documents. Each line of the dictionary is a document."""
     with open(path, encoding="utf-8") as f:
         for number, line in enumerate(f):
             found = list(pairs_of_line(line, number))

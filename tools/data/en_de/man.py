@@ -1,5 +1,5 @@
-"""Manual pages in roff as lists of blocks. po4a keeps the order of the blocks, so two pages with the
-same source fall into step; mdoc pages are left out."""
+"""Manual pages in roff as lists of blocks. po4a keeps the order of the blocks, so the blocks of a page and its
+translation correspond. mdoc pages are skipped."""
 import re
 
 _FONT = re.compile(r"\\f(?:\[[^\]]*\]|\(..|.)|\\s[-+]?\d+|\\[&/,:%|^)]|\\c")

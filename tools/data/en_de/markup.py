@@ -1,4 +1,4 @@
-"""HTML, Mallard and DocBook pages as lists of blocks, and LibreOffice help as blocks by their ids."""
+"""Reads HTML, Mallard and DocBook pages as lists of blocks, and LibreOffice help as blocks by id."""
 import re
 from html.parser import HTMLParser
 
@@ -12,7 +12,7 @@ _NAVIGATION = re.compile(r"nav(?:header|footer|igation)|^toc|copyright|programli
                          r"breadcrumb|^footer|^index|authorgroup|legalnotice|revhistory", re.I)
 
 
-# DocBook pages name programs and keys by entities of their own.
+# DocBook pages define their own entities for programs and keys.
 _ENTITY = re.compile(r"&([\w.-]+);")
 
 
@@ -89,12 +89,12 @@ def blocks(page):
 _BY_ID = re.compile(r'<(p|h\d)\b[^>]*\bid="((?:par|hd)_[^"]+)"[^>]*>(.*?)</\1>', re.S)
 
 
-# What only a Mac shows; the general text follows it.
+# Text for Macs only; the general text follows it.
 _MAC = re.compile(r'<span\b[^>]*\bclass="MAC"[^>]*>(?:<span\b[^>]*>[^<]*</span>|[^<])*</span>')
 
 
 def by_id(page):
-    """{id: markup inside}; of ids that occur twice, the first."""
+    """Returns {id: markup inside}. If an id occurs twice, the first one counts."""
     out, page = {}, _MAC.sub("", page)
     for _, name, inside in _BY_ID.findall(page):
         out.setdefault(name, inside)

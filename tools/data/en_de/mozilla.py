@@ -11,7 +11,7 @@ _QUIET = frozenset("accesskey key style commandkey".split())
 
 
 def fluent(text):
-    """{key: value}; messages that select a form are left out."""
+    """Returns {key: value}. Skips messages with a choice of forms."""
     out, message, key = {}, None, None
     for line in text.split("\n"):
         m = _MESSAGE.match(line)
@@ -50,7 +50,7 @@ _READERS = {".ftl": fluent, ".properties": properties, ".dtd": entities}
 
 
 def read_pack(path):
-    """{(file, key): value} of one language pack; folders named after the language are made equal."""
+    """Returns {(file, key): value} of a language pack. The language is removed from folder names."""
     out = {}
     with zipfile.ZipFile(path) as pack:
         for name in sorted(pack.namelist()):

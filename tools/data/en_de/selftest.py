@@ -1,5 +1,4 @@
-"""Shows that the extractors work: a few lines of each format, what must come out of them, and pairs that
-cleaning must refuse."""
+"""Tests the extractors: a few lines of each format with the expected result, and pairs that cleaning must refuse."""
 import struct
 import sys
 import tempfile
@@ -59,7 +58,7 @@ def catalogues():
     for order in "<>":
         data = make_mo(order, pairs)
         same("a catalogue", list(catalogue.pairs(data)), wanted)
-        for cut in range(len(data)):  # a broken file gives less, never an error
+        for cut in range(len(data)):  # a truncated file gives fewer pairs, never an error
             list(catalogue.pairs(data[:cut]))
     same("markup in a message", catalogue.pairs_of_message("<p>Save <b>all</b>?</p>", "<p><b>Alles</b> speichern?</p>"),
          [("Save all?", "Alles speichern?")])
@@ -113,7 +112,7 @@ def cleaning():
 
 
 def origins():
-    """Every training pair is counted for the package that it comes from, with that package's licence."""
+    """Checks that every training pair is counted for its package, with the licence of that package."""
     sources = {"dictionary": {"l1": [("the cat", "die Katze")]},
                "manual": {"a.1": [("Open it.", "Öffnen Sie es."), ("Open it.", "Öffnen Sie es.")]},
                "mozilla": {"firefox-esr/x": [("a page", "eine Seite")]}, "programs": {"git": [("a branch", "ein Zweig")]}}

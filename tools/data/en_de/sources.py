@@ -1,4 +1,4 @@
-"""Walks the unpacked packages. Every source yields (document, [(en, de)]): sentence pairs, not cleaned."""
+"""Reads the unpacked packages. Every source yields (document, [(en, de)]): sentence pairs that are not cleaned yet."""
 import gzip
 import re
 from pathlib import Path
@@ -54,7 +54,7 @@ def manual(root):
             yield page.name[:-3], _split(match_blocks(a, b))
 
 
-# English folder and German folder of each book; `name` is how a page's name differs.
+# English and German folder of each book; `name` converts the name of a page.
 _BOOKS = (
     ("debian-handbook/usr/share/doc/debian-handbook/html/en-US",
      "debian-handbook/usr/share/doc/debian-handbook/html/de-DE", None),
@@ -127,7 +127,7 @@ def mozilla_packs(root):
 
 
 def read_packages(path):
-    """{package: [(source, licence)]} of packages.txt."""
+    """Returns {package: [(source, licence)]} from packages.txt."""
     out = {}
     for line in Path(path).read_text("utf-8").splitlines():
         fields = line.split("#")[0].split()
@@ -136,27 +136,27 @@ def read_packages(path):
     return out
 
 
-# Where two sources hold the same pair, the first one keeps it.
+# If two sources hold the same pair, the first one keeps it.
 SOURCES = {"dictionary": dictionary, "office-help": office_help, "manual": manual, "documents": documents,
            "user-help": user_help, "descriptions": package_descriptions, "stories": None,
            "mozilla": mozilla_packs, "office": None, "programs": None}
 
 
 def open_source(source, root, packages):
-    """A source without a function of its own is the catalogues of its packages."""
+    """Opens a source. A source without its own function reads the catalogues of its packages."""
     if SOURCES[source]:
         return SOURCES[source](root)
     return _catalogues(root, [p for p, uses in packages.items() if any(s == source for s, _ in uses)])
 
 
 def packages_of(source, documents, root):
-    """{document: the package that its English comes from}"""
+    """Returns {document: the package of its English text}."""
     whole = {"dictionary": "trans-de-en", "office-help": "libreoffice-help-en-us",
              "descriptions": "(descriptions)"}
     if source in whole:
         return dict.fromkeys(documents, whole[source])
     if source == "manual":
         return {name[:-3]: path.relative_to(root).parts[0] for name, path in _english_pages(root).items()}
-    # The others begin with its name.
+    # The names of the other documents begin with their package.
     suffix = "-l10n-en-gb" if source == "mozilla" else ""
     return {name: name.split("/", 1)[0] + suffix for name in documents}

@@ -1,4 +1,4 @@
-"""Normal form of a line, sentences of a paragraph, and which sentences belong together."""
+"""Normalizes lines, splits paragraphs into sentences, and aligns the sentences of two languages."""
 import html
 import math
 import re
@@ -28,7 +28,7 @@ def _plain(text):
 
 
 def normal_en(text):
-    """English as people type it: straight quotes, one kind of dash, one kind of space."""
+    """Normalizes English: straight quotes, one kind of dash, one kind of space."""
     return _plain(text.translate(_QUOTES_EN))
 
 
@@ -36,7 +36,7 @@ _WORD_QUOTED = re.compile(r"(?<![\w])'([^']{1,80}?)'(?![\w])")
 
 
 def normal_de(text):
-    """German with „…“ for every pair of quotes, whichever the translator used."""
+    """Normalizes German: every pair of quotes becomes „…“."""
     # ‚…‘ is a pair of quotes; a lone ’ is an apostrophe.
     text = re.sub("[\u201a\u203a]([^\u2018\u2019\u2039]{1,80})[\u2018\u2019\u2039]", r'"\1"', text)
     text = text.translate(_QUOTES_EN)
@@ -57,7 +57,7 @@ _BREAK = re.compile(r"<\s*(?:br|p|/p|li|/li|nl|div|/div|tr|/tr|td|h\d|/h\d)\b[^<
 
 
 def strip_markup(text):
-    """Tags away and entities resolved; a tag that begins a new line becomes a break."""
+    """Removes tags and resolves entities. A tag that begins a new line becomes a line break."""
     if "<" in text and ">" in text:
         text = _BREAK.sub("\n\n", text)
         text = _TAG.sub("", text)
@@ -95,7 +95,7 @@ def sentences(text, german):
     return [p for p in parts if p]
 
 
-# German runs about a tenth longer than English; the spread grows with the root of the length.
+# German is about 10 % longer than English. The standard deviation grows with the root of the length.
 _GROWTH, _SPREAD = 1.12, 6.8
 
 
@@ -110,7 +110,7 @@ _BEADS = ((1, 1, 0.0), (1, 2, 4.5), (2, 1, 4.5), (1, 0, 9.0), (0, 1, 9.0))
 
 
 def match_sentences(en, de):
-    """The cheapest walk through both lists in steps of 1–1, 1–2, 2–1 (Gale and Church)."""
+    """The cheapest alignment of two lists with steps of 1–1, 1–2 and 2–1 sentences (Gale and Church)."""
     n, m = len(en), len(de)
     if n > 60 or m > 60:
         return []
@@ -140,7 +140,7 @@ def match_sentences(en, de):
     return out[::-1]
 
 
-# A block of this size may be learnt whole where its sentences do not fall into step.
+# A block of at most this size is kept whole if its sentences cannot be aligned.
 _WHOLE_WORDS = 45
 
 
@@ -149,8 +149,8 @@ def _likely(en, de):
 
 
 def pairs_of_block(en, de):
-    """Two paragraphs that say the same: their sentence pairs. A translator may join, part and reorder
-    sentences; where the counts or lengths show that, a short block stays whole."""
+    """The sentence pairs of two paragraphs that translate each other. A translator may join, split and reorder
+    sentences. If the counts or lengths show that, a short block is kept whole."""
     en, de = normal_en(en), normal_de(de)
     if not en or not de:
         return []
@@ -167,7 +167,7 @@ def pairs_of_block(en, de):
 
 
 def match_blocks(en, de):
-    """Two lists of (kind, text): the pairs of one walk that only joins the same kind."""
+    """Aligns two lists of (kind, text). Only blocks of the same kind are paired."""
     if [k for k, _ in en] == [k for k, _ in de]:
         return [(x[1], y[1]) for x, y in zip(en, de)]
     n, m = len(en), len(de)

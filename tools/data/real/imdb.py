@@ -28,7 +28,7 @@ def main():
             raise SystemExit(f"a label is {label!r}")
         labels.setdefault(clean(text), set()).add(label)
         count += 1
-    # A text that is called both is of no use.
+    # Leave out a text that has both labels.
     lines = sorted(f"{''.join(found)}\t{text}" for text, found in labels.items() if text and len(found) == 1)
     random.Random(1).shuffle(lines)
     parts = {"test": lines[:TEST], "valid": lines[TEST:TEST + VALID], "train": lines[TEST + VALID:]}

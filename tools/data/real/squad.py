@@ -11,7 +11,7 @@ HELD_OUT = 8  # articles of the training set to validate on
 
 
 def checked(articles):
-    """Without answers that do not stand where they should; how many those were."""
+    """Removes answers whose offset is wrong. Returns the rest and the number of removed answers."""
     wrong = 0
     for article in articles:
         for p in article["paragraphs"]:

@@ -1,17 +1,17 @@
-"""synopses.py PACKAGES TRANSLATION OUT: two lists of Debian → train.tsv, valid.tsv, test.tsv
+"""synopses.py PACKAGES TRANSLATION OUT: converts two package lists of Debian to train.tsv, valid.tsv, test.tsv
 
-Also test.src, test.ref and test.first: descriptions, synopses, and the first sentence of each description, which
-is what a summary has to be better than."""
+Also writes test.src, test.ref and test.first: descriptions, synopses, and the first sentence of each description as a
+baseline."""
 import hashlib
 import os
 import re
 import sys
 
-LONGEST = 1000  # characters of a description; what follows is rarely about what the package is
+LONGEST = 1000  # characters of a description that are kept; later text rarely says what the package is
 
 
 def stanzas(file):
-    """Each paragraph of the list as field → text; lines that go on keep their first space."""
+    """Yields each paragraph of the list as {field: text}. Continuation lines keep their first space."""
     fields, name = {}, None
     for line in file:
         line = line.rstrip("\n")
@@ -29,7 +29,7 @@ def stanzas(file):
 
 
 def flat(lines):
-    """A long description as one line; cut at the end of a sentence where it is long."""
+    """A description as one line. A long one is cut at the end of a sentence."""
     text = " ".join(" ".join("" if line.strip() == "." else line for line in lines).split())
     if len(text) > LONGEST:
         ends = [m.end() for m in re.finditer(r"[.!?:](?= )", text[:LONGEST])]
@@ -43,18 +43,18 @@ def first_sentence(text):
 
 
 def same(text, package):
-    """What near-duplicates have in common: words without digits and without the package's own name."""
+    """A key that is equal for near-duplicates: the words without digits and without the name of the package."""
     text = text.lower().replace(package.lower(), "")
     return " ".join(re.findall(r"[a-z]{2,}", text))
 
 
 def stem(source):
-    """gcc-11 and gcc-12 are one; so are python3-x of different versions."""
+    """The name of a source without its version: gcc-11 and gcc-12 give the same."""
     return re.sub(r"[-.]?\d[\d.]*", "", source)
 
 
 class Groups:
-    """Sets that grow together."""
+    """Disjoint sets that can be joined (union-find)."""
 
     def __init__(self):
         self.parent = {}
@@ -71,7 +71,7 @@ class Groups:
 
 
 def pairs(packages, translation):
-    """[(source, package, description, synopsis)], the same pair once."""
+    """Returns [(source, package, description, synopsis)] without duplicate pairs."""
     sources, found, seen = {}, [], set()
     for s in stanzas(packages):
         sources[s["Package"]] = s.get("Source", s["Package"]).split()[0]
@@ -90,7 +90,7 @@ def pairs(packages, translation):
 
 
 def split(found):
-    """Name of a part → pairs. Sources that say the same stay together; a group goes where its name's hash says."""
+    """Returns {part: pairs}. Sources with the same text form a group. The hash of its name assigns a group to a part."""
     groups = Groups()
     for source, name, text, _ in found:
         groups.join(("source", source), ("stem", stem(source)))
@@ -104,7 +104,7 @@ def split(found):
     for pair in found:
         root = groups.find(("source", pair[0]))
         place = int(hashlib.sha256(least[root].encode()).hexdigest(), 16) % 100
-        # What half the archive says alike teaches, but does not test.
+        # A very large group of similar sources is only for training.
         part = "train" if place >= 6 or sizes[root] > 200 else "valid" if place < 2 else "test"
         parts[part].append(pair)
     return parts, sizes

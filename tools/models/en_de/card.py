@@ -29,7 +29,7 @@ def read_json(path):
 
 
 def check_files(model):
-    """What the folder may not be: incomplete, too large, in another precision. Returns its size."""
+    """Refuses a folder that is incomplete, too large or not in bf16. Returns its size."""
     for name in FILES:
         if not (model / name).is_file():
             stop(f"{model / name} is missing")
@@ -45,7 +45,7 @@ def check_files(model):
 
 
 def read_log(path, best):
-    """Facts of the run: the validation that the kept model comes from, steps, seconds, targets."""
+    """Reads the log of the run: the validation of the chosen model, steps, seconds, targets."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     valid = [r for r in rows if r.get("valid_loss") is not None]
     if not valid:
@@ -56,11 +56,11 @@ def read_log(path, best):
 
 
 class Hecate:
-    """The program, asked for translations and scores."""
+    """Runs the hecate program for translations and scores."""
 
     def __init__(self, program, model, cache):
         if not os.access(program, os.X_OK):
-            stop(f"{program} is not there: make")
+            stop(f"{program} does not exist: run make")
         self.program, self.model, self.cache = program, model, cache
         weights = hashlib.sha256((model / "model.safetensors").read_bytes())
         weights.update((model / "tokenizer.json").read_bytes())
@@ -73,7 +73,7 @@ class Hecate:
         return done.stdout
 
     def translate(self, lines):
-        """Kept by weights and lines, so that a second run with judgements takes no minutes."""
+        """Translates lines. Caches the result by weights and lines, so that a second run is quick."""
         source = "".join(line + "\n" for line in lines)
         name = hashlib.sha256(f"{self.key}{BEAMS}{source}".encode()).hexdigest()[:24]
         kept = self.cache / name
@@ -97,7 +97,7 @@ class Hecate:
         return json.loads(self._run("info", self.model, "--json"))["parameters"]["total"]
 
     def settings(self, train):
-        """What the run would have used had nothing been said: {} where the data is no longer there."""
+        """The default settings for this data; {} if the data no longer exists."""
         words = ["train", "--task", train["task"], "--train", *train["train"], "--valid", *train["valid"], "--out",
                  self.cache / "none", "--dump-config"]
         if not all(Path(p).exists() for p in train["train"] + train["valid"]):
@@ -112,7 +112,7 @@ def read_lines(path):
 
 
 def held_out(hecate, data):
-    """[(source, lines, bleu, chrf)], the first for all; and chrF of the English itself."""
+    """Returns [(source, lines, bleu, chrf)], first for all sources, and the chrF of the untranslated English."""
     en, de, sources = (read_lines(data / f"test.{x}") for x in ("en", "de", "source"))
     if not len(en) == len(de) == len(sources):
         stop(f"{data}: test.en, test.de and test.source differ in length")
@@ -133,13 +133,13 @@ def judged(path):
             continue
         fields = line.split("\t")
         if len(fields) != 4 or fields[2] not in ("good", "fair", "bad"):
-            stop(f"{path}:{number}: wants sentence, output, good | fair | bad and a remark, with tabs between them")
+            stop(f"{path}:{number}: expected sentence, output, good | fair | bad and a remark, separated by tabs")
         found[fields[0], fields[1]] = (fields[2], fields[3])
     return found
 
 
 def everyday(hecate, sentences, judgements):
-    """[(sentence, output, verdict, remark)], and those of them that nobody has looked at."""
+    """Returns [(sentence, output, verdict, remark)], and those that nobody has judged yet."""
     lines = read_lines(sentences)
     known = judged(judgements)
     rows = [(s, o, *known.get((s, o), ("?", ""))) for s, o in zip(lines, hecate.translate(lines))]
@@ -147,7 +147,7 @@ def everyday(hecate, sentences, judgements):
 
 
 def fill(out, model, card):
-    """All or nothing: written beside, then put in its place."""
+    """Writes the folder beside its place and then renames it, so that an error leaves the old one."""
     new, old = out.with_name(out.name + ".new"), out.with_name(out.name + ".old")
     for folder in (new, old):
         shutil.rmtree(folder, ignore_errors=True)
@@ -202,7 +202,7 @@ def main():
     print(f"{a.out}: {facts['bytes']:,} bytes, BLEU {facts['scores'][0][2]:.2f}, chrF {facts['scores'][0][3]:.2f} "
           f"on {facts['scores'][0][1]:,} held-out sentences")
     if unseen:
-        print(f"{len(unseen)} outputs wait for a judgement: put a word in the place of ? into "
+        print(f"{len(unseen)} outputs are not judged yet: replace each ? with a verdict in "
               f"{os.path.relpath(a.judged)}, then call this again", file=sys.stderr)
         print("".join(f"{s}\t{o}\t?\t\n" for s, o, _, _ in unseen), end="")
         sys.exit(1)

@@ -1,11 +1,11 @@
-"""Which text a model learned from, and under which terms: the list of sources.txt, and what it allows."""
+"""The texts that a model was trained on (sources.txt), their licences, and what these licences allow."""
 import sys
 from collections import Counter
 
-# Terms that let a work based on the text be passed on under version 3 of the GPL.
+# Terms that allow to distribute a work based on the text under version 3 of the GPL.
 TO_GPL_3 = {"GPL", "GPL-1+", "GPL-2+", "GPL-3", "GPL-3+", "LGPL-2", "LGPL-2+", "LGPL-2.1", "LGPL-2.1+", "LGPL-3",
             "LGPL-3+", "MPL-2.0", "Apache-2.0", "BSD", "MIT", "ISC", "CC0", "public-domain"}
-# And terms that do not.
+# Terms that do not allow it.
 OTHERS = {"GPL-2", "GFDL-1.1+", "GFDL-1.2+", "GFDL-1.3+", "CC-BY-SA-3.0", "CC-BY-3.0", "man-copyleft",
           "verbatim-copyleft", "as-the-package"}
 TITLE = "training pairs by package"
@@ -30,13 +30,13 @@ def read(path):
 
 
 def kind(licence):
-    """"all": everything may go under GPL-3; "parts": some of it; "none"."""
+    """Returns "all" if all texts may be distributed under GPL-3, "parts" if some may, or "none"."""
     may = []
     for part in licence.split(","):
         choices = set(part.split("|"))
         unknown = choices - TO_GPL_3 - OTHERS
         if unknown:
-            sys.exit(f"en-de: what does {', '.join(unknown)} allow? Say it in tools/models/en_de/licences.py")
+            sys.exit(f"en-de: unknown licence {', '.join(unknown)}: add it to tools/models/en_de/licences.py")
         may.append(bool(choices & TO_GPL_3))
     return "all" if all(may) else "parts" if any(may) else "none"
 

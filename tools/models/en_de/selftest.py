@@ -1,4 +1,4 @@
-"""Makes a card from a small run, and shows that what is wrong with a run is noticed."""
+"""Makes a card from a small run, and checks that errors in a run are found."""
 import subprocess
 import sys
 import tempfile
@@ -20,7 +20,7 @@ packages
 
 
 def small_run(folder, hecate):
-    """A model of a few steps, its data beside it."""
+    """Trains a model for a few steps, with its data in the same folder."""
     pairs = [("the file", "die Datei"), ("a page", "eine Seite"), ("the page", "die Seite"), ("a file", "eine Datei")]
     data = folder / "data"
     data.mkdir()
@@ -51,7 +51,7 @@ def check_card(folder, hecate):
     (folder / "judged.tsv").write_text("".join(a.replace("\t?\t", "\tgood\tso it is") + "\n" for a in asked), "utf-8")
     second = call(folder, hecate)
     assert second.returncode == 0, second.stderr
-    card = " ".join((folder / "out/README.md").read_text("utf-8").split())  # wherever lines end
+    card = " ".join((folder / "out/README.md").read_text("utf-8").split())  # ignore line ends
     for part in ("license: gpl-3.0", "2 good, 0 fair, 0 bad", "91 pairs (91.0 %)", "3 pairs (3.0 %)",
                  "6 pairs (6.0 %)", "GPL-2 (6), man-copyleft (3)", "--width 32", "| dictionary | 100 |", "good: so it is"):
         assert part in card, f"the card does not say {part}"
@@ -59,7 +59,7 @@ def check_card(folder, hecate):
     assert sorted(p.name for p in (folder / "out").iterdir()) == [
         "LICENSE", "README.md", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
         "tokenizer_config.json"]
-    # Judged outputs that the model no longer gives are no judgement.
+    # Judgements of outputs that the model no longer produces do not count.
     (folder / "judged.tsv").write_text("the file\tsomething else\tgood\t\n", "utf-8")
     assert call(folder, hecate).returncode == 1
 
@@ -92,5 +92,5 @@ def run(hecate):
         small_run(Path(name), hecate)
         check_card(Path(name), hecate)
         check_refusals(Path(name), hecate)
-    print("en-de: a card is made, and what is wrong is noticed")
+    print("en-de: the card is complete, and errors are found")
     return 0

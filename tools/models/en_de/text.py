@@ -279,11 +279,11 @@ def readme(facts):
 
 
 def replace(path, new):
-    """Writes `new` between the two marks of the file."""
+    """Replaces the text between the two marks of the file."""
     old = path.read_text("utf-8")
     made, count = re.subn(r"(<!-- models/en-de begins -->\n).*?(<!-- models/en-de ends -->)",
                           lambda m: m.group(1) + new + m.group(2), old, flags=re.S)
     if count != 1:
-        sys.exit(f"en-de: {path} has {count} places for the model, not one")
+        sys.exit(f"en-de: {path} has {count} pairs of marks for the model, expected 1")
     if made != old:
         path.write_text(made, "utf-8")

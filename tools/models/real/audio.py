@@ -1,4 +1,4 @@
-"""audio.py PACKAGES OUT: speech as NAME.wav (or NAME.mp3) with what is said in NAME.txt."""
+"""audio.py PACKAGES OUT: writes speech as NAME.wav (or NAME.mp3), with the transcript in NAME.txt."""
 import io
 import os
 import re
@@ -10,7 +10,7 @@ import package
 
 
 def of_raw(data):
-    """Samples of 16 bits at 16 kHz, given a head."""
+    """Makes a WAV file from raw 16-bit samples at 16 kHz."""
     out = io.BytesIO()
     with wave.open(out, "wb") as f:
         f.setnchannels(1)
@@ -21,7 +21,7 @@ def of_raw(data):
 
 
 def transcripts(text):
-    """Sphinx' list: what is said, then (the file's name)."""
+    """Reads Sphinx's list of transcripts. Each line: the text, then the file name in parentheses."""
     found = {}
     for line in text.decode().splitlines():
         m = re.match(r"(?:<s> )?(.*?)(?: </s>)? \((.*)\)$", line.strip())
@@ -30,7 +30,7 @@ def transcripts(text):
     return found
 
 
-# What is said in files that bring no transcript: the grammar and the tests beside them say so.
+# Transcripts of files that have none, taken from the grammar and the tests of the package.
 SAID = {"goforward": "go forward ten meters",
         "jfk": "And so, my fellow Americans, ask not what your country can do for you, ask what you can do for your "
                "country."}

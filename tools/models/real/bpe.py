@@ -1,15 +1,15 @@
-"""Byte-level BPE as GPT-2 writes it, out of tiktoken's list of bytes and ranks."""
+"""Converts tiktoken's list of bytes and ranks to byte-level BPE in the format of GPT-2."""
 
 
 def byte_letters():
-    """Byte → the letter that stands for it."""
+    """Returns {byte: the character that represents it}."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [b for b in range(256) if b not in plain]
     return {**{b: chr(b) for b in plain}, **{b: chr(256 + i) for i, b in enumerate(rest)}}
 
 
 def halves(token, ranks):
-    """The last two parts that are joined into the token; None for one byte, or one that no joining reaches."""
+    """The two parts of the last merge that makes the token. None for a single byte, or if no merges make the token."""
     parts = [token[i:i + 1] for i in range(len(token))]
     while len(parts) > 2:
         best = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], 1 << 60))
@@ -20,7 +20,7 @@ def halves(token, ranks):
 
 
 def of_ranks(ranks):
-    """Vocabulary and merges in letters."""
+    """The vocabulary and the merges, in these characters."""
     letters = byte_letters()
     spell = {t: "".join(letters[b] for b in t) for t in ranks}
     merges = filter(None, (halves(t, ranks) for t in sorted(ranks, key=ranks.get)))

@@ -1,4 +1,4 @@
-"""What every directory has in common: written beside its place and moved there whole; then told of."""
+"""Writes a model directory beside its place, moves it there when it is complete, and reports it."""
 import contextlib
 import json
 import os
@@ -10,7 +10,7 @@ import package
 
 @contextlib.contextmanager
 def made(out):
-    """A new folder that becomes `out` when all went well."""
+    """Yields a new folder, which is renamed to `out` if no error occurs."""
     part = out.rstrip("/") + ".part"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
@@ -34,7 +34,7 @@ def write(folder, name, data):
 
 
 def tell(out, what, packages):
-    """What was made, how large it is, and the licences as the packages state them."""
+    """Prints what was made, its size, and the licences that the packages state."""
     size = sum(e.stat().st_size for e in os.scandir(out) if e.is_file())
     print(f"{out}: {what}, {size / 1e6:.1f} MB")
     for path in packages:

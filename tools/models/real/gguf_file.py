@@ -1,11 +1,11 @@
-"""A GGUF file (version 2 or 3): its facts, and its tensors as float32 arrays, rows first."""
+"""Reads a GGUF file (version 2 or 3): its metadata, and its tensors as float32 arrays in row-major order."""
 import struct
 
 import numpy as np
 
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 F32, F16, Q4_1, Q8_0 = 0, 1, 3, 8
-ROW = {F32: (1, 4), F16: (1, 2), Q4_1: (32, 20), Q8_0: (32, 34)}  # values in a block, its bytes
+ROW = {F32: (1, 4), F16: (1, 2), Q4_1: (32, 20), Q8_0: (32, 34)}  # values per block, bytes per block
 
 
 class Reader:
@@ -32,7 +32,7 @@ class Reader:
 
 
 def floats(data, kind, count):
-    """The numbers that blocks stand for."""
+    """Dequantizes blocks to floats."""
     values, size = ROW[kind]
     blocks = np.frombuffer(data[:count // values * size], np.uint8).reshape(-1, size)
     half = lambda first: blocks[:, first:first + 2].copy().view("<f2").astype(np.float32)
@@ -42,7 +42,7 @@ def floats(data, kind, count):
         return half(0).reshape(-1)
     if kind == Q8_0:
         return (half(0) * blocks[:, 2:].view(np.int8)).reshape(-1)
-    # Q4_1: scale, least value, 16 bytes: the low halves are the first 16 values, the high ones the others.
+    # Q4_1: scale, minimum, 16 bytes. The low 4 bits are the first 16 values, the high 4 bits the other 16.
     nibbles = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], 1)
     return (half(0) * nibbles + half(2)).reshape(-1)
 
@@ -50,7 +50,7 @@ def floats(data, kind, count):
 def load(data):
     r = Reader(memoryview(data))
     if bytes(r.data[:4]) != b"GGUF":
-        raise SystemExit("this is no GGUF file")
+        raise SystemExit("not a GGUF file")
     r.at = 4
     version, tensors, facts = r.number("I"), r.number("Q"), r.number("Q")
     if version not in (2, 3):
@@ -65,7 +65,7 @@ def load(data):
         shape = [r.number("Q") for _ in range(r.number("I"))][::-1]
         kind, offset = r.number("I"), r.number("Q")
         if kind not in ROW:
-            raise SystemExit(f"{name} is stored as kind {kind}, which this does not read")
+            raise SystemExit(f"{name} has type {kind}, which is not supported")
         listed.append((name, shape, kind, offset))
     step = known.get("general.alignment", 32)
     start = -(-r.at // step) * step

@@ -1,4 +1,4 @@
-"""minilm.py PACKAGES OUT: the directory lies in the package as it is."""
+"""minilm.py PACKAGES OUT: copies the directory from the package without changes."""
 import os
 import sys
 

@@ -1,5 +1,4 @@
-"""The little of an ONNX file that the weights of a quantised model need: initialisers as arrays, and nodes as
-(kind, name, inputs)."""
+"""Reads the weights of a quantised ONNX model: the initialisers as arrays, and the nodes as (kind, name, inputs)."""
 import numpy as np
 
 from protocol_buffer import fields, packed
@@ -24,7 +23,7 @@ def tensor(message):
             raw = value
     if kind not in KINDS:
         return name, None
-    if raw is None:  # negative ones are written with 64 bits: only the lowest matter
+    if raw is None:  # negative numbers are stored with 64 bits: keep only the lowest
         return name, np.array(values).astype(np.float32 if kind == 1 else np.int64).astype(KINDS[kind]).reshape(shape)
     return name, np.frombuffer(raw, KINDS[kind]).reshape(shape)
 
@@ -46,6 +45,6 @@ def load(data):
 
 
 def whole_again(arrays, stem):
-    """What was quantised as stem_quantized with a scale and a zero point, of all or of each column."""
+    """Dequantizes stem_quantized with its scale and zero point, for the whole array or for each column."""
     zero = arrays[stem + "_zero_point"].astype(np.int32)
     return (arrays[stem + "_quantized"].astype(np.int32) - zero).astype(np.float32) * arrays[stem + "_scale"]

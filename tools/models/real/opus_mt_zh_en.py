@@ -1,8 +1,8 @@
-"""opus_mt_zh_en.py PACKAGES OUT: CTranslate2's model.bin (version 6) as MarianMTModel.
+"""opus_mt_zh_en.py PACKAGES OUT: converts CTranslate2's model.bin (version 6) to MarianMTModel.
 
-CTranslate2 starts to write from an embedding of zeros; Marian in Transformers has a row of zeros for <pad>, the
-last one, and starts from that. The package has one SentencePiece model, of the source; it stands for the target's
-too, where it only joins pieces (targets are not to be encoded with it)."""
+CTranslate2 starts decoding with a zero embedding. Marian in Transformers starts with <pad>, whose embedding, the last
+row, is zero. The package has only the SentencePiece model of the source language. It is also used for the target,
+where it only joins pieces (do not encode target texts with it)."""
 import io
 import json
 import struct
@@ -19,7 +19,7 @@ KINDS = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16}
 
 
 def load(data):
-    """Name → array; rows of int8 with a scale each are numbers again."""
+    """Returns {name: array}. int8 rows with a scale each are dequantized."""
     at = 0
 
     def number(kind):
@@ -59,7 +59,7 @@ def load(data):
 
 
 def layer(found, at, to, cross):
-    """One layer's weights by the names of Marian."""
+    """Adds the weights of one layer, with Marian's names."""
     def linear(source, names):
         for kind in ("weight", "bias"):
             for name, part in zip(names, np.split(found[f"{at}/{source}/{kind}"], len(names))):
@@ -82,7 +82,7 @@ def layer(found, at, to, cross):
 
 
 def check(found):
-    """What the Marian family takes for granted."""
+    """Checks the properties that the Marian family assumes."""
     wanted = {"pre_norm": 0, "activation": 2, "scale_embeddings": 1}  # norms after, swish
     for part in ("encoder", "decoder"):
         for name, value in wanted.items():

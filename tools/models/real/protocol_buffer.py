@@ -1,8 +1,8 @@
-"""Protocol buffers, read without a schema."""
+"""Reads protocol buffers without a schema."""
 
 
 def fields(data):
-    """(number, value) of each field of a message; messages and strings as bytes."""
+    """Yields (number, value) of each field of a message. Messages and strings are bytes."""
     at = 0
 
     def whole():
@@ -28,7 +28,7 @@ def fields(data):
 
 
 def packed(data):
-    """Whole numbers, one after the other."""
+    """Reads packed integers."""
     value = shift = 0
     for byte in data:
         value |= (byte & 127) << shift

@@ -1,4 +1,4 @@
-"""smollm2_135m_instruct.py PACKAGES OUT: the GGUF file as LlamaForCausalLM, with its tokenizer and chat template."""
+"""smollm2_135m_instruct.py PACKAGES OUT: converts the GGUF file to LlamaForCausalLM, with its tokenizer and chat template."""
 import sys
 
 import numpy as np
@@ -23,15 +23,15 @@ def renamed(name):
 
 
 def halves_first(rows, heads):
-    """GGUF's pairs for the rotation lie side by side; Transformers' are half a head apart."""
+    """Reorders rows for rotary positions: GGUF rotates adjacent pairs, Transformers pairs that are half a head apart."""
     n, width = rows.shape
     return rows.reshape(heads, n // heads // 2, 2, width).swapaxes(1, 2).reshape(n, width)
 
 
 def make_tokenizer(facts):
-    """Byte-level BPE; each digit by itself (tokenizer.ggml.pre is "smollm")."""
+    """Makes a byte-level BPE tokenizer in which each digit is a token (tokenizer.ggml.pre is "smollm")."""
     if (facts["tokenizer.ggml.model"], facts["tokenizer.ggml.pre"]) != ("gpt2", "smollm"):
-        raise SystemExit(f"no tokenizer {facts['tokenizer.ggml.model']}, {facts['tokenizer.ggml.pre']} is known here")
+        raise SystemExit(f"unknown tokenizer {facts['tokenizer.ggml.model']}, {facts['tokenizer.ggml.pre']}")
     tokens = facts["tokenizer.ggml.tokens"]
     merges = [tuple(x.split(" ")) for x in facts["tokenizer.ggml.merges"]]
     t = Tokenizer(models.BPE(vocab={x: i for i, x in enumerate(tokens)}, merges=merges))

@@ -1,7 +1,7 @@
-"""whisper_tiny_en.py PACKAGES OUT: the original checkpoint as WhisperForConditionalGeneration.
+"""whisper_tiny_en.py PACKAGES OUT: converts the original checkpoint to WhisperForConditionalGeneration.
 
-The lists of tokens that are never written follow from the rules of openai-whisper (whisper/tokenizer.py and
-decoding.py), with its vocabulary; the sizes are those of the checkpoint."""
+The lists of suppressed tokens follow the rules of openai-whisper (whisper/tokenizer.py and decoding.py), with its
+vocabulary. The sizes are those of the checkpoint."""
 import ast
 import base64
 import gzip
@@ -22,7 +22,7 @@ import package
 MODEL = "tiny.en"
 SPECIAL_AT_ENDS = ["<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>",
                    "<|notimestamps|>"]
-# What is said in signs and not in words: names of speakers, music, brackets.
+# Symbols for things that are not words: names of speakers, music, brackets.
 SIGNS = list('"#()*+/:;<=>@[\\]^_`{|}~「」『』') + \
     "<< >> <<< >>> -- --- -( -[ (' (\" (( )) ((( ))) [[ ]] {{ }} ♪♪ ♪♪♪".split()
 NOTES = list("♩♪♫♬♭♮♯")
@@ -44,7 +44,7 @@ def renamed(name):
 
 
 def constant(source, name):
-    """A literal that the module's text gives a name."""
+    """The value of a named literal in the source text of a module."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
             return ast.literal_eval(node.value)
