@@ -45,7 +45,7 @@ def call(folder, hecate, *words):
 
 def check_card(folder, hecate):
     first = call(folder, hecate)
-    assert first.returncode == 1 and "2 outputs wait" in first.stderr, first.stderr
+    assert first.returncode == 1 and "2 outputs are not judged yet" in first.stderr, first.stderr
     asked = first.stdout.splitlines()[-2:]
     assert len(asked) == 2 and asked[0].startswith("the file\t") and asked[0].endswith("\t?\t"), asked
     (folder / "judged.tsv").write_text("".join(a.replace("\t?\t", "\tgood\tso it is") + "\n" for a in asked), "utf-8")
