@@ -133,14 +133,14 @@ static bool is_decreasing(const char *range)
 /* {1,3}+ repeats {1,3} in Oniguruma; in PCRE2 it gives nothing back. */
 static hec_status put_repeated_range(dialect_writing *w, size_t n)
 {
-	static const char begin[] = {'(', '?', ':'};
+	static const char begin[] = {'(', '?', ':'}, end[] = {')', '+'};
 	HEC_TRY(dialect_copy(w, n));
 	size_t bytes = w->to.n - w->atom;
 	HEC_TRY(dialect_put(w, "(?:)+"));
 	char *atom = w->to.bytes + w->atom;
 	memmove(atom + sizeof begin, atom, bytes);
 	memcpy(atom, begin, sizeof begin);
-	memcpy(atom + sizeof begin + bytes, ")+", 2);
+	memcpy(atom + sizeof begin + bytes, end, sizeof end);
 	w->at++;
 	return HEC_OK;
 }
