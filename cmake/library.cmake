@@ -72,11 +72,17 @@ function(hec_library_interface name)
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
+# Until 1.0 a minor version may break programs, so it stands in the soname.
+set(HEC_SOVERSION ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(HEC_SOVERSION 0.${PROJECT_VERSION_MINOR})
+endif()
+
 if(HEC_SHARED)
   set(map ${PROJECT_SOURCE_DIR}/cmake/hecate.map)
   add_library(hecate SHARED ${parts})
   set_target_properties(hecate PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
-                        SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${map})
+                        SOVERSION ${HEC_SOVERSION} LINK_DEPENDS ${map})
   target_link_options(hecate PRIVATE -Wl,--version-script=${map})
   if(NOT HEC_SANITIZE)
     target_link_options(hecate PRIVATE -Wl,-z,defs)

@@ -63,8 +63,8 @@ int main(void)
 	MUST(hec_arena_tensor(params, HEC_F32, 3, shape, &dy));
 	MUST(hec_arena_tensor(params, HEC_F32, 3, shape, &dx));
 	MUST(hec_random_normal(ctx, 7, 1000, 0, 1, &x));
-	MUST(hec_fill(ctx, 1, &dy));
-	MUST(hec_fill(ctx, 0, &dx));
+	MUST(hec_tensor_fill(ctx, 1, &dy));
+	MUST(hec_tensor_fill(ctx, 0, &dx));
 
 	/* Forward keeps what backward needs in the arena; the dropout masks are made again. */
 	hec_dropout_key key = {.seed = 7, .step = 1};

@@ -17,12 +17,12 @@
 	} while (0)
 
 /* Called for each piece of whole characters. */
-static int print(void *user, int64_t prompt, const char *text, size_t bytes)
+static hec_status print(void *user, int64_t prompt, const char *text, size_t bytes)
 {
 	(void)prompt;
 	fwrite(text, 1, bytes, user);
 	fflush(user);
-	return 0; /* anything else would end it here */
+	return HEC_OK; /* anything else would end it here */
 }
 
 int main(int argc, char **argv)
@@ -33,12 +33,13 @@ int main(int argc, char **argv)
 	}
 	hec_ctx *ctx;
 	hec_generator *generator;
-	hec_generations written;
+	hec_generations *written;
 	MUST(hec_ctx_create(NULL, &ctx));
 	MUST(hec_generator_load(ctx, argv[1], NULL, &generator));
 
 	/* As the folder says, but for the length, and greedily: with one beam text can come as it is written. */
-	hec_decode_options decode = *hec_generator_defaults(generator);
+	hec_decode_options decode;
+	hec_generator_defaults(generator, &decode, sizeof decode);
 	decode.max_tokens = strtoll(argv[3], NULL, 10);
 	decode.beams = decode.nbest = 1;
 
@@ -49,10 +50,10 @@ int main(int argc, char **argv)
 	const hec_prompt prompt = {.text = argv[2], .bytes = strlen(argv[2])};
 	fputs(argv[2], stdout);
 	MUST(hec_generate(generator, 1, &prompt, &options, &written));
-	printf("\n%lld tokens, log p %.3f\n", (long long)written.items[0].n,
-	       written.items[0].score);
+	const hec_generation *best = hec_generations_at(written, 0, 0);
+	printf("\n%lld tokens, log p %.3f\n", (long long)best->n, best->score);
 
-	hec_generations_free(&written);
+	hec_generations_free(written);
 	hec_generator_destroy(generator);
 	hec_ctx_destroy(ctx);
 	return 0;

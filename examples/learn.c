@@ -212,7 +212,7 @@ static void backward(hec_ctx *ctx, hec_arena *arena, const model *m, const pass 
 	const hec_tensor *const as[] = {&p->x, &p->memory, &p->z, &p->h};
 	for (int i = 0; i < 4; i++) {
 		MUST(hec_arena_tensor(arena, HEC_F32, 3, as[i]->shape, made[i]));
-		MUST(hec_fill(ctx, 0, made[i]));
+		MUST(hec_tensor_fill(ctx, 0, made[i]));
 	}
 	hec_tensor h = rows(&p->h), dh_rows = rows(&dh), dz_rows = rows(&dz), dx_rows = rows(&dx);
 	MUST(hec_linear_bwd(ctx, &m->out, dlogits, &h, &dh_rows, &grad->out));
@@ -248,7 +248,7 @@ static double learn(hec_ctx *ctx, hec_arena *arena, const hec_tensor *positions,
 	                           &p.logits)); /* the logits become their gradient */
 
 	for (int i = 0; i < grad->params; i++)
-		MUST(hec_fill(ctx, 0, grad->param[i]));
+		MUST(hec_tensor_fill(ctx, 0, grad->param[i]));
 	backward(ctx, arena, m, &p, &p.logits, grad);
 
 	double square = 0;

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	}
 	hec_ctx *ctx;
 	hec_embedder *embedder;
-	hec_embeddings vectors;
+	hec_embeddings *vectors;
 	MUST(hec_ctx_create(NULL, &ctx));
 	MUST(hec_embedder_load(ctx, argv[1], NULL, &embedder));
 
@@ -35,8 +35,8 @@ int main(int argc, char **argv)
 	int64_t best = 1;
 	double most = -2;
 	for (int64_t i = 1; i < n; i++) {
-		const float *other = vectors.rows + i * vectors.width;
-		double cosine = hec_cosine(vectors.rows, other, vectors.width);
+		const float *other = vectors->rows + i * vectors->width;
+		double cosine = hec_cosine(vectors->rows, other, vectors->width);
 		printf("%.3f  %s\n", cosine, texts[i]);
 		if (cosine > most) {
 			most = cosine;
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	}
 	printf("most like \"%s\": \"%s\"\n", texts[0], texts[best]);
 
-	hec_embeddings_free(&vectors);
+	hec_embeddings_free(vectors);
 	hec_embedder_destroy(embedder);
 	hec_ctx_destroy(ctx);
 	return 0;

@@ -62,13 +62,14 @@ static json_t *decode(kit *k, const hec_model *m, const char *dir, const int32_t
 	hec_session_options options = HEC_SESSION_OPTIONS_INIT;
 	options.beams = beams;
 	hec_session *s = NULL;
-	hec_decoded out = {.size = sizeof out};
+	hec_decoded *out = NULL;
 	OK(k, hec_session_create(k->ctx, m, &options, &s));
 	OK(k, hec_decode(s, 1, &ids, &length, &g.options, &out));
 	json_t *list = json_array();
-	for (int64_t i = 0; i < out.hypotheses[0].n; i++)
-		json_array_append_new(list, json_integer(out.hypotheses[0].ids[i]));
-	hec_decoded_free(&out);
+	const hec_hypothesis *h = hec_decoded_at(out, 0, 0);
+	for (int64_t i = 0; i < h->n; i++)
+		json_array_append_new(list, json_integer(h->ids[i]));
+	hec_decoded_free(out);
 	hec_session_destroy(s);
 	generation_config_free(&g);
 	return list;

@@ -149,7 +149,7 @@ static void a_model_learns_and_writes_without_allocating(void **state)
 		hec_model_loss loss = HEC_MODEL_LOSS_INIT;
 		batch_open(&batch, &k, m, 2, 5, 6, true);
 		loss.targets = batch.input.decoder_ids;
-		OK(&k, hec_model_like(m, &grad));
+		OK(&k, hec_model_create_like(m, &grad));
 		OK(&k, hec_model_pack(k.ctx, m, true));
 		OK(&k, hec_session_create(k.ctx, m, &o, &s));
 		hec_tensor logits = make(&k, HEC_F32, SHAPE(4, 7));

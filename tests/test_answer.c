@@ -43,19 +43,30 @@ static hec_question ask(const char *question, const char *context)
 	return (hec_question){question, context, strlen(question), strlen(context)};
 }
 
-static void compare(const kit *k, int line, const json_t *golden, const hec_answer_list *got,
+/* How many answers a question has. */
+static int64_t count(const hec_answers *answers, int64_t question)
+{
+	int64_t n = 0;
+	while (hec_answers_at(answers, question, n))
+		n++;
+	return n;
+}
+
+static void compare(const kit *k, int line, const json_t *golden, const hec_answers *got,
                     double *worst)
 {
 	const json_t *want = json_object_get(golden, "answers");
-	CHECK(k, got->n == (int64_t)json_array_size(want), "line %d: %lld answers, not %zu", line,
-	      (long long)got->n, json_array_size(want));
-	CHECK(k, got->windows == golden_whole(golden, "windows"), "line %d: %lld windows, not %lld",
-	      line, (long long)got->windows, (long long)golden_whole(golden, "windows"));
-	CHECK(k, fabs(got->none - golden_real(golden, "none")) <= SCORE, "line %d: no answer %.9g",
-	      line, got->none);
-	for (int64_t i = 0; i < got->n; i++) {
+	const int64_t n = count(got, 0), windows = hec_answers_windows(got, 0);
+	const double none = hec_answers_none(got, 0);
+	CHECK(k, n == (int64_t)json_array_size(want), "line %d: %lld answers, not %zu", line,
+	      (long long)n, json_array_size(want));
+	CHECK(k, windows == golden_whole(golden, "windows"), "line %d: %lld windows, not %lld",
+	      line, (long long)windows, (long long)golden_whole(golden, "windows"));
+	CHECK(k, fabs(none - golden_real(golden, "none")) <= SCORE, "line %d: no answer %.9g", line,
+	      none);
+	for (int64_t i = 0; i < n; i++) {
 		const json_t *w = json_array_get(want, (size_t)i);
-		const hec_answer *a = &got->answers[i];
+		const hec_answer_item *a = hec_answers_at(got, 0, i);
 		double off = fabs(a->score - golden_real(w, "score"));
 		*worst = fmax(*worst, off);
 		CHECK(k,
@@ -91,14 +102,14 @@ static void answers_are_those_of_transformers(void **state)
 		}
 		hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 		o.top = golden_whole(golden, "top");
-		o.most = golden_whole(golden, "most");
+		o.max_tokens = golden_whole(golden, "most");
 		o.window = golden_whole(golden, "window");
 		o.part_words = json_is_true(json_object_get(golden, "part_words"));
 		hec_question q = question_of(golden);
-		hec_answers out;
-		OK(&k, hec_answer_all(a, 1, &q, &o, &out));
-		compare(&k, (int)i + 1, golden, &out.items[0], &worst);
-		hec_answers_free(&out);
+		hec_answers *out;
+		OK(&k, hec_answer(a, 1, &q, &o, &out));
+		compare(&k, (int)i + 1, golden, out, &worst);
+		hec_answers_free(out);
 		const char *place = golden_words(golden, "place");
 		places |= place[0] == 'f' ? 1 : place[0] == 'l' ? 2 : place[0] == 't' ? 4 : 0;
 	}
@@ -110,15 +121,20 @@ static void answers_are_those_of_transformers(void **state)
 	kit_close(&k);
 }
 
-static bool same(const hec_answer_list *a, const hec_answer_list *b)
+/* Question i of `all` has the same answers as the only one of `one`. */
+static bool same(const hec_answers *all, int64_t i, const hec_answers *one)
 {
-	bool equal = a->n == b->n && a->none == b->none && a->windows == b->windows;
-	for (int64_t i = 0; equal && i < a->n; i++)
-		equal = a->answers[i].score == b->answers[i].score &&
-		        a->answers[i].begin == b->answers[i].begin &&
-		        a->answers[i].end == b->answers[i].end &&
-		        strcmp(a->answers[i].text, b->answers[i].text) == 0;
-	return equal;
+	bool equal = hec_answers_none(all, i) == hec_answers_none(one, 0) &&
+	             hec_answers_windows(all, i) == hec_answers_windows(one, 0);
+	for (int64_t rank = 0; equal; rank++) {
+		const hec_answer_item *a = hec_answers_at(all, i, rank),
+				      *b = hec_answers_at(one, 0, rank);
+		if (!a || !b)
+			return !a && !b;
+		equal = a->score == b->score && a->begin == b->begin && a->end == b->end &&
+		        strcmp(a->text, b->text) == 0;
+	}
+	return false;
 }
 
 static void a_question_has_the_same_answer_alone_and_among_others(void **state)
@@ -134,16 +150,16 @@ static void a_question_has_the_same_answer_alone_and_among_others(void **state)
 	hec_answerer *a = load(&k, "bert_answer");
 	hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 	o.top = 4;
-	hec_answers all, one;
-	OK(&k, hec_answer_all(a, n, q, &o, &all));
-	assert_int_equal(all.questions, n);
+	hec_answers *all, *one;
+	OK(&k, hec_answer(a, n, q, &o, &all));
+	assert_null(hec_answers_at(all, n, 0));
 	for (int i = 0; i < n; i++) {
 		o.batch = 1 + 50 * i;
-		OK(&k, hec_answer_all(a, 1, &q[i], &o, &one));
-		CHECK(&k, same(&all.items[i], &one.items[0]), "question %d differs", i);
-		hec_answers_free(&one);
+		OK(&k, hec_answer(a, 1, &q[i], &o, &one));
+		CHECK(&k, same(all, i, one), "question %d differs", i);
+		hec_answers_free(one);
 	}
-	hec_answers_free(&all);
+	hec_answers_free(all);
 	hec_answerer_destroy(a);
 	free(q);
 	json_decref(golden);
@@ -164,19 +180,20 @@ static void offsets_are_bytes_of_the_context(void **state)
 		hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 		o.top = 500;
 		hec_question q = ask("what", context);
-		hec_answers out;
-		OK(&k, hec_answer_all(a, 1, &q, &o, &out));
-		assert_true(out.items[0].n > 20);
-		for (int64_t i = 0; i < out.items[0].n; i++) {
-			const hec_answer *x = &out.items[0].answers[i];
+		hec_answers *out;
+		OK(&k, hec_answer(a, 1, &q, &o, &out));
+		assert_true(count(out, 0) > 20);
+		const hec_answer_item *x, *better = NULL;
+		for (int64_t i = 0; (x = hec_answers_at(out, 0, i)); i++) {
 			assert_int_equal(x->bytes, x->end - x->begin);
 			assert_memory_equal(x->text, context + x->begin, x->bytes);
 			assert_true((context[x->begin] & 0xc0) != 0x80); /* whole characters */
 			assert_true((context[x->end] & 0xc0) != 0x80);
 			assert_true(x->text[0] != ' ' && x->text[x->bytes - 1] != ' ');
-			assert_true(i == 0 || x->score <= x[-1].score);
+			assert_true(!better || x->score <= better->score);
+			better = x;
 		}
-		hec_answers_free(&out);
+		hec_answers_free(out);
 		hec_answerer_destroy(a);
 	}
 	kit_close(&k);
@@ -188,18 +205,19 @@ static void a_context_without_a_word_has_no_answer(void **state)
 	kit k = kit_open(4);
 	hec_answerer *a = load(&k, "bert_answer");
 	hec_question q[] = {ask("who", ""), ask("who", "the time"), ask("who", " \t\n  ")};
-	hec_answers out;
-	OK(&k, hec_answer_all(a, 3, q, NULL, &out));
+	hec_answers *out;
+	OK(&k, hec_answer(a, 3, q, NULL, &out));
 	for (int i = 0; i < 3; i += 2) {
-		assert_int_equal(out.items[i].n, 1);
-		assert_string_equal(out.items[i].answers[0].text, "");
-		assert_int_equal(out.items[i].answers[0].begin, 0);
-		assert_int_equal(out.items[i].answers[0].end, 0);
-		assert_true(out.items[i].answers[0].score == 1);
-		assert_int_equal(out.items[i].windows, 0);
+		const hec_answer_item *x = hec_answers_at(out, i, 0);
+		assert_int_equal(count(out, i), 1);
+		assert_string_equal(x->text, "");
+		assert_int_equal(x->begin, 0);
+		assert_int_equal(x->end, 0);
+		assert_true(x->score == 1);
+		assert_int_equal(hec_answers_windows(out, i), 0);
 	}
-	assert_true(out.items[1].answers[0].bytes > 0);
-	hec_answers_free(&out);
+	assert_true(hec_answers_at(out, 1, 0)->bytes > 0);
+	hec_answers_free(out);
 	hec_answerer_destroy(a);
 	kit_close(&k);
 }
@@ -212,28 +230,29 @@ static void the_empty_answer_comes_where_it_is_better(void **state)
 	hec_question q = ask("who", "the water was called one of them");
 	hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 	o.top = 3;
-	hec_answers out;
-	OK(&k, hec_answer_all(a, 1, &q, &o, &out));
-	const double none = out.items[0].none, best = out.items[0].answers[0].score,
-		     second = out.items[0].answers[1].score;
+	hec_answers *out;
+	OK(&k, hec_answer(a, 1, &q, &o, &out));
+	const double none = hec_answers_none(out, 0), best = hec_answers_at(out, 0, 0)->score,
+		     second = hec_answers_at(out, 0, 1)->score;
 	assert_true(none > 0 && none < best);
-	hec_answers_free(&out);
+	hec_answers_free(out);
 	o.may_be_none = true;
 	/* Before the first; between the two; below all three. */
 	const double margins[] = {none - best - 1e-6, none - (best + second) / 2, none};
 	for (int i = 0; i < 3; i++) {
 		o.none_margin = margins[i];
-		OK(&k, hec_answer_all(a, 1, &q, &o, &out));
-		assert_int_equal(out.items[0].n, 3);
+		OK(&k, hec_answer(a, 1, &q, &o, &out));
+		assert_int_equal(count(out, 0), 3);
 		for (int j = 0; j < 3; j++) {
-			const hec_answer *x = &out.items[0].answers[j];
+			const hec_answer_item *x = hec_answers_at(out, 0, j);
 			assert_int_equal(x->bytes == 0, j == i && i < 2);
 			assert_true(x->bytes > 0 || (x->score == none && x->end == 0));
 		}
-		hec_answers_free(&out);
+		hec_answers_free(out);
 	}
 	o.none_margin = NAN;
-	assert_int_equal(hec_answer_all(a, 1, &q, &o, &out), HEC_ERR_ARGUMENT);
+	assert_int_equal(hec_answer(a, 1, &q, &o, &out), HEC_ERR_ARGUMENT);
+	assert_null(out);
 	hec_answerer_destroy(a);
 	kit_close(&k);
 }
@@ -253,24 +272,24 @@ static void a_long_context_is_read_to_its_end(void **state)
 	hec_question q = {"who", text, 3, bytes};
 	hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 	o.top = 10000;
-	hec_answers out;
-	OK(&k, hec_answer_all(a, 1, &q, &o, &out));
-	assert_true(out.items[0].windows > 600);
+	hec_answers *out;
+	OK(&k, hec_answer(a, 1, &q, &o, &out));
+	assert_true(hec_answers_windows(out, 0) > 600);
 	size_t first = bytes, last = 0;
-	for (int64_t i = 0; i < out.items[0].n; i++) {
-		const hec_answer *x = &out.items[0].answers[i];
+	const hec_answer_item *x;
+	for (int64_t i = 0; (x = hec_answers_at(out, 0, i)); i++) {
 		first = x->begin < first ? x->begin : first;
 		last = x->end > last ? x->end : last;
 		assert_memory_equal(x->text, text + x->begin, x->bytes);
 	}
 	assert_true(first < length && last > bytes - length);
-	hec_answers_free(&out);
+	hec_answers_free(out);
 	/* One word, longer than a window. */
 	memset(text, 'a', bytes);
 	o.top = 2;
-	OK(&k, hec_answer_all(a, 1, &q, &o, &out));
-	assert_true(out.items[0].windows >= 1);
-	hec_answers_free(&out);
+	OK(&k, hec_answer(a, 1, &q, &o, &out));
+	assert_true(hec_answers_windows(out, 0) >= 1);
+	hec_answers_free(out);
 	free(text);
 	hec_answerer_destroy(a);
 	kit_close(&k);
@@ -280,12 +299,12 @@ static void expect(const kit *k, hec_answerer *a, hec_question q, const hec_answ
                    hec_status want, const char *message)
 {
 	hec_question both[] = {ask("who", "the time"), q};
-	hec_answers out;
-	hec_status status = hec_answer_all(a, 2, both, o, &out);
+	hec_answers *out;
+	hec_status status = hec_answer(a, 2, both, o, &out);
 	CHECK(k, status == want && strstr(hec_error_message(), message), "%s: %s; not %s",
 	      hec_status_name(status), hec_error_message(), message);
-	assert_int_equal(out.failed, 1);
-	assert_null(out.items);
+	assert_int_equal(hec_error_item(), 1);
+	assert_null(out);
 }
 
 static void what_cannot_be_answered_is_said(void **state)
@@ -301,10 +320,10 @@ static void what_cannot_be_answered_is_said(void **state)
 	/* It just fits: a window with one token of the context. */
 	question[40 * 4] = '\0';
 	hec_question fits = ask(question, "the the the");
-	hec_answers out;
-	OK(&k, hec_answer_all(a, 1, &fits, NULL, &out));
-	assert_int_equal(out.items[0].windows, 3);
-	hec_answers_free(&out);
+	hec_answers *out;
+	OK(&k, hec_answer(a, 1, &fits, NULL, &out));
+	assert_int_equal(hec_answers_windows(out, 0), 3);
+	hec_answers_free(out);
 	expect(&k, a, ask(" ", "the time"), NULL, HEC_ERR_ARGUMENT, "no word");
 	expect(&k, a, ask("who", "the \xff time"), NULL, HEC_ERR_FORMAT, "UTF-8");
 	expect(&k, a, ask("\xff", "the time"), NULL, HEC_ERR_FORMAT, "UTF-8");
@@ -316,19 +335,27 @@ static void what_cannot_be_answered_is_said(void **state)
 	expect(&k, a, ask(question, "the time"), &o, HEC_ERR_ARGUMENT,
 	       "share 13 tokens, but one of 20 has room for 13");
 	o.window = 45;
-	assert_int_equal(hec_answer_all(a, 1, &fits, &o, &out), HEC_ERR_ARGUMENT);
+	assert_int_equal(hec_answer(a, 1, &fits, &o, &out), HEC_ERR_ARGUMENT);
 	assert_non_null(strstr(hec_error_message(), "windows of 45 tokens; the model takes 44"));
-	assert_int_equal(out.failed, -1);
+	assert_int_equal(hec_error_item(), -1);
+	assert_null(out);
+	o = (hec_answer_options)HEC_ANSWER_OPTIONS_INIT;
+	o.top = 0; /* is no default */
+	assert_int_equal(hec_answer(a, 1, &fits, &o, &out), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "top 0 "));
+	assert_int_equal(hec_error_item(), -1);
+	assert_null(out);
 	o = (hec_answer_options)HEC_ANSWER_OPTIONS_INIT;
 	o.lossy = true;
 	o.top = 300;
 	hec_question lossy = ask("who\xff", "the \xff time \xe4\xbd of");
-	OK(&k, hec_answer_all(a, 1, &lossy, &o, &out));
+	OK(&k, hec_answer(a, 1, &lossy, &o, &out));
 	bool replaced = false;
-	for (int64_t i = 0; i < out.items[0].n; i++)
-		replaced |= strstr(out.items[0].answers[i].text, "\xef\xbf\xbd") != NULL;
+	const hec_answer_item *x;
+	for (int64_t i = 0; (x = hec_answers_at(out, 0, i)); i++)
+		replaced |= strstr(x->text, "\xef\xbf\xbd") != NULL;
 	assert_true(replaced);
-	hec_answers_free(&out);
+	hec_answers_free(out);
 	hec_answerer_destroy(a);
 	kit_close(&k);
 }
@@ -350,11 +377,12 @@ static void a_model_without_the_head_says_what_to_use(void **state)
 	kit_close(&k);
 }
 
-static int cancel_later(void *user, int64_t done, int64_t total)
+static hec_status cancel_later(void *user, const char *phase, int64_t done, int64_t total)
 {
+	(void)phase;
 	(void)total;
 	int *calls = user;
-	return ++*calls > 2 && done > 0;
+	return ++*calls > 2 && done > 0 ? HEC_ERR_CANCELLED : HEC_OK;
 }
 
 static void work_can_be_cancelled(void **state)
@@ -370,14 +398,14 @@ static void work_can_be_cancelled(void **state)
 	o.batch = 50;
 	o.progress = cancel_later;
 	o.user = &calls;
-	hec_answers out;
-	assert_int_equal(hec_answer_all(a, QUESTIONS, q, &o, &out), HEC_ERR_CANCELLED);
+	hec_answers *out;
+	assert_int_equal(hec_answer(a, QUESTIONS, q, &o, &out), HEC_ERR_CANCELLED);
 	assert_int_equal(calls, 3);
-	assert_int_equal(out.failed, -1);
-	assert_null(out.items);
+	assert_int_equal(hec_error_item(), -1);
+	assert_null(out);
 	o.progress = NULL;
-	OK(&k, hec_answer_all(a, QUESTIONS, q, &o, &out)); /* and all is well again */
-	hec_answers_free(&out);
+	OK(&k, hec_answer(a, QUESTIONS, q, &o, &out)); /* and all is well again */
+	hec_answers_free(out);
 	hec_answerer_destroy(a);
 	kit_close(&k);
 }
@@ -397,9 +425,9 @@ static hec_status load_and_answer(void *user)
 	hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
 	o.top = 3;
 	o.may_be_none = true;
-	hec_answers out;
-	status = hec_answer_all(a, 2, q, &o, &out);
-	hec_answers_free(&out);
+	hec_answers *out;
+	status = hec_answer(a, 2, q, &o, &out);
+	hec_answers_free(out);
 	hec_answerer_destroy(a);
 	return status;
 }

@@ -448,7 +448,7 @@ static void a_context_works_in_a_forked_child_that_makes_its_own(void **state)
 	(void)state;
 	kit k = kit_open_at(3, NULL, 3);
 	hec_tensor x = make(&k, HEC_F32, SHAPE(1000));
-	OK(&k, hec_fill(k.ctx, 1, &x));
+	OK(&k, hec_tensor_fill(k.ctx, 1, &x));
 	pid_t child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
@@ -456,7 +456,7 @@ static void a_context_works_in_a_forked_child_that_makes_its_own(void **state)
 		hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
 		o.threads = 3;
 		hec_ctx *own;
-		if (hec_ctx_create(&o, &own) != HEC_OK || hec_fill(own, 2, &x) != HEC_OK ||
+		if (hec_ctx_create(&o, &own) != HEC_OK || hec_tensor_fill(own, 2, &x) != HEC_OK ||
 		    get(&x, 999) != 2)
 			_exit(1);
 		hec_ctx_destroy(own);
@@ -466,7 +466,7 @@ static void a_context_works_in_a_forked_child_that_makes_its_own(void **state)
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	OK(&k, hec_fill(k.ctx, 3, &x)); /* the parent's goes on */
+	OK(&k, hec_tensor_fill(k.ctx, 3, &x)); /* the parent's goes on */
 	assert_true(get(&x, 999) == 3);
 	kit_close(&k);
 }

@@ -168,11 +168,12 @@ static hec_status ignore_rows(void *user, int64_t input, const hec_tensor *rows)
 	return HEC_OK;
 }
 
-static int stop_half(void *user, int64_t done, int64_t total)
+static hec_status stop_half(void *user, const char *phase, int64_t done, int64_t total)
 {
+	assert_string_equal(phase, "texts");
 	assert_int_equal(total, INPUTS);
 	++*(int64_t *)user;
-	return 2 * done > total;
+	return 2 * done > total ? HEC_ERR_CANCELLED : HEC_OK;
 }
 
 static void a_bad_input_is_named_and_work_can_be_stopped(void **state)
@@ -187,16 +188,16 @@ static void a_bad_input_is_named_and_work_can_be_stopped(void **state)
 	batch_work w = work_of(&m, BATCH_HIDDEN, &t, INPUTS, 30, ignore_rows, &given);
 	t.in[7].n = 0;
 	FAILS(&k, HEC_ERR_SHAPE, batches_run(&b, &w), "no tokens");
-	assert_int_equal(w.failed, 7);
+	assert_int_equal(hec_error_item(), 7);
 	t.in[7].n = MOST + 1;
 	FAILS(&k, HEC_ERR_SHAPE, batches_run(&b, &w), "25 tokens", "takes 24");
-	assert_int_equal(w.failed, 7);
+	assert_int_equal(hec_error_item(), 7);
 	t.in[7].n = 1;
 	assert_int_equal(given, 0);
 	w.progress = stop_half;
 	w.progress_user = &calls;
-	FAILS(&k, HEC_ERR_CANCELLED, batches_run(&b, &w), "cancelled after");
-	assert_int_equal(w.failed, -1);
+	FAILS(&k, HEC_ERR_CANCELLED, batches_run(&b, &w), "test: texts: cancelled", "of 17");
+	assert_int_equal(hec_error_item(), -1);
 	assert_true(given > 0 && given < INPUTS && calls > 1);
 	w.progress = NULL;
 	OK(&k, batches_run(&b, &w));

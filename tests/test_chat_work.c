@@ -107,7 +107,8 @@ static char *apply(const char *template, const given *g, int64_t work, hec_statu
 	char *text = NULL;
 	o.variables = g->json;
 	o.variables_bytes = g->bytes;
-	o.work = work;
+	if (work > 0)
+		o.work = work;
 	*status = hec_chat_template_parse(template, strlen(template), &t);
 	if (*status == HEC_OK)
 		*status = hec_chat_apply(t, NULL, 0, &o, &text, NULL);

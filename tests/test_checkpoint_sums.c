@@ -33,7 +33,7 @@ static void reader_open(reader *r, uint64_t seed)
 	bench_unbroken(&r->b);
 	hec_train_options t = bench_options(&r->b, "whole", &none);
 	OK(k, hec_model_create(k->ctx, &r->b.config, HEC_F32, 9, &r->model));
-	OK(k, hec_trainer_create(k->ctx, r->model, &t.trainer, &r->trainer));
+	OK(k, hec_trainer_create(k->ctx, r->model, t.trainer, &r->trainer));
 	OK(k, state_read(lab_path(&r->b.l, NEWEST "/state.json"), &r->state, NULL));
 	OK(k, checkpoints_open(t.dir, &r->all));
 	r->all.keep = t.keep;

@@ -62,11 +62,11 @@ static void texts_have_the_labels_that_transformers_gives_them(void **state)
 			task_texts(json_object_get(test, "pairs"), pairs);
 			o.pairs = pairs;
 		}
-		hec_classes out;
+		hec_classes *out;
 		OK(&k, hec_classify(c, n, texts, NULL, &o, &out));
-		assert_int_equal(out.texts, n);
-		check_scores(&k, test, c, &out);
-		hec_classes_free(&out);
+		assert_int_equal(out->texts, n);
+		check_scores(&k, test, c, out);
+		hec_classes_free(out);
 		hec_classifier_destroy(c);
 	}
 	json_decref(root);
@@ -81,38 +81,42 @@ static void an_empty_second_text_is_none(void **state)
 	hec_classifier *c = load(&k, task_folder(&k, "bert_classify", path));
 	const char *texts[] = {"a", "a", "a"}, *pairs[] = {"", "b", ""};
 	hec_classify_options o = HEC_CLASSIFY_OPTIONS_INIT;
-	hec_classes alone, out;
+	hec_classes *alone, *out;
 	OK(&k, hec_classify(c, 1, texts, NULL, &o, &alone));
 	o.pairs = pairs;
 	OK(&k, hec_classify(c, 3, texts, NULL, &o, &out));
-	const size_t n = (size_t)out.labels;
-	assert_memory_equal(out.scores, alone.scores, n * sizeof *out.scores);
-	assert_memory_not_equal(out.scores + n, alone.scores, n * sizeof *out.scores);
-	assert_memory_equal(out.scores + 2 * n, alone.scores, n * sizeof *out.scores);
-	hec_classes_free(&alone);
-	hec_classes_free(&out);
+	const size_t n = (size_t)out->labels;
+	assert_memory_equal(out->scores, alone->scores, n * sizeof *out->scores);
+	assert_memory_not_equal(out->scores + n, alone->scores, n * sizeof *out->scores);
+	assert_memory_equal(out->scores + 2 * n, alone->scores, n * sizeof *out->scores);
+	hec_classes_free(alone);
+	hec_classes_free(out);
 	hec_classifier_destroy(c);
 	kit_close(&k);
 }
 
 static void check_tokens(const kit *k, const json_t *want, const hec_classifier *c,
-                         const hec_token_class *got, int64_t n)
+                         const hec_token_classes *classes, int64_t text)
 {
-	assert_int_equal(n, json_array_size(want));
+	const int64_t n = (int64_t)json_array_size(want);
+	assert_null(hec_token_classes_at(classes, text, n));
 	for (int64_t i = 0; i < n; i++) {
 		const json_t *one = json_array_get(want, (size_t)i);
-		assert_string_equal(hec_tokenizer_token(hec_classifier_tokenizer(c), got[i].id),
+		const hec_token_class *got = hec_token_classes_at(classes, text, i);
+		CHECK(k, got, "text %lld has %lld tokens, Transformers has %lld", (long long)text,
+		      (long long)i, (long long)n);
+		assert_string_equal(hec_tokenizer_token(hec_classifier_tokenizer(c), got->id),
 		                    json_string_value(json_object_get(one, "token")));
-		assert_string_equal(hec_classifier_label(c, got[i].label),
+		assert_string_equal(hec_classifier_label(c, got->label),
 		                    json_string_value(json_object_get(one, "label")));
-		assert_int_equal(got[i].index, json_integer_value(json_object_get(one, "index")));
-		assert_int_equal(got[i].span.begin,
+		assert_int_equal(got->index, json_integer_value(json_object_get(one, "index")));
+		assert_int_equal(got->span.begin,
 		                 json_integer_value(json_object_get(one, "begin")));
-		assert_int_equal(got[i].span.end, json_integer_value(json_object_get(one, "end")));
-		assert_int_equal(got[i].second, 0);
+		assert_int_equal(got->span.end, json_integer_value(json_object_get(one, "end")));
+		assert_int_equal(got->second, 0);
 		double score = json_number_value(json_object_get(one, "score"));
-		CHECK(k, fabs(got[i].score - score) <= CLOSE, "score %g, Transformers has %g",
-		      got[i].score, score);
+		CHECK(k, fabs(got->score - score) <= CLOSE, "score %g, Transformers has %g",
+		      got->score, score);
 	}
 }
 
@@ -130,13 +134,14 @@ static void tokens_have_the_labels_that_transformers_gives_them(void **state)
 			load(&k, task_folder(&k, json_string_value(json_object_get(test, "model")),
 		                             path));
 		int64_t n = task_texts(json_object_get(test, "texts"), texts);
-		hec_token_classes out;
+		hec_token_classes *out;
 		OK(&k, hec_classify_tokens(c, n, texts, NULL, NULL, &out));
 		for (int64_t i = 0; i < n; i++)
 			check_tokens(&k, json_array_get(json_object_get(test, "tokens"), (size_t)i),
-			             c, out.items + out.begin[i], out.begin[i + 1] - out.begin[i]);
-		hec_token_classes_free(&out);
-		hec_classes none;
+			             c, out, i);
+		assert_null(hec_token_classes_at(out, n, 0));
+		hec_token_classes_free(out);
+		hec_classes *none;
 		FAILS(&k, HEC_ERR_UNSUPPORTED, hec_classify(c, n, texts, NULL, NULL, &none),
 		      "labels tokens");
 		hec_classifier_destroy(c);
@@ -156,7 +161,7 @@ static void a_text_has_the_same_bits_alone_or_among_others(void **state)
 		json_object_get(json_array_get(json_object_get(root, "classify"), 0), "texts"),
 		texts);
 	hec_classifier *c = load(&k, task_folder(&k, "bert_classify", path));
-	hec_classes all, one;
+	hec_classes *all, *one;
 	OK(&k, hec_classify(c, n, texts, NULL, NULL, &all));
 	for (int64_t i = 0; i < n; i++) {
 		/* Not ended by a zero byte either. */
@@ -165,30 +170,32 @@ static void a_text_has_the_same_bits_alone_or_among_others(void **state)
 		(void)snprintf(longer, sizeof longer, "%sxyz", texts[i]);
 		const char *text = longer;
 		OK(&k, hec_classify(c, 1, &text, &bytes, NULL, &one));
-		assert_memory_equal(one.scores, all.scores + i * all.labels,
-		                    (size_t)all.labels * sizeof(float));
-		hec_classes_free(&one);
+		assert_memory_equal(one->scores, all->scores + i * all->labels,
+		                    (size_t)all->labels * sizeof(float));
+		hec_classes_free(one);
 	}
 	/* Logits as they are have the order of the probabilities, and sigmoid does not add up to 1. */
 	hec_classify_options o = HEC_CLASSIFY_OPTIONS_INIT;
 	o.scoring = HEC_SCORING_LOGITS;
 	OK(&k, hec_classify(c, n, texts, NULL, &o, &one));
-	assert_memory_equal(one.order, all.order, (size_t)(n * all.labels) * sizeof *one.order);
-	hec_classes_free(&one);
-	hec_classes_free(&all);
+	assert_memory_equal(one->order, all->order, (size_t)(n * all->labels) * sizeof *one->order);
+	hec_classes_free(one);
+	hec_classes_free(all);
 	OK(&k, hec_classify(c, 0, NULL, NULL, NULL, &all));
-	assert_int_equal(all.texts, 0);
-	hec_classes_free(&all);
+	assert_int_equal(all->texts, 0);
+	hec_classes_free(all);
 	hec_classifier_destroy(c);
 	json_decref(root);
 	kit_close(&k);
 }
 
-static int stop_at_once(void *user, int64_t done, int64_t total)
+static hec_status stop_at_once(void *user, const char *phase, int64_t done, int64_t total)
 {
 	(void)done;
-	(void)total;
-	return ++*(int *)user;
+	++*(int *)user;
+	assert_string_equal(phase, "texts");
+	assert_int_equal(total, 3);
+	return HEC_ERR_CANCELLED;
 }
 
 static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
@@ -197,35 +204,38 @@ static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
 	kit k = kit_open(4);
 	char path[SCRATCH_PATH];
 	hec_classifier *c = load(&k, task_folder(&k, "bert_classify", path));
-	assert_int_equal(hec_classifier_longest(c), 24);
+	assert_int_equal(hec_classifier_max_tokens(c), 24);
 	char many[128] = "";
 	for (int n = 0; n < 23; n++)
 		strcat(many, "good ");
 	const char *texts[] = {"good", many, "ab\xff"};
 	hec_classify_options o = HEC_CLASSIFY_OPTIONS_INIT;
-	hec_classes out;
+	hec_classes *out;
 	FAILS(&k, HEC_ERR_SHAPE, hec_classify(c, 3, texts, NULL, &o, &out), "25 tokens",
 	      "takes 24");
-	assert_int_equal(out.failed, 1);
-	assert_null(out.scores);
+	assert_int_equal(hec_error_item(), 1);
+	assert_null(out);
 	o.truncate = true;
 	FAILS(&k, HEC_ERR_FORMAT, hec_classify(c, 3, texts, NULL, &o, &out), "2");
-	assert_int_equal(out.failed, 2);
+	assert_int_equal(hec_error_item(), 2);
+	assert_null(out);
 	o.lossy = true;
 	OK(&k, hec_classify(c, 3, texts, NULL, &o, &out));
-	assert_int_equal(out.failed, -1);
-	hec_classes_free(&out);
+	hec_classes_free(out);
 	int calls = 0;
 	o.progress = stop_at_once;
 	o.user = &calls;
 	FAILS(&k, HEC_ERR_CANCELLED, hec_classify(c, 3, texts, NULL, &o, &out), "cancelled");
 	assert_int_equal(calls, 1);
+	assert_int_equal(hec_error_item(), -1);
+	assert_null(out);
 	texts[0] = NULL;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_classify(c, 3, texts, NULL, NULL, &out), "text 0 is NULL");
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_classify(c, -1, texts, NULL, NULL, &out), "-1 texts");
-	hec_token_classes tokens;
+	hec_token_classes *tokens;
 	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_classify_tokens(c, 0, NULL, NULL, NULL, &tokens),
 	      "whole texts");
+	assert_null(tokens);
 	hec_classifier_destroy(c);
 	hec_classifier *none = NULL;
 	FAILS(&k, HEC_ERR_UNSUPPORTED,
@@ -248,14 +258,14 @@ static void weights_that_are_no_numbers_give_no_label(void **state)
 		char path[SCRATCH_PATH];
 		task_spoil(&k, task_folder(&k, models[tokens], path));
 		hec_classifier *c = load(&k, path);
-		hec_classes out = {0};
-		hec_token_classes each = {0};
+		hec_classes *out = NULL;
+		hec_token_classes *each = NULL;
 		FAILS(&k, HEC_ERR_FORMAT,
 		      tokens ? hec_classify_tokens(c, 2, texts, NULL, NULL, &each)
 		             : hec_classify(c, 2, texts, NULL, NULL, &out),
 		      "classify: the model's logit of label 0 is", "nan");
-		assert_null(out.scores);
-		assert_null(each.items);
+		assert_null(out);
+		assert_null(each);
 		hec_classifier_destroy(c);
 	}
 	kit_close(&k);
@@ -306,12 +316,12 @@ static void refused_memory_is_an_error_and_nothing_leaks(void **state)
 	hec_classifier *c = load(&k, task_folder(&k, "bert_classify", path)),
 		       *d = load(&k, task_folder(&k, "bert_tokens", other));
 	const char *texts[] = {"good", "not bad", "a film"};
-	hec_classes out;
-	hec_token_classes tokens;
+	hec_classes *out;
+	hec_token_classes *tokens;
 	OK(&k, hec_classify(c, 3, texts, NULL, NULL, &out)); /* what is kept is there from now on */
-	hec_classes_free(&out);
+	hec_classes_free(out);
 	OK(&k, hec_classify_tokens(d, 3, texts, NULL, NULL, &tokens));
-	hec_token_classes_free(&tokens);
+	hec_token_classes_free(tokens);
 	long live = refuse_live();
 	for (int way = 0; way < 2; way++) {
 		bool fired = true;
@@ -323,8 +333,9 @@ static void refused_memory_is_an_error_and_nothing_leaks(void **state)
 			fired = refuse_fired();
 			refuse_request(0, false);
 			assert_int_equal(status, fired ? HEC_ERR_MEMORY : HEC_OK);
-			hec_classes_free(way ? NULL : &out);
-			hec_token_classes_free(way ? &tokens : NULL);
+			assert_int_equal(way ? !tokens : !out, fired);
+			hec_classes_free(way ? NULL : out);
+			hec_token_classes_free(way ? tokens : NULL);
 			assert_int_equal(refuse_live(), live);
 			assert_true(n < 1000);
 		}

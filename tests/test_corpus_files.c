@@ -12,6 +12,7 @@
 #include "train/checkpoint.h"
 #include "train/corpus.h"
 #include "train/log.h"
+#include "train/scores.h"
 
 static void put_id(const char *path, int64_t at, int32_t id)
 {
@@ -39,7 +40,7 @@ static void ids_that_were_changed_are_made_again(void **state)
 	lab_learn_tokenizer(&l, "a", "b");
 	hec_corpus *corpus = lab_corpus(&l, "a", "b", "cache");
 	int64_t ids = corpus->header.ids;
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	/* One that is no id, one less than any, and one that could be. */
 	const int32_t wrong[3] = {1 << 30, -7, 5};
 	for (int i = 0; i < 3; i++) {
@@ -47,7 +48,7 @@ static void ids_that_were_changed_are_made_again(void **state)
 		int32_t right = get_id(lab_path(&l, "cache.tokens"), at);
 		put_id(lab_path(&l, "cache.tokens"), at, right == wrong[i] ? 6 : wrong[i]);
 		corpus = lab_corpus(&l, "a", "b", "cache");
-		hec_corpus_close(corpus);
+		hec_corpus_destroy(corpus);
 		assert_int_equal(get_id(lab_path(&l, "cache.tokens"), at), right);
 	}
 	lab_close(&l);
@@ -75,9 +76,9 @@ static void every_text_has_its_own_sum(void **state)
 			                        .max_target = 5,
 			                        .cache = lab_path(&l, "sum")};
 			hec_corpus *corpus;
-			OK(&l.k, hec_corpus_open(&o, &corpus));
+			OK(&l.k, hec_corpus_create(&o, &corpus));
 			sums[k] = hec_corpus_checksum(corpus);
-			hec_corpus_close(corpus);
+			hec_corpus_destroy(corpus);
 			/* Time of change and size might be the same. */
 			unlink(lab_path(&l, "sum.index"));
 		}
@@ -107,7 +108,7 @@ static void an_id_that_changes_under_our_hands_is_told(void **state)
 		}
 		put_id(lab_path(&l, "cache.tokens"), at, right);
 	}
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	lab_close(&l);
 }
 
@@ -144,10 +145,11 @@ static void a_log_has_plain_numbers(void **state)
 {
 	(void)state;
 	lab l = lab_open(7403);
-	hec_train_scores scores = {.size = sizeof scores};
+	hec_train_scores scores;
 	for (int i = 0; i < HEC_METRICS; i++)
-		scores.value[i] = 60;
-	scores.value[HEC_METRIC_CHRF] = 61.25;
+		hec_train_scores_set(&scores, (hec_metric)i, 60);
+	hec_train_scores_set(&scores, HEC_METRIC_CHRF, 61.25);
+	assert_true(hec_train_scores_get(&scores, HEC_METRIC_CHRF) == 61.25);
 	log_line line = {
 		.step = 1, .lr = 10, .loss = 2.5, .tokens_per_s = 12000, .scores = &scores};
 	OK(&l.k, log_add(lab_path(&l, "log.jsonl"), &line));

@@ -27,13 +27,13 @@ static void searches_are_those_of_transformers(void **state)
 		formula m;
 		formula_open(&m, &k, c.vocab, 1, c.o.beams, c.n + c.o.max_tokens, c.ends[0]);
 		const int32_t *ids = c.ids;
-		hec_decoded out;
+		hec_decoded *out;
 		OK(&k, decode_run(&m.engine, 1, &ids, &c.n, &c.o, &out));
 		assert_int_equal(m.live, 0);
 		for (int64_t i = 0; i < c.o.nbest; i++)
 			/* Sums of up to 24 floats of magnitude 10, each rounded twice. */
-			search_check(&k, f, searches, &c, 1e-5, &out.hypotheses[i]);
-		hec_decoded_free(&out);
+			search_check(&k, f, searches, &c, 1e-5, hec_decoded_at(out, 0, i));
+		hec_decoded_free(out);
 		formula_close(&m);
 		searches++;
 	}
@@ -57,11 +57,14 @@ static void what_is_left_to_draw_is_what_transformers_leaves(void **state)
 		p.o.top_k = search_number(&k, f);
 		p.o.top_p = search_real(&k, f);
 		p.o.min_p = search_real(&k, f);
+		/* Transformers has no 0 that takes away: it says that there is no such rule. */
 		if (p.o.top_p == 0)
 			p.o.top_p = 1;
 		int32_t ids[2] = {(int32_t)search_number(&k, f), (int32_t)search_number(&k, f)},
 			want[512];
 		p.vocab = search_number(&k, f);
+		if (p.o.top_k == 0)
+			p.o.top_k = p.vocab;
 		int64_t n = (int64_t)search_list(&k, f, want);
 		float x[512];
 		scored best[512];
@@ -117,7 +120,7 @@ static void check_crowd(uint64_t seed, int threads, const hec_decode_options *o)
 	crowd_draw(&c, &k, 83);
 	formula all, one;
 	int64_t places[] = {1, 2, 5, 8, 9};
-	hec_decoded alone[SOURCES];
+	hec_decoded *alone[SOURCES];
 	formula_open(&one, &k, 83, 1, o->beams, 40, 7);
 	for (int i = 0; i < SOURCES; i++) {
 		hec_decode_options own = *o;
@@ -126,22 +129,24 @@ static void check_crowd(uint64_t seed, int threads, const hec_decode_options *o)
 	}
 	for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
 		formula_open(&all, &k, 83, places[p], o->beams, 40, 7);
-		hec_decoded out;
+		hec_decoded *out;
 		OK(&k, decode_run(&all.engine, SOURCES, c.at, c.length, o, &out));
 		assert_int_equal(all.live, 0);
 		assert_int_equal(all.most_live, places[p]);
-		assert_int_equal(out.sources, SOURCES);
-		for (int i = 0; i < SOURCES * o->nbest; i++)
-			check_same(&k, i / o->nbest, &out.hypotheses[i],
-			           &alone[i / o->nbest].hypotheses[i % o->nbest]);
+		assert_null(hec_decoded_at(out, SOURCES, 0));
+		assert_null(hec_decoded_at(out, SOURCES - 1, o->nbest));
+		for (int i = 0; i < SOURCES; i++)
+			for (int64_t rank = 0; rank < o->nbest; rank++)
+				check_same(&k, i, hec_decoded_at(out, i, rank),
+				           hec_decoded_at(alone[i], 0, rank));
 		/* Those that finish make room: fewer steps than one group after the other takes. */
 		if (places[p] == 8)
 			assert_true(all.steps < one.steps / 4);
-		hec_decoded_free(&out);
+		hec_decoded_free(out);
 		formula_close(&all);
 	}
 	for (int i = 0; i < SOURCES; i++)
-		hec_decoded_free(&alone[i]);
+		hec_decoded_free(alone[i]);
 	formula_close(&one);
 	kit_close(&k);
 }
@@ -195,22 +200,22 @@ static void another_seed_draws_other_words(void **state)
 	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
 	o.sample = true;
 	o.max_tokens = MOST;
-	hec_decoded a, b, again;
+	hec_decoded *a, *b, *again;
 	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &a));
 	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &again));
 	o.seed = 1;
 	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &b));
 	int differ = 0;
 	for (int i = 0; i < SOURCES; i++) {
-		check_same(&k, i, &a.hypotheses[i], &again.hypotheses[i]);
-		differ += a.hypotheses[i].n != b.hypotheses[i].n ||
-		          memcmp(a.hypotheses[i].ids, b.hypotheses[i].ids,
-		                 (size_t)a.hypotheses[i].n * sizeof(int32_t)) != 0;
+		const hec_hypothesis *x = hec_decoded_at(a, i, 0), *y = hec_decoded_at(b, i, 0);
+		check_same(&k, i, x, hec_decoded_at(again, i, 0));
+		differ +=
+			x->n != y->n || memcmp(x->ids, y->ids, (size_t)x->n * sizeof *x->ids) != 0;
 	}
 	assert_true(differ > SOURCES / 2);
-	hec_decoded_free(&a);
-	hec_decoded_free(&b);
-	hec_decoded_free(&again);
+	hec_decoded_free(a);
+	hec_decoded_free(b);
+	hec_decoded_free(again);
 	formula_close(&m);
 	kit_close(&k);
 }
@@ -223,19 +228,20 @@ typedef struct heard {
 	int64_t done, calls, stop_after;
 } heard;
 
-static int hear_token(void *user, int64_t source, int32_t id)
+static hec_status hear_token(void *user, int64_t source, int32_t id)
 {
 	heard *h = user;
 	h->ids[source][h->n[source]++] = id;
-	return 0;
+	return HEC_OK;
 }
 
-static int hear_progress(void *user, int64_t done, int64_t total)
+static hec_status hear_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
 	heard *h = user;
+	assert_non_null(phase);
 	assert_true(done >= h->done && total == SOURCES);
 	h->done = done;
-	return ++h->calls == h->stop_after;
+	return ++h->calls == h->stop_after ? HEC_ERR_CANCELLED : HEC_OK;
 }
 
 static void tokens_stream_and_progress_can_cancel(void **state)
@@ -252,19 +258,20 @@ static void tokens_stream_and_progress_can_cancel(void **state)
 	o.token = hear_token;
 	o.progress = hear_progress;
 	o.user = &h;
-	hec_decoded out;
+	hec_decoded *out;
 	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out));
 	assert_int_equal(h.done, SOURCES);
 	for (int i = 0; i < SOURCES; i++) {
-		assert_int_equal(h.n[i], out.hypotheses[i].n);
-		assert_memory_equal(h.ids[i], out.hypotheses[i].ids,
-		                    (size_t)h.n[i] * sizeof(int32_t));
+		const hec_hypothesis *written = hec_decoded_at(out, i, 0);
+		assert_int_equal(h.n[i], written->n);
+		assert_memory_equal(h.ids[i], written->ids, (size_t)h.n[i] * sizeof(int32_t));
 	}
-	hec_decoded_free(&out);
+	hec_decoded_free(out);
 	h = (heard){.stop_after = 9};
 	FAILS(&k, HEC_ERR_CANCELLED, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out),
 	      "cancelled", "41");
-	assert_null(out.hypotheses);
+	assert_null(out);
+	assert_int_equal(hec_error_item(), -1);
 	formula_close(&m);
 	kit_close(&k);
 }
@@ -278,7 +285,7 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 	int32_t good[3] = {1, 2, 3}, bad[3] = {1, 83, 3};
 	const int32_t *ids = good;
 	int64_t n = 3;
-	hec_decoded out;
+	hec_decoded *out;
 #define REFUSED(status, change, ...)                                                               \
 	do {                                                                                       \
 		hec_decode_options o = HEC_DECODE_OPTIONS_INIT;                                    \
@@ -286,9 +293,16 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 		o.max_tokens = MOST;                                                               \
 		change;                                                                            \
 		FAILS(&k, status, decode_run(&m.engine, 1, &ids, &n, &o, &out), __VA_ARGS__);      \
+		assert_null(out);                                                                  \
 	} while (0)
 	REFUSED(HEC_ERR_ARGUMENT, o.beams = 3, "beams is 3", "4");
+	REFUSED(HEC_ERR_ARGUMENT, o.beams = 0, "beams is 0", "4"); /* a 0 is no default */
 	REFUSED(HEC_ERR_ARGUMENT, o.nbest = 5, "nbest is 5", "4");
+	REFUSED(HEC_ERR_ARGUMENT, o.nbest = 0, "nbest is 0", "4");
+	REFUSED(HEC_ERR_ARGUMENT, o.max_tokens = 0, "max_tokens is 0");
+	REFUSED(HEC_ERR_ARGUMENT, o.top_k = 0, "top_k is 0");
+	REFUSED(HEC_ERR_ARGUMENT, o.temperature = 0, "temperature is 0");
+	REFUSED(HEC_ERR_ARGUMENT, o.repetition_penalty = 0, "repetition_penalty is 0");
 	REFUSED(HEC_ERR_UNSUPPORTED, o.sample = true, "sampling", "4");
 	REFUSED(HEC_ERR_UNSUPPORTED, o.token = hear_token, "streamed");
 	REFUSED(HEC_ERR_ARGUMENT, o.length_penalty = NAN, "length_penalty");
@@ -301,6 +315,7 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 	        "begin_suppress[1] is 83");
 	REFUSED(HEC_ERR_SHAPE, o.max_tokens = 39, "3 tokens", "39", "40");
 	REFUSED(HEC_ERR_SHAPE, o.max_tokens = INT64_MAX, "40");
+	assert_int_equal(hec_error_item(), 0);
 	ids = bad;
 	REFUSED(HEC_ERR_ARGUMENT, (void)o, "token 1 of source 0 is 83");
 	ids = good;
@@ -309,6 +324,7 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 	n = 3;
 	m.broken = true;
 	REFUSED(HEC_ERR_FORMAT, (void)o, "not finite", "position 3");
+	assert_int_equal(hec_error_item(), 0);
 	m.broken = false;
 	m.live = 0;
 	/* And the largest that fits: the last token is not fed. */
@@ -317,29 +333,32 @@ static void what_cannot_be_is_said_with_its_numbers(void **state)
 	o.max_tokens = 38;
 	o.min_tokens = 38;
 	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-	assert_int_equal(out.hypotheses[0].n, 38);
-	hec_decoded_free(&out);
+	assert_int_equal(hec_decoded_at(out, 0, 0)->n, 38);
+	hec_decoded_free(out);
 	/* As many as there is room for: as many as could be asked for. */
-	o.max_tokens = 0;
+	o.max_tokens = -1;
 	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-	assert_int_equal(out.hypotheses[0].n, 38);
-	hec_decoded_free(&out);
+	assert_int_equal(hec_decoded_at(out, 0, 0)->n, 38);
+	hec_decoded_free(out);
 	/* Each its own bound, within that of all. */
 	const int32_t *both[2] = {ids, ids};
 	const int64_t lengths[2] = {n, n}, most[2] = {7, 30}, none[2] = {7, 0};
 	o.max_tokens = 20;
 	o.min_tokens = 20;
-	o.most = most;
+	o.max_tokens_each = most;
 	OK(&k, decode_run(&m.engine, 2, both, lengths, &o, &out));
-	assert_int_equal(out.hypotheses[0].n, 7);
-	assert_int_equal(out.hypotheses[1].n, 20);
-	hec_decoded_free(&out);
-	o.most = none;
-	FAILS(&k, HEC_ERR_ARGUMENT, decode_run(&m.engine, 2, both, lengths, &o, &out), "most[1]");
-	o.most = NULL;
+	assert_int_equal(hec_decoded_at(out, 0, 0)->n, 7);
+	assert_int_equal(hec_decoded_at(out, 1, 0)->n, 20);
+	hec_decoded_free(out);
+	o.max_tokens_each = none;
+	FAILS(&k, HEC_ERR_ARGUMENT, decode_run(&m.engine, 2, both, lengths, &o, &out),
+	      "max_tokens_each[1]");
+	assert_int_equal(hec_error_item(), 1);
+	o.max_tokens_each = NULL;
 	OK(&k, decode_run(&m.engine, 0, NULL, NULL, &o, &out));
-	assert_int_equal(out.sources, 0);
-	hec_decoded_free(&out);
+	assert_non_null(out);
+	assert_null(hec_decoded_at(out, 0, 0));
+	hec_decoded_free(out);
 	formula_close(&m);
 	kit_close(&k);
 }
@@ -354,7 +373,7 @@ static void where_nothing_may_be_written_nothing_is(void **state)
 		all[i] = i;
 	const int32_t *ids = some;
 	int64_t n = 3;
-	hec_decoded out;
+	hec_decoded *out;
 	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
 	o.max_tokens = MOST;
 	o.suppress = all;
@@ -366,7 +385,7 @@ static void where_nothing_may_be_written_nothing_is(void **state)
 		m.live = 0;
 		FAILS(&k, HEC_ERR_ARGUMENT, decode_run(&m.engine, 1, &ids, &n, &o, &out),
 		      "no token to write for source 0 at position 3");
-		assert_null(out.hypotheses);
+		assert_null(out);
 	}
 	formula_close(&m);
 	o.sample = false;
@@ -374,17 +393,18 @@ static void where_nothing_may_be_written_nothing_is(void **state)
 	formula_open(&m, &k, 83, 4, 4, 40, 7);
 	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(out.hypotheses[i].n, 0);
-	hec_decoded_free(&out);
+		assert_int_equal(hec_decoded_at(out, 0, i)->n, 0);
+	hec_decoded_free(out);
 	/* One word for four beams. */
 	m.live = 0;
 	o.suppressed = 82;
 	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-	for (int64_t i = 0; i < out.hypotheses[0].n; i++)
-		assert_int_equal(out.hypotheses[0].ids[i], 82);
-	assert_int_equal(out.hypotheses[0].n, MOST);
-	assert_int_equal(out.hypotheses[1].n, 0);
-	hec_decoded_free(&out);
+	const hec_hypothesis *best = hec_decoded_at(out, 0, 0);
+	for (int64_t i = 0; i < best->n; i++)
+		assert_int_equal(best->ids[i], 82);
+	assert_int_equal(best->n, MOST);
+	assert_int_equal(hec_decoded_at(out, 0, 1)->n, 0);
+	hec_decoded_free(out);
 	formula_close(&m);
 	kit_close(&k);
 }
@@ -405,7 +425,7 @@ static void what_is_no_number_is_no_choice(void **state)
 	const int32_t some[3] = {1, 2, 3}, *ids = some;
 	float none = NAN;
 	int64_t n = 3;
-	hec_decoded out;
+	hec_decoded *out;
 	for (int beams = 1; beams <= 4; beams += 3) {
 		formula m;
 		formula_open(&m, &k, 83, 4, beams, 40, 7);
@@ -415,10 +435,11 @@ static void what_is_no_number_is_no_choice(void **state)
 		o.process = leave_one;
 		o.user = &none;
 		OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-		assert_int_equal(out.hypotheses[0].n, MOST);
+		const hec_hypothesis *best = hec_decoded_at(out, 0, 0);
+		assert_int_equal(best->n, MOST);
 		for (int64_t i = 0; i < MOST; i++)
-			assert_int_equal(out.hypotheses[0].ids[i], 82);
-		hec_decoded_free(&out);
+			assert_int_equal(best->ids[i], 82);
+		hec_decoded_free(out);
 		formula_close(&m);
 	}
 	kit_close(&k);
@@ -438,17 +459,18 @@ static void refused_memory_is_an_error_and_steps_ask_for_none(void **state)
 	o.beams = 4;
 	o.nbest = 2;
 	o.max_tokens = MOST;
-	hec_decoded out;
+	hec_decoded *out;
 	OK(&k,
 	   decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out)); /* scratch of the context */
-	hec_decoded_free(&out);
+	hec_decoded_free(out);
 	long live = refuse_live();
 	refuse_request(0, false);
 	OK(&k, decode_run(&m.engine, SOURCES, c.at, c.length, &o, &out));
 	long requests = refuse_requests();
-	hec_decoded_free(&out);
-	/* The work space, the order, the list of results, and each result; qsort may take one. */
-	assert_in_range(requests, 3 + SOURCES * 2, 4 + SOURCES * 2);
+	hec_decoded_free(out);
+	/* The work space, the order, the list of results and its items, and the ids of each; qsort may take
+	 * one. */
+	assert_in_range(requests, 4 + SOURCES * 2, 5 + SOURCES * 2);
 	for (long n = 1; n <= requests; n++) {
 		m.live = 0;
 		refuse_request(n, false);
@@ -458,7 +480,8 @@ static void refused_memory_is_an_error_and_steps_ask_for_none(void **state)
 		assert_true(fired);
 		CHECK(&k, status == HEC_OK || status == HEC_ERR_MEMORY, "request %ld gave %s", n,
 		      hec_status_name(status));
-		hec_decoded_free(&out);
+		assert_int_equal(!out, status != HEC_OK);
+		hec_decoded_free(out);
 		assert_int_equal(refuse_live(), live);
 	}
 	formula_close(&m);

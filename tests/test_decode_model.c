@@ -42,11 +42,11 @@ static void models_write_what_they_write_with_transformers(void **state)
 		search_read(&k, f, &c);
 		hec_session *session = open_session(&k, model, 1, c.o.beams);
 		const int32_t *ids = c.ids;
-		hec_decoded out;
+		hec_decoded *out;
 		OK(&k, hec_decode(session, 1, &ids, &c.n, &c.o, &out));
 		for (int64_t i = 0; i < c.o.nbest; i++)
-			search_check(&k, f, searches, &c, 1e-4, &out.hypotheses[i]);
-		hec_decoded_free(&out);
+			search_check(&k, f, searches, &c, 1e-4, hec_decoded_at(out, 0, i));
+		hec_decoded_free(out);
 		hec_session_destroy(session);
 		searches++;
 	}
@@ -74,7 +74,7 @@ static void check_batches(const char *name, int threads, const hec_decode_option
 		for (int j = 0; j < 12; j++)
 			ids[i][j] = (int32_t)draw_in(&k, 1, vocab - 2);
 	}
-	hec_decoded alone[MOST_SOURCES];
+	hec_decoded *alone[MOST_SOURCES];
 	hec_session *one = open_session(&k, model, 1, o->beams);
 	for (int i = 0; i < MOST_SOURCES; i++) {
 		hec_decode_options own = *o;
@@ -83,25 +83,26 @@ static void check_batches(const char *name, int threads, const hec_decode_option
 	}
 	for (int64_t places = 2; places <= MOST_SOURCES; places += 3) {
 		hec_session *many = open_session(&k, model, places, o->beams);
-		hec_decoded out;
+		hec_decoded *out;
 		OK(&k, hec_decode(many, MOST_SOURCES, at, length, o, &out));
 		for (int64_t i = 0; i < MOST_SOURCES * o->nbest; i++) {
-			const hec_hypothesis *a = &alone[i / o->nbest].hypotheses[i % o->nbest];
-			const hec_hypothesis *b = &out.hypotheses[i];
+			const int64_t source = i / o->nbest, rank = i % o->nbest;
+			const hec_hypothesis *a = hec_decoded_at(alone[source], 0, rank);
+			const hec_hypothesis *b = hec_decoded_at(out, source, rank);
 			CHECK(&k,
 			      a->n == b->n && memcmp(a->ids, b->ids, (size_t)a->n * 4) == 0 &&
 			              memcmp(&a->score, &b->score, sizeof a->score) == 0,
 			      "source %lld of %s: %lld tokens, score %.17g alone; %lld, %.17g "
 			      "among "
 			      "%lld",
-			      (long long)(i / o->nbest), name, (long long)a->n, a->score,
-			      (long long)b->n, b->score, (long long)places);
+			      (long long)source, name, (long long)a->n, a->score, (long long)b->n,
+			      b->score, (long long)places);
 		}
-		hec_decoded_free(&out);
+		hec_decoded_free(out);
 		hec_session_destroy(many);
 	}
 	for (int i = 0; i < MOST_SOURCES; i++)
-		hec_decoded_free(&alone[i]);
+		hec_decoded_free(alone[i]);
 	hec_session_destroy(one);
 	hec_model_destroy(model);
 	kit_close(&k);
@@ -127,10 +128,10 @@ static void a_sentence_gets_the_same_bits_alone_and_in_a_batch(void **state)
 	}
 }
 
-static int stop_at_three(void *user, int64_t done, int64_t total)
+static hec_status stop_at_three(void *user, const char *phase, int64_t done, int64_t total)
 {
-	(void)done, (void)total;
-	return ++*(int *)user == 3;
+	(void)phase, (void)done, (void)total;
+	return ++*(int *)user == 3 ? HEC_ERR_CANCELLED : HEC_OK;
 }
 
 static void a_session_can_be_used_after_a_cancelled_call(void **state)
@@ -150,20 +151,22 @@ static void a_session_can_be_used_after_a_cancelled_call(void **state)
 	o.beams = 3;
 	o.min_tokens = 9;
 	o.max_tokens = 20;
-	hec_decoded first, second;
+	hec_decoded *first, *second;
 	OK(&k, hec_decode(session, 3, at, length, &o, &first));
 	o.progress = stop_at_three;
 	o.user = &calls;
 	FAILS(&k, HEC_ERR_CANCELLED, hec_decode(session, 3, at, length, &o, &second), "0 of 3");
+	assert_null(second);
 	o.progress = NULL;
 	OK(&k, hec_decode(session, 3, at, length, &o, &second));
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(first.hypotheses[i].n, second.hypotheses[i].n);
-		assert_memory_equal(first.hypotheses[i].ids, second.hypotheses[i].ids,
-		                    (size_t)first.hypotheses[i].n * sizeof(int32_t));
+		const hec_hypothesis *a = hec_decoded_at(first, i, 0),
+				     *b = hec_decoded_at(second, i, 0);
+		assert_int_equal(a->n, b->n);
+		assert_memory_equal(a->ids, b->ids, (size_t)a->n * sizeof(int32_t));
 	}
-	hec_decoded_free(&first);
-	hec_decoded_free(&second);
+	hec_decoded_free(first);
+	hec_decoded_free(second);
 	hec_session_destroy(session);
 	hec_model_destroy(model);
 	kit_close(&k);

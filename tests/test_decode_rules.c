@@ -21,15 +21,15 @@ static void what_must_be_written_is_written_though_forbidden(void **state)
 		o.forced_eos = 62;
 		o.suppress = forbidden;
 		o.suppressed = 2;
-		hec_decoded out;
+		hec_decoded *out;
 		OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-		const hec_hypothesis *h = &out.hypotheses[0];
+		const hec_hypothesis *h = hec_decoded_at(out, 0, 0);
 		assert_int_equal(h->n, 5);
 		assert_int_equal(h->ids[0], 61);
 		assert_int_equal(h->ids[4], 62);
 		for (int i = 1; i < 4; i++)
 			assert_true(h->ids[i] != 61 && h->ids[i] != 62);
-		hec_decoded_free(&out);
+		hec_decoded_free(out);
 		formula_close(&m);
 	}
 	kit_close(&k);
@@ -50,19 +50,19 @@ static void what_may_not_come_first_does_not(void **state)
 				o.beams = beams;
 				o.max_tokens = o.min_tokens = 4;
 				o.forced_bos = forced ? 61 : -1;
-				hec_decoded free_one, out;
+				hec_decoded *free_one, *out;
 				OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &free_one));
 				const int at = forced && n == 1;
-				const int32_t first[1] = {free_one.hypotheses[0].ids[at]};
+				const int32_t first[1] = {hec_decoded_at(free_one, 0, 0)->ids[at]};
 				o.begin_suppress = first;
 				o.begin_suppressed = 1;
 				OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
-				const hec_hypothesis *h = &out.hypotheses[0];
+				const hec_hypothesis *h = hec_decoded_at(out, 0, 0);
 				CHECK(&k, h->n == 4 && h->ids[at] != first[0], "%d is first",
 				      first[0]);
 				CHECK(&k, !at || h->ids[0] == 61, "%d is forced", h->ids[0]);
-				hec_decoded_free(&free_one);
-				hec_decoded_free(&out);
+				hec_decoded_free(free_one);
+				hec_decoded_free(out);
 				formula_close(&m);
 			}
 	kit_close(&k);
@@ -80,20 +80,20 @@ static void what_may_not_come_first_may_come_later(void **state)
 		formula_open(&m, &k, 83, 1, 1, 40, 7);
 		hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
 		o.max_tokens = o.min_tokens = 6;
-		hec_decoded free_one, out;
+		hec_decoded *free_one, *out;
 		OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &free_one));
-		const hec_hypothesis *h = &free_one.hypotheses[0];
+		const hec_hypothesis *h = hec_decoded_at(free_one, 0, 0);
 		o.begin_suppress = &h->ids[2];
 		o.begin_suppressed = 1;
 		OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
 		if (h->ids[2] != h->ids[0]) {
-			assert_int_equal(out.hypotheses[0].n, h->n);
-			assert_memory_equal(out.hypotheses[0].ids, h->ids,
-			                    (size_t)h->n * sizeof *h->ids);
+			const hec_hypothesis *same = hec_decoded_at(out, 0, 0);
+			assert_int_equal(same->n, h->n);
+			assert_memory_equal(same->ids, h->ids, (size_t)h->n * sizeof *h->ids);
 			later++;
 		}
-		hec_decoded_free(&free_one);
-		hec_decoded_free(&out);
+		hec_decoded_free(free_one);
+		hec_decoded_free(out);
 		formula_close(&m);
 	}
 	CHECK(&k, later >= 5, "%d of 10 texts repeat their first token", 10 - later);
@@ -121,32 +121,35 @@ static void of_equal_scores_the_lower_beam_and_the_lower_token_go_first(void **s
 	o.max_tokens = 4;
 	o.process = all_tokens_alike;
 	o.renormalize = true; /* else a row's score keeps what the model gave it */
-	hec_decoded out;
+	hec_decoded *out;
 	OK(&k, decode_run(&m.engine, 1, &ids, &n, &o, &out));
 	for (int32_t i = 0; i < 3; i++) {
 		const int32_t want[4] = {0, 0, 0, i};
-		assert_int_equal(out.hypotheses[i].n, 4);
-		assert_memory_equal(out.hypotheses[i].ids, want, sizeof want);
+		const hec_hypothesis *h = hec_decoded_at(out, 0, i);
+		assert_int_equal(h->n, 4);
+		assert_memory_equal(h->ids, want, sizeof want);
 	}
-	hec_decoded_free(&out);
+	hec_decoded_free(out);
 	formula_close(&m);
 	kit_close(&k);
 }
 
-/* Also where rounding says that none is more than the rest may weigh. */
+/* Also where top_p is 0, and where rounding says that none is more than the rest may weigh. */
 static void the_likeliest_is_left_to_draw_whatever_goes(void **state)
 {
 	(void)state;
+	static const double least[] = {0, 1e-300};
 	float x[100] = {0};
 	scored best[1];
 	chance left[100];
-	for (int64_t vocab = 1; vocab <= 100; vocab++) {
-		plan p = {.o = HEC_DECODE_OPTIONS_INIT, .vocab = vocab};
-		p.o.temperature = 1;
-		p.o.top_p = 1e-300;
-		assert_int_equal(warp(&p, x, best, left), 1);
-		assert_int_equal(left[0].id, vocab - 1);
-	}
+	for (int64_t vocab = 1; vocab <= 100; vocab++)
+		for (int i = 0; i < 2; i++) {
+			plan p = {.o = HEC_DECODE_OPTIONS_INIT, .vocab = vocab};
+			p.o.top_k = vocab; /* as plan_make has it */
+			p.o.top_p = least[i];
+			assert_int_equal(warp(&p, x, best, left), 1);
+			assert_int_equal(left[0].id, vocab - 1);
+		}
 }
 
 int main(void)

@@ -140,12 +140,12 @@ static hec_decode_options sampling(uint64_t seed, int64_t tokens)
 }
 
 /* n times the same prompt, as the prompts `first` and following of a longer input. */
-static hec_generations write_prompts(const kit *k, hec_generator *g, hec_decode_options *decode,
-                                     uint64_t first, int64_t n, int64_t batch)
+static hec_generations *write_prompts(const kit *k, hec_generator *g, hec_decode_options *decode,
+                                      uint64_t first, int64_t n, int64_t batch)
 {
 	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
 	hec_prompt *prompts = calloc((size_t)n, sizeof *prompts);
-	hec_generations out;
+	hec_generations *out;
 	assert_non_null(prompts);
 	for (int64_t i = 0; i < n; i++)
 		prompts[i] = (hec_prompt){.ids = prompt_ids, .n = 3};
@@ -166,11 +166,12 @@ static void check_alone_and_together(kit *k, hec_generator *g)
 {
 	static const int64_t batches[] = {1, 7, 64, 100};
 	hec_decode_options decode = sampling(21, TOKENS);
-	hec_generations alone[PROMPTS];
+	hec_generations *alone[PROMPTS];
 	int differ = 0;
 	for (int i = 0; i < PROMPTS; i++) {
 		alone[i] = write_prompts(k, g, &decode, (uint64_t)i, 1, 1);
-		differ += !same_words(&alone[i].items[0], &alone[i / 2].items[0]);
+		differ += !same_words(hec_generations_at(alone[i], 0, 0),
+		                      hec_generations_at(alone[i / 2], 0, 0));
 	}
 	assert_true(differ > PROMPTS / 2);
 	for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
@@ -178,14 +179,16 @@ static void check_alone_and_together(kit *k, hec_generator *g)
 		for (int64_t call = PROMPTS; call > 60; call -= 63) {
 			for (int64_t first = 0; first < PROMPTS; first += call) {
 				int64_t n = first + call < PROMPTS ? call : PROMPTS - first;
-				hec_generations out = write_prompts(k, g, &decode, (uint64_t)first,
-				                                    n, batches[b]);
+				hec_generations *out = write_prompts(k, g, &decode, (uint64_t)first,
+				                                     n, batches[b]);
 				for (int64_t i = 0; i < n; i++)
 					CHECK(k,
-					      same_words(&out.items[i], &alone[first + i].items[0]),
+					      same_words(
+						      hec_generations_at(out, i, 0),
+						      hec_generations_at(alone[first + i], 0, 0)),
 					      "prompt %lld, %lld at a time", (long long)(first + i),
 					      (long long)batches[b]);
-				hec_generations_free(&out);
+				hec_generations_free(out);
 			}
 		}
 	}
@@ -194,13 +197,15 @@ static void check_alone_and_together(kit *k, hec_generator *g)
 	for (uint64_t i = 0; i < PROMPTS; i++)
 		streams[i] = i * 3 % PROMPTS;
 	decode.streams = streams;
-	hec_generations out = write_prompts(k, g, &decode, 1000, PROMPTS, 16);
+	hec_generations *out = write_prompts(k, g, &decode, 1000, PROMPTS, 16);
 	for (int64_t i = 0; i < PROMPTS; i++)
-		CHECK(k, same_words(&out.items[i], &alone[streams[i]].items[0]),
+		CHECK(k,
+		      same_words(hec_generations_at(out, i, 0),
+		                 hec_generations_at(alone[streams[i]], 0, 0)),
 		      "prompt %lld of stream %lld", (long long)i, (long long)streams[i]);
-	hec_generations_free(&out);
+	hec_generations_free(out);
 	for (int i = 0; i < PROMPTS; i++)
-		hec_generations_free(&alone[i]);
+		hec_generations_free(alone[i]);
 }
 
 static void a_prompt_draws_by_its_stream_whatever_it_runs_with(void **state)
@@ -247,11 +252,11 @@ static void many_prompts_follow_the_model_and_no_draw_comes_again(void **state)
 	for (int way = 0; way < 2; way++) {
 		const int64_t call = way ? 2500 : DRAWS;
 		for (int64_t first = 0; first < DRAWS; first += call) {
-			hec_generations out =
+			hec_generations *out =
 				write_prompts(&k, g, &decode, (uint64_t)first, call, batches[way]);
 			for (int64_t i = 0; i < call; i++)
-				drawn[first + i] = out.items[i].ids[0];
-			hec_generations_free(&out);
+				drawn[first + i] = hec_generations_at(out, i, 0)->ids[0];
+			hec_generations_free(out);
 		}
 		check_draws(&k, "first tokens of prompts", &d, lags);
 	}
@@ -283,13 +288,14 @@ static void tokens_of_a_row_and_of_its_neighbours_have_no_link(void **state)
 	hec_decode_options decode = sampling(41, LONG);
 	decode.process = make_equal;
 	int32_t drawn[DRAWS];
-	hec_generations out = write_prompts(&k, g, &decode, 0, DRAWS / LONG, 64);
+	hec_generations *out = write_prompts(&k, g, &decode, 0, DRAWS / LONG, 64);
 	for (int64_t i = 0; i < DRAWS / LONG; i++) {
-		assert_int_equal(out.items[i].n, LONG);
+		const hec_generation *written = hec_generations_at(out, i, 0);
+		assert_int_equal(written->n, LONG);
 		for (int64_t t = 0; t < LONG; t++)
-			drawn[i * LONG + t] = out.items[i].ids[t] - 1;
+			drawn[i * LONG + t] = written->ids[t] - 1;
 	}
-	hec_generations_free(&out);
+	hec_generations_free(out);
 	check_draws(&k, "tokens", &(draws){drawn, DRAWS, even, VALUES}, far);
 	hec_generator_destroy(g);
 	kit_close(&k);
@@ -302,10 +308,10 @@ static void tokens_of_a_row_and_of_its_neighbours_have_no_link(void **state)
 static void check_streams(const kit *k, const hec_decoded *a, const hec_decoded *b, bool same)
 {
 	int equal = 0;
-	for (int i = 0; i < LIVE; i++)
-		equal += a->hypotheses[i].n == b->hypotheses[i].n &&
-		         memcmp(a->hypotheses[i].ids, b->hypotheses[i].ids,
-		                (size_t)a->hypotheses[i].n * sizeof(int32_t)) == 0;
+	for (int i = 0; i < LIVE; i++) {
+		const hec_hypothesis *x = hec_decoded_at(a, i, 0), *y = hec_decoded_at(b, i, 0);
+		equal += x->n == y->n && memcmp(x->ids, y->ids, (size_t)x->n * sizeof *x->ids) == 0;
+	}
 	CHECK(k, same ? equal == LIVE : equal < LIVE, "%d of %d sources are written alike", equal,
 	      LIVE);
 }
@@ -336,7 +342,7 @@ static void what_is_live_draws_again_what_its_streams_say(void **state)
 	hec_tensor sources = hec_tensor_2d(ids, HEC_I32, LIVE, 3);
 	OK(&k, hec_session_start(live, LIVE, &sources, NULL));
 	hec_decode_options o = sampling(51, 12);
-	hec_decoded first, want, got;
+	hec_decoded *first, *want, *got;
 	OK(&k, hec_decode_live(live, &o, &first));
 	static const uint64_t streams[LIVE] = {9, 1, 7, 1ull << 40, 3};
 	for (int round = 0; round < 3; round++) {
@@ -344,12 +350,12 @@ static void what_is_live_draws_again_what_its_streams_say(void **state)
 		o.streams = round == 2 ? streams : NULL;
 		OK(&k, hec_decode(fresh, LIVE, at, length, &o, &want));
 		OK(&k, hec_decode_live(live, &o, &got));
-		check_streams(&k, &want, &got, true);
-		check_streams(&k, &first, &got, round == 0);
-		hec_decoded_free(&want);
-		hec_decoded_free(&got);
+		check_streams(&k, want, got, true);
+		check_streams(&k, first, got, round == 0);
+		hec_decoded_free(want);
+		hec_decoded_free(got);
 	}
-	hec_decoded_free(&first);
+	hec_decoded_free(first);
 	hec_session_destroy(live);
 	hec_session_destroy(fresh);
 	hec_model_destroy(model);
@@ -364,13 +370,18 @@ static bool same_text(const hec_translation *a, const hec_translation *b)
 	       (a->n == 0 || memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids) == 0);
 }
 
+static bool same_numbered(const hec_translations *all, int64_t i, int64_t j)
+{
+	return same_text(hec_translations_at(all, i, 0), hec_translations_at(all, j, 0));
+}
+
 /* Text i of a call, with the stream that it would have there. */
-static hec_translations alone(const kit *k, hec_translator *t, const hec_translate_options *given,
-                              const char *text, uint64_t stream)
+static hec_translations *alone(const kit *k, hec_translator *t, const hec_translate_options *given,
+                               const char *text, uint64_t stream)
 {
 	hec_translate_options o = *given;
 	hec_decode_options decode = *given->decode;
-	hec_translations out;
+	hec_translations *out;
 	o.decode = &decode;
 	decode.first_stream = stream;
 	decode.streams = NULL;
@@ -392,7 +403,8 @@ static void a_text_draws_by_its_number_whatever_comes_before_it(void **state)
 	const char *texts[TEXTS] = {"the cat", "",        "the cat", " \t ",
 	                            long_one,  "the cat", long_one,  "the cat"};
 	uint64_t streams[TEXTS] = {5, 0, 77, 1, 2, 1ull << 41, 2, 5};
-	hec_decode_options decode = *hec_translator_defaults(t);
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	hec_translator_defaults(t, &decode, sizeof decode);
 	decode.beams = 1;
 	decode.sample = true;
 	decode.seed = 61;
@@ -404,18 +416,21 @@ static void a_text_draws_by_its_number_whatever_comes_before_it(void **state)
 	o.windows = true;
 	for (int way = 0; way < 2; way++) {
 		decode.streams = way ? streams : NULL;
-		hec_translations all;
+		hec_translations *all;
 		OK(&k, hec_translate(t, TEXTS, texts, NULL, &o, &all));
 		for (int i = 0; i < TEXTS; i++) {
-			hec_translations one =
+			hec_translations *one =
 				alone(&k, t, &o, texts[i], way ? streams[i] : 100 + (uint64_t)i);
-			CHECK(&k, same_text(&all.items[i], &one.items[0]), "text %d", i);
-			hec_translations_free(&one);
+			CHECK(&k,
+			      same_text(hec_translations_at(all, i, 0),
+			                hec_translations_at(one, 0, 0)),
+			      "text %d", i);
+			hec_translations_free(one);
 		}
 		/* Streams that are one give one text, and others another. */
-		CHECK(&k, same_text(&all.items[0], &all.items[7]) == (way == 1), "way %d", way);
-		CHECK(&k, same_text(&all.items[4], &all.items[6]) == (way == 1), "way %d", way);
-		hec_translations_free(&all);
+		CHECK(&k, same_numbered(all, 0, 7) == (way == 1), "way %d", way);
+		CHECK(&k, same_numbered(all, 4, 6) == (way == 1), "way %d", way);
+		hec_translations_free(all);
 	}
 	hec_translator_destroy(t);
 	kit_close(&k);
@@ -433,7 +448,8 @@ static void the_pieces_of_a_text_draw_from_streams_of_their_own(void **state)
 	OK(&k, hec_translator_load(k.ctx, path, NULL, &t));
 	for (int i = 0; i < 60; i++)
 		strcat(text, "the cat ");
-	hec_decode_options decode = *hec_translator_defaults(t);
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	hec_translator_defaults(t, &decode, sizeof decode);
 	decode.beams = 1;
 	decode.sample = true;
 	decode.seed = 71;
@@ -443,17 +459,18 @@ static void the_pieces_of_a_text_draw_from_streams_of_their_own(void **state)
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.decode = &decode;
 	o.windows = true;
-	hec_translations whole = alone(&k, t, &o, text, 4);
-	const int64_t pieces = whole.items[0].n / PIECE;
-	assert_true(pieces > 1 && whole.items[0].n == pieces * PIECE);
+	hec_translations *whole = alone(&k, t, &o, text, 4);
+	const hec_translation *joined = hec_translations_at(whole, 0, 0);
+	const int64_t pieces = joined->n / PIECE;
+	assert_true(pieces > 1 && joined->n == pieces * PIECE);
 	for (int64_t i = 0; i < pieces; i++) {
-		hec_translations one = alone(&k, t, &o, "cat", 4 + ((uint64_t)i << 40));
-		assert_int_equal(one.items[0].n, PIECE);
-		assert_memory_equal(one.items[0].ids, whole.items[0].ids + i * PIECE,
-		                    PIECE * sizeof(int32_t));
-		hec_translations_free(&one);
+		hec_translations *one = alone(&k, t, &o, "cat", 4 + ((uint64_t)i << 40));
+		const hec_translation *piece = hec_translations_at(one, 0, 0);
+		assert_int_equal(piece->n, PIECE);
+		assert_memory_equal(piece->ids, joined->ids + i * PIECE, PIECE * sizeof(int32_t));
+		hec_translations_free(one);
 	}
-	hec_translations_free(&whole);
+	hec_translations_free(whole);
 	hec_translator_destroy(t);
 	kit_close(&k);
 }

@@ -233,7 +233,7 @@ static void every_dropout_of_the_feed_forward_network_has_a_site_of_its_own(void
 	OK(&k, hec_dropout_apply(k.ctx, &(hec_dropout){0.3, 17, key}, &h, &h));
 	OK(&k, hec_linear_fwd(k.ctx, &l.down, HEC_ACT_NONE, &h, NULL, &z, NULL));
 	OK(&k, hec_dropout_apply(k.ctx, &(hec_dropout){0.4, 18, key}, &z, &z));
-	OK(&k, hec_add(k.ctx, 1, &z, 1, &residual, &z));
+	OK(&k, hec_tensor_add(k.ctx, 1, &z, 1, &residual, &z));
 	check_same_bits(&k, "by hand", &y, &z);
 	kit_close(&k);
 }

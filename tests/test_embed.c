@@ -67,17 +67,17 @@ static void texts_have_the_vectors_that_transformers_gives_them(void **state)
 		o.pooling = pooling_of(json_object_get(test, "poolings"));
 		o.normalize = json_is_true(json_object_get(test, "normalize"));
 		int64_t n = task_texts(json_object_get(test, "texts"), texts);
-		hec_embeddings out, one;
+		hec_embeddings *out, *one;
 		OK(&k, hec_embed(e, n, texts, NULL, &o, &out));
-		assert_int_equal(out.texts, n);
-		check_rows(&k, test, &out);
+		assert_int_equal(out->texts, n);
+		check_rows(&k, test, out);
 		for (int64_t i = 0; i < n; i++) {
 			OK(&k, hec_embed(e, 1, texts + i, NULL, &o, &one));
-			assert_memory_equal(one.rows, out.rows + i * out.width,
-			                    (size_t)out.width * sizeof(float));
-			hec_embeddings_free(&one);
+			assert_memory_equal(one->rows, out->rows + i * out->width,
+			                    (size_t)out->width * sizeof(float));
+			hec_embeddings_free(one);
 		}
-		hec_embeddings_free(&out);
+		hec_embeddings_free(out);
 		hec_embedder_destroy(e);
 	}
 	json_decref(root);
@@ -114,23 +114,25 @@ static void the_files_of_sentence_transformers_are_followed(void **state)
 	hec_embedder *e = load(&k, path);
 	assert_int_equal(hec_embedder_pooling(e), HEC_POOL_FIRST);
 	assert_true(hec_embedder_normalizes(e));
-	assert_int_equal(hec_embedder_longest(e), 6);
+	assert_int_equal(hec_embedder_max_tokens(e), 6);
 	const char *text = "a a a a a", *cut = "a a a a";
 	hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
-	hec_embeddings out, same;
+	hec_embeddings *out, *same;
 	FAILS(&k, HEC_ERR_SHAPE, hec_embed(e, 1, &text, NULL, &o, &out), "7 tokens", "takes 6");
-	assert_int_equal(out.failed, 0);
+	assert_int_equal(hec_error_item(), 0);
 	o.truncate = true;
 	OK(&k, hec_embed(e, 1, &text, NULL, &o, &out));
 	OK(&k, hec_embed(e, 1, &cut, NULL, NULL, &same));
-	assert_memory_equal(out.rows, same.rows, 30 * sizeof(float));
-	CHECK(&k, fabs(hec_cosine(out.rows, out.rows, 30) - 1) < 1e-12, "a vector is like itself");
+	assert_memory_equal(out->rows, same->rows, 30 * sizeof(float));
+	CHECK(&k, fabs(hec_cosine(out->rows, out->rows, 30) - 1) < 1e-12,
+	      "a vector is like itself");
 	double sum = 0;
 	for (int i = 0; i < 30; i++)
-		sum += (double)out.rows[i] * out.rows[i];
+		sum += (double)out->rows[i] * out->rows[i];
 	CHECK(&k, fabs(sum - 1) < 1e-6, "its length is %g", sqrt(sum));
-	hec_embeddings_free(&out);
-	hec_embeddings_free(&same);
+	hec_embeddings_free(out);
+	hec_embeddings_free(same);
+	hec_embeddings_free(NULL);
 	hec_embedder_destroy(e);
 	sentence_folder(&k, path,
 	                "[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
@@ -159,7 +161,7 @@ static void where_settings_are_silent_the_tokenizer_says_the_length(void **state
 		snprintf(text, sizeof text, "{\"model_max_length\": %s}", table[i].said);
 		task_file(path, "tokenizer_config.json", text);
 		hec_embedder *e = load(&k, path);
-		assert_int_equal(hec_embedder_longest(e), 6); /* the settings' own */
+		assert_int_equal(hec_embedder_max_tokens(e), 6); /* the settings' own */
 		hec_embedder_destroy(e);
 		snprintf(file, sizeof file, "%s/sentence_bert_config.json", path);
 		assert_int_equal(unlink(file), 0);
@@ -168,7 +170,7 @@ static void where_settings_are_silent_the_tokenizer_says_the_length(void **state
 		assert_true(i % 2 == 0 || unlink(file) == 0);
 		e = load(&k, path);
 		int64_t model = hec_model_config_of(hec_embedder_model(e))->encoder.position.max;
-		assert_int_equal(hec_embedder_longest(e),
+		assert_int_equal(hec_embedder_max_tokens(e),
 		                 table[i].longest ? table[i].longest : model);
 		hec_embedder_destroy(e);
 	}
@@ -205,17 +207,17 @@ static void several_ways_stand_as_they_are_named(void **state)
 			"[" MODULE(0, "", "Transformer") "," MODULE(1, "1_Pooling", "Pooling") "]",
 			files[i].pooling);
 		hec_embedder *e = load(&k, path);
-		hec_embeddings all, one;
+		hec_embeddings *all, *one;
 		OK(&k, hec_embed(e, 1, &text, NULL, NULL, &all));
-		assert_int_equal(all.width, 30 * files[i].n);
+		assert_int_equal(all->width, 30 * files[i].n);
 		for (int n = 0; n < files[i].n; n++) {
 			hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
 			o.pooling = files[i].ways[n];
 			OK(&k, hec_embed(e, 1, &text, NULL, &o, &one));
-			assert_memory_equal(all.rows + 30 * n, one.rows, 30 * sizeof(float));
-			hec_embeddings_free(&one);
+			assert_memory_equal(all->rows + 30 * n, one->rows, 30 * sizeof(float));
+			hec_embeddings_free(one);
 		}
-		hec_embeddings_free(&all);
+		hec_embeddings_free(all);
 		hec_embedder_destroy(e);
 	}
 	kit_close(&k);
@@ -272,12 +274,13 @@ static void files_that_are_wrong_or_unknown_are_named(void **state)
 	kit_close(&k);
 }
 
-static int stop_at_once(void *user, int64_t done, int64_t total)
+static hec_status stop_at_once(void *user, const char *phase, int64_t done, int64_t total)
 {
 	(void)user;
 	(void)done;
-	(void)total;
-	return 1;
+	assert_string_equal(phase, "texts");
+	assert_int_equal(total, 2);
+	return HEC_ERR_CANCELLED;
 }
 
 static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
@@ -288,19 +291,22 @@ static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
 	hec_embedder *e = load(&k, task_folder(&k, "bert_base", path));
 	const char *texts[] = {"good", "", "ab\xff"};
 	hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
-	hec_embeddings out;
+	hec_embeddings *out;
 	FAILS(&k, HEC_ERR_FORMAT, hec_embed(e, 3, texts, NULL, &o, &out), "2");
-	assert_int_equal(out.failed, 2);
+	assert_int_equal(hec_error_item(), 2);
+	assert_null(out);
 	o.pooling = 64;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_embed(e, 2, texts, NULL, &o, &out), "pooling is 64");
 	o.pooling = 0;
 	o.progress = stop_at_once;
 	FAILS(&k, HEC_ERR_CANCELLED, hec_embed(e, 2, texts, NULL, &o, &out), "cancelled");
+	assert_int_equal(hec_error_item(), -1);
+	assert_null(out);
 	o.progress = NULL;
 	OK(&k, hec_embed(e, 2, texts, NULL, &o, &out));
 	float zero[30] = {0};
-	assert_true(hec_cosine(out.rows, zero, 30) == 0);
-	hec_embeddings_free(&out);
+	assert_true(hec_cosine(out->rows, zero, 30) == 0);
+	hec_embeddings_free(out);
 	/* A tokenizer that adds nothing makes nothing of an empty text. */
 	task_file(path, "tokenizer.json",
 	          "{\"version\": \"1.0\", \"added_tokens\": [], \"normalizer\": null, "
@@ -310,7 +316,7 @@ static void what_is_wrong_with_a_text_is_said_with_its_number(void **state)
 	hec_embedder_destroy(e);
 	e = load(&k, path);
 	FAILS(&k, HEC_ERR_SHAPE, hec_embed(e, 2, texts, NULL, NULL, &out), "no tokens");
-	assert_int_equal(out.failed, 1);
+	assert_int_equal(hec_error_item(), 1);
 	hec_embedder_destroy(e);
 	kit_close(&k);
 }
@@ -328,26 +334,27 @@ static void a_model_without_a_last_position_has_a_limit(void **state)
 	task_folder(&k, "t5", path);
 	task_config(path, "n_positions", json_integer(MADE_FOR));
 	hec_embedder *e = load(&k, path);
-	assert_int_equal(hec_embedder_longest(e), 32768);
+	assert_int_equal(hec_embedder_max_tokens(e), 32768);
 	const char *texts[] = {"a", many};
 	hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
-	hec_embeddings out, same;
+	hec_embeddings *out, *same;
 	FAILS(&k, HEC_ERR_SHAPE, hec_embed(e, 2, texts, NULL, NULL, &out),
 	      "the text has 40002 tokens; the model takes 32768");
-	assert_int_equal(out.failed, 1);
+	assert_int_equal(hec_error_item(), 1);
 	/* More than it was made for is read where it is not to be cut. */
 	const size_t bytes[] = {2 * (MADE_FOR - 2), 2 * 2 * MADE_FOR};
 	const char *both[] = {many, many};
 	OK(&k, hec_embed(e, 2, both, bytes, NULL, &out));
-	assert_memory_not_equal(out.rows, out.rows + out.width, (size_t)out.width * sizeof(float));
-	hec_embeddings_free(&out);
+	assert_memory_not_equal(out->rows, out->rows + out->width,
+	                        (size_t)out->width * sizeof(float));
+	hec_embeddings_free(out);
 	o.truncate = true;
 	OK(&k, hec_embed(e, 2, both, bytes, &o, &out));
 	OK(&k, hec_embed(e, 2, texts, NULL, &o, &same));
-	assert_memory_equal(out.rows, out.rows + out.width, (size_t)out.width * sizeof(float));
-	assert_memory_equal(out.rows, same.rows + out.width, (size_t)out.width * sizeof(float));
-	hec_embeddings_free(&out);
-	hec_embeddings_free(&same);
+	assert_memory_equal(out->rows, out->rows + out->width, (size_t)out->width * sizeof(float));
+	assert_memory_equal(out->rows, same->rows + out->width, (size_t)out->width * sizeof(float));
+	hec_embeddings_free(out);
+	hec_embeddings_free(same);
 	hec_embedder_destroy(e);
 	free(many);
 	kit_close(&k);
@@ -363,12 +370,12 @@ static void weights_that_are_no_numbers_give_no_vector(void **state)
 	const char *texts[] = {"good", "not bad"};
 	for (int way = 0; way < 4; way++) {
 		hec_embed_options o = HEC_EMBED_OPTIONS_INIT;
-		hec_embeddings out;
+		hec_embeddings *out;
 		o.pooling = way & 1 ? HEC_POOL_MAX : HEC_POOL_MEAN;
 		o.normalize = way & 2;
 		FAILS(&k, HEC_ERR_FORMAT, hec_embed(e, 2, texts, NULL, &o, &out),
 		      "embed: number 0 of the model's hidden states is", "nan");
-		assert_null(out.rows);
+		assert_null(out);
 	}
 	hec_embedder_destroy(e);
 	kit_close(&k);
@@ -384,9 +391,9 @@ static void refused_memory_is_an_error_and_nothing_leaks(void **state)
 	sentence_folder(&k, path, modules, "{\"pooling_mode_mean_tokens\": true}");
 	hec_embedder *e = load(&k, path);
 	const char *texts[] = {"good", "not bad", "a film"};
-	hec_embeddings out;
+	hec_embeddings *out;
 	OK(&k, hec_embed(e, 3, texts, NULL, NULL, &out));
-	hec_embeddings_free(&out);
+	hec_embeddings_free(out);
 	long live = refuse_live();
 	bool fired = true;
 	for (long n = 1; fired; n++) {
@@ -395,7 +402,8 @@ static void refused_memory_is_an_error_and_nothing_leaks(void **state)
 		fired = refuse_fired();
 		refuse_request(0, false);
 		assert_int_equal(status, fired ? HEC_ERR_MEMORY : HEC_OK);
-		hec_embeddings_free(&out);
+		assert_int_equal(!out, fired);
+		hec_embeddings_free(out);
 		assert_int_equal(refuse_live(), live);
 		assert_true(n < 1000);
 	}

@@ -290,13 +290,17 @@ static void masks_that_make_no_sense_are_refused(void **state)
 	      hec_attention_bwd(k.ctx, NULL, &q, &kv, &kv, NULL, &q, &lse, &q, &dq, &dk, &dk,
 	                        &dbias),
 	      "dbias");
-	hec_attention_part part = {sizeof part, 1, 2, 0, 5};
+	hec_attention_part part = HEC_ATTENTION_PART_INIT;
+	part.first_head = 1;
+	part.heads = 2;
+	part.queries = 5;
 	hec_tensor weights = make(&k, HEC_F32, SHAPE(2, 2, 5, 7));
 	FAILS(&k, HEC_ERR_SHAPE,
 	      hec_attention_weights(k.ctx, NULL, &part, &q, &kv, NULL, &lse, &weights), "heads",
 	      "1", "2");
-	part = (hec_attention_part){sizeof part, INT64_MAX - 2, INT64_MAX, INT64_MAX - 5,
-	                            INT64_MAX};
+	part.first_head = INT64_MAX - 2;
+	part.first_query = INT64_MAX - 5;
+	part.heads = part.queries = INT64_MAX;
 	FAILS(&k, HEC_ERR_SHAPE,
 	      hec_attention_weights(k.ctx, NULL, &part, &q, &kv, NULL, &lse, &weights), "queries",
 	      "9223372036854775807");
@@ -415,7 +419,7 @@ static void tensors_without_elements_have_few_places(void **state)
 	for (int axis = 0; axis < 4; axis++) {
 		hec_tensor t = {.dtype = HEC_F32, .rank = 4, .shape = {huge, huge, huge, huge}};
 		t.shape[axis] = 0;
-		FAILS(&k, HEC_ERR_SHAPE, hec_fill(k.ctx, 1, &t), "fill: x", "1099511627776");
+		FAILS(&k, HEC_ERR_SHAPE, hec_tensor_fill(k.ctx, 1, &t), "fill: x", "1099511627776");
 		FAILS(&k, HEC_ERR_SHAPE, hec_attention_fwd(k.ctx, NULL, &t, &t, &t, NULL, &t, NULL),
 		      "attention: q", "1099511627776");
 	}

@@ -37,17 +37,28 @@ static bool same_text(const char *text, size_t bytes, const json_t *want)
 	       memcmp(text, json_string_value(want), bytes + 1) == 0;
 }
 
-static void compare(const kit *k, int line, const json_t *masks, const hec_filled_text *got,
+/* How many predictions a mask has. */
+static int64_t count(const hec_filled *filled, int64_t text, int64_t mask)
+{
+	int64_t n = 0;
+	while (hec_filled_at(filled, text, mask, n))
+		n++;
+	return n;
+}
+
+static void compare(const kit *k, int line, const json_t *masks, const hec_filled *got,
                     double *worst)
 {
-	CHECK(k, got->masks == (int64_t)json_array_size(masks), "line %d: %lld masks", line,
-	      (long long)got->masks);
-	for (int64_t m = 0; m < got->masks; m++) {
+	const int64_t n = hec_filled_masks(got, 0);
+	CHECK(k, n == (int64_t)json_array_size(masks), "line %d: %lld masks", line, (long long)n);
+	assert_null(hec_filled_at(got, 0, n, 0));
+	for (int64_t m = 0; m < n; m++) {
 		const json_t *row = json_array_get(masks, (size_t)m);
-		CHECK(k, got->top == (int64_t)json_array_size(row), "line %d: %lld words", line,
-		      (long long)got->top);
-		for (int64_t i = 0; i < got->top; i++) {
-			const hec_guess *g = &got->guesses[m * got->top + i];
+		const int64_t top = count(got, 0, m);
+		CHECK(k, top == (int64_t)json_array_size(row), "line %d: %lld words", line,
+		      (long long)top);
+		for (int64_t i = 0; i < top; i++) {
+			const hec_guess *g = hec_filled_at(got, 0, m, i);
 			const json_t *want = json_array_get(row, (size_t)i);
 			double score = golden_real(want, "score");
 			double off = fabs(g->score - score);
@@ -97,15 +108,31 @@ static void words_are_those_of_transformers(void **state)
 			o.target_count++;
 		}
 		const char *text = golden_words(golden, "text");
-		hec_filled out;
-		OK(&k, hec_fill_all(f, 1, &text, NULL, &o, &out));
-		compare(&k, (int)i + 1, json_object_get(golden, "masks"), &out.items[0], &worst);
-		hec_filled_free(&out);
+		hec_filled *out;
+		OK(&k, hec_fill(f, 1, &text, NULL, &o, &out));
+		compare(&k, (int)i + 1, json_object_get(golden, "masks"), out, &worst);
+		hec_filled_free(out);
 	}
 	print_message("largest difference of a score: %.2g\n", worst);
 	hec_filler_destroy(f);
 	json_decref(goldens);
 	kit_close(&k);
+}
+
+/* A mask of text i of `all` has the same predictions in the only one of `one`. */
+static void check_same(const kit *k, const char *model, const hec_filled *all, int i,
+                       const hec_filled *one, int64_t mask)
+{
+	const int64_t top = count(all, i, mask);
+	assert_int_equal(top, 5);
+	assert_int_equal(count(one, 0, mask), top);
+	for (int64_t rank = 0; rank < top; rank++) {
+		const hec_guess *a = hec_filled_at(all, i, mask, rank),
+				*b = hec_filled_at(one, 0, mask, rank);
+		CHECK(k, a->score == b->score && a->id == b->id && strcmp(a->text, b->text) == 0,
+		      "%s: text %d, mask %lld, word %lld differs", model, i, (long long)mask,
+		      (long long)rank);
+	}
 }
 
 static void a_text_is_filled_the_same_alone_and_among_others(void **state)
@@ -119,23 +146,19 @@ static void a_text_is_filled_the_same_alone_and_among_others(void **state)
 	for (int m = 0; m < 3; m++) {
 		hec_filler *f = load(&k, models[m]);
 		hec_fill_options o = HEC_FILL_OPTIONS_INIT;
-		hec_filled all, one;
-		OK(&k, hec_fill_all(f, 5, texts, NULL, &o, &all));
+		hec_filled *all, *one;
+		OK(&k, hec_fill(f, 5, texts, NULL, &o, &all));
 		for (int i = 0; i < 5; i++) {
 			o.batch = 1 + 7 * i;
-			OK(&k, hec_fill_all(f, 1, &texts[i], NULL, &o, &one));
-			const hec_filled_text *a = &all.items[i], *b = &one.items[0];
-			assert_int_equal(a->masks, i == 1 ? 2 : 1);
-			assert_int_equal(a->masks, b->masks);
-			for (int64_t g = 0; g < a->masks * a->top; g++)
-				CHECK(&k,
-				      a->guesses[g].score == b->guesses[g].score &&
-				              a->guesses[g].id == b->guesses[g].id &&
-				              strcmp(a->guesses[g].text, b->guesses[g].text) == 0,
-				      "%s: text %d, word %lld differs", models[m], i, (long long)g);
-			hec_filled_free(&one);
+			OK(&k, hec_fill(f, 1, &texts[i], NULL, &o, &one));
+			assert_int_equal(hec_filled_masks(all, i), i == 1 ? 2 : 1);
+			assert_int_equal(hec_filled_masks(one, 0), i == 1 ? 2 : 1);
+			for (int64_t mask = 0; mask < hec_filled_masks(all, i); mask++)
+				check_same(&k, models[m], all, i, one, mask);
+			hec_filled_free(one);
 		}
-		hec_filled_free(&all);
+		assert_null(hec_filled_at(all, 5, 0, 0));
+		hec_filled_free(all);
 		hec_filler_destroy(f);
 	}
 	kit_close(&k);
@@ -148,14 +171,20 @@ static void any_tokenizer_takes_mask_by_its_common_name(void **state)
 	hec_filler *f = load(&k, "roberta_fill");
 	assert_string_equal(hec_filler_mask(f), "<mask>");
 	const char *texts[] = {"the<mask> of [MASK][MASK", "the<mask> of <mask>[MASK"};
-	hec_filled out;
-	OK(&k, hec_fill_all(f, 2, texts, NULL, NULL, &out));
-	assert_int_equal(out.items[0].masks, 2);
-	for (int64_t i = 0; i < 2 * out.items[0].top; i++) {
-		assert_true(out.items[0].guesses[i].score == out.items[1].guesses[i].score);
-		assert_string_equal(out.items[0].guesses[i].text, out.items[1].guesses[i].text);
+	hec_filled *out;
+	OK(&k, hec_fill(f, 2, texts, NULL, NULL, &out));
+	assert_int_equal(hec_filled_masks(out, 0), 2);
+	for (int64_t mask = 0; mask < 2; mask++) {
+		const int64_t top = count(out, 0, mask);
+		assert_int_equal(count(out, 1, mask), top);
+		for (int64_t rank = 0; rank < top; rank++) {
+			const hec_guess *a = hec_filled_at(out, 0, mask, rank),
+					*b = hec_filled_at(out, 1, mask, rank);
+			assert_true(a->score == b->score);
+			assert_string_equal(a->text, b->text);
+		}
 	}
-	hec_filled_free(&out);
+	hec_filled_free(out);
 	hec_filler_destroy(f);
 	kit_close(&k);
 }
@@ -168,17 +197,18 @@ static void all_probabilities_are_one(void **state)
 	const char *text = "the [MASK] of";
 	hec_fill_options o = HEC_FILL_OPTIONS_INIT;
 	o.top = 1000;
-	hec_filled out;
-	OK(&k, hec_fill_all(f, 1, &text, NULL, &o, &out));
+	hec_filled *out;
+	OK(&k, hec_fill(f, 1, &text, NULL, &o, &out));
 	double sum = 0;
-	for (int64_t i = 0; i < out.items[0].top; i++) {
-		const hec_guess *g = &out.items[0].guesses[i];
+	const hec_guess *g, *better = NULL;
+	for (int64_t i = 0; (g = hec_filled_at(out, 0, 0, i)); i++) {
 		sum += g->score;
-		assert_true(i == 0 || g->score <= g[-1].score);
+		assert_true(!better || g->score <= better->score);
+		better = g;
 	}
-	assert_int_equal(out.items[0].top, hec_model_config_of(hec_filler_model(f))->vocab);
+	assert_int_equal(count(out, 0, 0), hec_model_config_of(hec_filler_model(f))->vocab);
 	assert_true(fabs(sum - 1) < 1e-9);
-	hec_filled_free(&out);
+	hec_filled_free(out);
 	hec_filler_destroy(f);
 	kit_close(&k);
 }
@@ -187,12 +217,12 @@ static void expect(const kit *k, hec_filler *f, const char *text, hec_status wan
                    const char *message)
 {
 	const char *texts[] = {"the [MASK]", text};
-	hec_filled out;
-	hec_status status = hec_fill_all(f, 2, texts, NULL, NULL, &out);
+	hec_filled *out;
+	hec_status status = hec_fill(f, 2, texts, NULL, NULL, &out);
 	CHECK(k, status == want && strstr(hec_error_message(), message), "%s: %s; not %s",
 	      hec_status_name(status), hec_error_message(), message);
-	assert_int_equal(out.failed, 1);
-	assert_null(out.items);
+	assert_int_equal(hec_error_item(), 1);
+	assert_null(out);
 }
 
 static void what_cannot_be_filled_is_said(void **state)
@@ -217,17 +247,23 @@ static void what_cannot_be_filled_is_said(void **state)
 	hec_fill_options o = HEC_FILL_OPTIONS_INIT;
 	o.targets = &wrong;
 	o.target_count = 1;
-	hec_filled out;
+	hec_filled *out;
 	const char *good = "the [MASK]";
-	assert_int_equal(hec_fill_all(f, 1, &good, NULL, &o, &out), HEC_ERR_ARGUMENT);
+	assert_int_equal(hec_fill(f, 1, &good, NULL, &o, &out), HEC_ERR_ARGUMENT);
 	assert_non_null(strstr(hec_error_message(), "target 1048576"));
+	assert_null(out);
+	assert_int_equal(hec_error_item(), -1);
+	o.top = 0; /* is no default */
+	assert_int_equal(hec_fill(f, 1, &good, NULL, &o, &out), HEC_ERR_ARGUMENT);
+	assert_non_null(strstr(hec_error_message(), "top 0 "));
+	o.top = 5;
 	int32_t twice[] = {9, 12, 9};
 	o.targets = twice;
 	o.target_count = 3;
-	OK(&k, hec_fill_all(f, 1, &good, NULL, &o, &out));
-	assert_int_equal(out.items[0].top, 2);
-	assert_int_equal(out.items[0].guesses[0].id + out.items[0].guesses[1].id, 21);
-	hec_filled_free(&out);
+	OK(&k, hec_fill(f, 1, &good, NULL, &o, &out));
+	assert_int_equal(count(out, 0, 0), 2);
+	assert_int_equal(hec_filled_at(out, 0, 0, 0)->id + hec_filled_at(out, 0, 0, 1)->id, 21);
+	hec_filled_free(out);
 	hec_filler_destroy(f);
 	char path[512];
 	answers_path("bert_answer", path);
@@ -238,11 +274,12 @@ static void what_cannot_be_filled_is_said(void **state)
 	kit_close(&k);
 }
 
-static int cancel(void *user, int64_t done, int64_t total)
+static hec_status cancel(void *user, const char *phase, int64_t done, int64_t total)
 {
+	(void)phase;
 	(void)total;
 	++*(int *)user;
-	return done > 0;
+	return done > 0 ? HEC_ERR_CANCELLED : HEC_OK;
 }
 
 static void work_can_be_cancelled(void **state)
@@ -256,11 +293,11 @@ static void work_can_be_cancelled(void **state)
 	o.batch = 1;
 	o.progress = cancel;
 	o.user = &calls;
-	hec_filled out;
-	assert_int_equal(hec_fill_all(f, 3, texts, NULL, &o, &out), HEC_ERR_CANCELLED);
+	hec_filled *out;
+	assert_int_equal(hec_fill(f, 3, texts, NULL, &o, &out), HEC_ERR_CANCELLED);
 	assert_int_equal(calls, 2);
-	assert_null(out.items);
-	assert_int_equal(out.failed, -1);
+	assert_null(out);
+	assert_int_equal(hec_error_item(), -1);
 	hec_filler_destroy(f);
 	kit_close(&k);
 }
@@ -275,9 +312,9 @@ static hec_status load_and_fill(void *user)
 	if (status != HEC_OK)
 		return status;
 	const char *texts[] = {"the [MASK] of [MASK]", "one <mask>"};
-	hec_filled out;
-	status = hec_fill_all(f, 2, texts, NULL, NULL, &out);
-	hec_filled_free(&out);
+	hec_filled *out;
+	status = hec_fill(f, 2, texts, NULL, NULL, &out);
+	hec_filled_free(out);
 	hec_filler_destroy(f);
 	return status;
 }

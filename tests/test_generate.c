@@ -34,21 +34,23 @@ static void check_case(const kit *k, json_t *line)
 	int32_t prompt[TOKENS_MOST], want[TOKENS_MOST];
 	hec_prompt p = {.ids = prompt, .n = take_ids(line, "prompt", prompt)};
 	int64_t n = take_ids(line, "ids", want);
-	hec_decode_options decode = *hec_generator_defaults(g);
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	hec_generator_defaults(g, &decode, sizeof decode);
 	decode.beams = golden_whole(line, "beams");
 	decode.max_tokens = golden_whole(line, "tokens");
 	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
 	o.decode = &decode;
-	hec_generations out;
+	hec_generations *out;
 	OK(k, hec_generate(g, 1, &p, &o, &out));
-	CHECK(k, out.items[0].n == n && memcmp(out.items[0].ids, want, (size_t)n * 4) == 0,
+	const hec_generation *best = hec_generations_at(out, 0, 0);
+	CHECK(k, best->n == n && memcmp(best->ids, want, (size_t)n * 4) == 0,
 	      "%s with %lld beams writes %lld tokens, or others than Transformers' %lld", name,
-	      (long long)decode.beams, (long long)out.items[0].n, (long long)n);
+	      (long long)decode.beams, (long long)best->n, (long long)n);
 	double score = golden_real(line, "score");
-	CHECK(k, fabs(out.items[0].score - score) <= 1e-4, "%s: score %g, Transformers has %g",
-	      name, out.items[0].score, score);
-	assert_null(out.items[0].text);
-	hec_generations_free(&out);
+	CHECK(k, fabs(best->score - score) <= 1e-4, "%s: score %g, Transformers has %g", name,
+	      best->score, score);
+	assert_null(best->text);
+	hec_generations_free(out);
 	hec_generator_destroy(g);
 }
 
@@ -138,7 +140,7 @@ static bool is_utf8(const char *text, size_t bytes)
 	return value != NULL;
 }
 
-static int hear(void *user, int64_t prompt, const char *text, size_t bytes)
+static hec_status hear(void *user, int64_t prompt, const char *text, size_t bytes)
 {
 	heard *h = user;
 	assert_true(is_utf8(text, bytes) && bytes > 0);
@@ -146,7 +148,7 @@ static int hear(void *user, int64_t prompt, const char *text, size_t bytes)
 	h->bytes[prompt] += bytes;
 	h->pieces++;
 	h->last = prompt;
-	return 0;
+	return HEC_OK;
 }
 
 static void pieces_are_whole_characters_and_make_up_the_text(void **state)
@@ -166,16 +168,17 @@ static void pieces_are_whole_characters_and_make_up_the_text(void **state)
 		o.text = hear;
 		o.user = &h;
 		hec_prompt p[2] = {{.text = "the cat", .bytes = 7}, {.text = "小猫", .bytes = 6}};
-		hec_generations out;
+		hec_generations *out;
 		OK(&k, hec_generate(w.generator, 2, p, &o, &out));
 		for (int i = 0; i < 2; i++) {
+			const hec_generation *whole = hec_generations_at(out, i, 0);
 			/* Byte fallback takes a character back where a wrong byte follows it. */
-			if (seed % 2 == 0 || !strstr(out.items[i].text, "\xEF\xBF\xBD"))
-				assert_true(h.bytes[i] == out.items[i].text_bytes &&
-				            memcmp(h.text[i], out.items[i].text, h.bytes[i]) == 0);
+			if (seed % 2 == 0 || !strstr(whole->text, "\xEF\xBF\xBD"))
+				assert_true(h.bytes[i] == whole->text_bytes &&
+				            memcmp(h.text[i], whole->text, h.bytes[i]) == 0);
 		}
 		assert_true(h.pieces > 10);
-		hec_generations_free(&out);
+		hec_generations_free(out);
 		close_words(&w);
 		kit_close(&k);
 	}
@@ -250,15 +253,19 @@ static void prompts_give_the_same_alone_and_among_others(void **state)
 		hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
 		o.decode = &decode;
 		o.batch = 3;
-		hec_generations all, one;
+		hec_generations *all, *one;
 		OK(&k, hec_generate(w.generator, 4, p, &o, &all));
 		for (int i = 0; i < 4; i++) {
 			OK(&k, hec_generate(w.generator, 1, &p[i], &o, &one));
-			assert_string_equal(one.items[0].text, all.items[i].text);
-			assert_true(one.items[0].score == all.items[i].score);
-			hec_generations_free(&one);
+			const hec_generation *a = hec_generations_at(all, i, 0),
+					     *b = hec_generations_at(one, 0, 0);
+			assert_string_equal(b->text, a->text);
+			assert_true(b->score == a->score);
+			hec_generations_free(one);
 		}
-		hec_generations_free(&all);
+		assert_null(hec_generations_at(all, 4, 0));
+		assert_null(hec_generations_at(all, 0, 1)); /* nbest is 1 */
+		hec_generations_free(all);
 	}
 	close_words(&w);
 	kit_close(&k);
@@ -282,18 +289,21 @@ static void check_planned(const kit *k, hec_generator *g)
 	planned plan = {{40, 41, 42}};
 	const int32_t ids[] = {5, 6, 7};
 	hec_prompt p[3] = {{.ids = ids, .n = 2}, {.ids = ids, .n = 3}, {.ids = ids, .n = 1}};
-	hec_decode_options decode = *hec_generator_defaults(g);
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
+	hec_generator_defaults(g, &decode, sizeof decode);
 	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
-	hec_generations out;
+	hec_generations *out;
 	decode.max_tokens = 6;
 	decode.process = write_planned;
 	decode.user = &plan;
 	o.decode = &decode;
 	OK(k, hec_generate(g, 3, p, &o, &out));
-	for (int i = 0; i < 3; i++)
-		for (int64_t t = 0; t < out.items[i].n; t++)
-			assert_int_equal(out.items[i].ids[t], plan.id[i]);
-	hec_generations_free(&out);
+	for (int i = 0; i < 3; i++) {
+		const hec_generation *got = hec_generations_at(out, i, 0);
+		for (int64_t t = 0; t < got->n; t++)
+			assert_int_equal(got->ids[t], plan.id[i]);
+	}
+	hec_generations_free(out);
 }
 
 /* Also where a least length counts the prompt in, and each is written by itself. */
@@ -320,43 +330,52 @@ static void what_is_too_long_or_wrong_is_said(void **state)
 	(void)state;
 	kit k = kit_open(3);
 	words w = open_words(&k, false);
-	assert_int_equal(hec_generator_longest(w.generator), POSITIONS);
+	assert_int_equal(hec_generator_max_tokens(w.generator), POSITIONS);
 	char many[4 * POSITIONS];
 	for (size_t i = 0; i < sizeof many; i++)
 		many[i] = i % 2 ? 'q' : 'z';
 	hec_prompt p[2] = {{.text = "the", .bytes = 3}, {.text = many, .bytes = sizeof many}};
 	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
 	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
-	hec_generations out;
+	hec_generations *out;
 	o.decode = &decode;
 	FAILS(&k, HEC_ERR_SHAPE, hec_generate(w.generator, 2, p, &o, &out), "386");
-	assert_int_equal(out.failed, 1);
+	assert_int_equal(hec_error_item(), 1);
+	assert_null(out);
 	o.truncate = true;
 	OK(&k, hec_generate(w.generator, 2, p, &o, &out));
-	hec_generations_free(&out);
+	hec_generations_free(out);
 	/* As many as there is room for, and not one more. */
 	int32_t ids[POSITIONS] = {1};
 	hec_prompt long_one = {.ids = ids, .n = 90};
 	decode.max_tokens = 6;
 	decode.min_tokens = 6;
 	OK(&k, hec_generate(w.generator, 1, &long_one, &o, &out));
-	assert_int_equal(out.items[0].n, 6);
-	hec_generations_free(&out);
+	assert_int_equal(hec_generations_at(out, 0, 0)->n, 6);
+	hec_generations_free(out);
 	decode.max_tokens = 7;
 	FAILS(&k, HEC_ERR_SHAPE, hec_generate(w.generator, 1, &long_one, &o, &out), "90");
-	decode.max_tokens = 0; /* nobody says how many: what there is room for */
+	decode.max_tokens = -1; /* nobody says how many: what there is room for */
 	decode.min_tokens = 1000;
 	OK(&k, hec_generate(w.generator, 1, &long_one, &o, &out));
-	assert_int_equal(out.items[0].n, 6);
-	hec_generations_free(&out);
+	assert_int_equal(hec_generations_at(out, 0, 0)->n, 6);
+	hec_generations_free(out);
 	ids[3] = 100000;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, &long_one, &o, &out), "100000");
 	p[1] = long_one;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 2, p, &o, &out), "100000");
-	assert_int_equal(out.failed, 1);
+	assert_int_equal(hec_error_item(), 1);
 	hec_prompt none = {.ids = ids, .n = 0};
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, &none, &o, &out), "no tokens");
-	assert_int_equal(out.failed, 0);
+	assert_int_equal(hec_error_item(), 0);
+	/* A 0 is no default. */
+	decode.max_tokens = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, p, &o, &out), "max_tokens is 0");
+	assert_int_equal(hec_error_item(), -1);
+	assert_null(out);
+	o.decode = NULL;
+	o.batch = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_generate(w.generator, 1, p, &o, &out), "batch is 0");
 	close_words(&w);
 	kit_close(&k);
 }
@@ -375,14 +394,14 @@ static void refused_memory_is_an_error(void **state)
 	o.text = hear;
 	o.user = &h;
 	hec_prompt p[2] = {{.text = "the cat", .bytes = 7}, {.text = "on", .bytes = 2}};
-	hec_generations out;
+	hec_generations *out;
 	OK(&k, hec_generate(w.generator, 2, p, &o, &out)); /* the session stays */
-	hec_generations_free(&out);
+	hec_generations_free(out);
 	long live = refuse_live();
 	refuse_request(0, false);
 	OK(&k, hec_generate(w.generator, 2, p, &o, &out));
 	long requests = refuse_requests();
-	hec_generations_free(&out);
+	hec_generations_free(out);
 	assert_int_equal(refuse_live(), live);
 	assert_true(requests > 20);
 	for (long n = 1; n <= requests; n++) {
@@ -394,7 +413,8 @@ static void refused_memory_is_an_error(void **state)
 		assert_true(fired);
 		CHECK(&k, status == HEC_ERR_MEMORY || status == HEC_OK, "request %ld gave %s", n,
 		      hec_status_name(status));
-		hec_generations_free(&out);
+		assert_int_equal(!out, status != HEC_OK);
+		hec_generations_free(out);
 		assert_int_equal(refuse_live(), live);
 	}
 	close_words(&w);

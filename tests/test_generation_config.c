@@ -38,6 +38,8 @@ static void a_missing_file_gives_the_defaults(void **state)
 	generation_config g;
 	OK(&k, generation_config_read("/nowhere", 100, 1, NULL, &g));
 	assert_int_equal(g.options.beams, 1);
+	assert_int_equal(g.options.max_tokens, -1);
+	assert_int_equal(g.options.top_k, -1);
 	assert_int_equal(g.options.forced_eos, -1);
 	assert_null(g.options.ends);
 	generation_config_free(&g);
@@ -94,7 +96,7 @@ static void every_key_becomes_its_option(void **state)
 }
 
 /* As Transformers takes them: of ids that the vocabulary does not have nothing comes, 0 of top_k is all, of
- * top_p the likeliest; new tokens say more than lengths. */
+ * top_p the likeliest, of temperature nothing that is said; new tokens say more than lengths. */
 static void edges_are_what_they_are_to_transformers(void **state)
 {
 	(void)state;
@@ -104,14 +106,14 @@ static void edges_are_what_they_are_to_transformers(void **state)
 	   read_text(&k,
 	             "{\"eos_token_id\": [3, 50256], \"suppress_tokens\": [50257, 4], "
 	             "\"bad_words_ids\": [[50258]], \"forced_eos_token_id\": [2], \"top_k\": 0, "
-	             "\"top_p\": 0, \"min_length\": 9, \"min_new_tokens\": 0, "
+	             "\"top_p\": 0, \"temperature\": 0, \"min_length\": 9, \"min_new_tokens\": 0, "
 	             "\"max_new_tokens\": 1099511627776}",
 	             &g));
 	CHECK(&k, g.options.end_count == 1 && g.ends[0] == 3, "ends");
 	CHECK(&k, g.options.suppressed == 1 && g.suppress[0] == 4, "suppressed");
 	CHECK(&k, g.options.forced_eos == 2, "forced");
-	CHECK(&k, g.says_top_k && g.options.top_k == 0, "top_k");
-	CHECK(&k, g.options.top_p > 0 && g.options.top_p < 1e-100, "top_p");
+	CHECK(&k, g.says_top_k && g.options.top_k == -1, "top_k");
+	CHECK(&k, g.options.top_p == 0 && g.options.temperature == 1, "top_p, temperature");
 	CHECK(&k, g.min_length == 0 && g.options.min_tokens == 0, "min_length");
 	CHECK(&k, g.options.max_tokens == 1 << 20, "max_tokens");
 	generation_config_free(&g);
@@ -196,7 +198,7 @@ static void a_task_has_its_own_say(void **state)
 	generation_config_free(&g);
 	/* A length that counts the prompt is nobody's number of tokens. */
 	OK(&k, generation_config_read(folder, 100, 0, NULL, &g));
-	assert_int_equal(g.options.max_tokens, 0);
+	assert_int_equal(g.options.max_tokens, -1);
 	assert_int_equal(g.max_length, 20);
 	generation_config_free(&g);
 	/* Without generation_config.json, config.json says it. */

@@ -162,7 +162,7 @@ static double learn(stack *s)
 		OK(k, hec_encoder_layer_fwd(k->ctx, k->arena, &s->encoder, &s->x, &s->mask, NULL,
 		                            &s->y, NULL, &kept));
 	}
-	OK(k, hec_add(k->ctx, 1, &s->y, -1, &s->target, &s->dy));
+	OK(k, hec_tensor_add(k->ctx, 1, &s->y, -1, &s->target, &s->dy));
 	double loss = 0;
 	OK(k, hec_sum_squares(k->ctx, &s->dy, &loss));
 	if (s->decoder)

@@ -43,7 +43,7 @@ static void model_check(kit *k, const hec_model_config *config, bool ragged,
 	c.y = logits_open(k, c.model, &c.batch.input);
 	c.cotangent = make_random(k, HEC_F64, SHAPE(hec_tensor_count(&c.y)));
 	hec_model *grad = NULL;
-	OK(k, hec_model_like(c.model, &grad));
+	OK(k, hec_model_create_like(c.model, &grad));
 	hec_tensor block = hec_model_block(grad);
 	check_all_zero(k, "a new gradient", &block);
 	fill_with(&block, GRADIENT_START);

@@ -27,22 +27,24 @@ static hec_status generate(kit *k, const char *dir)
 	static const int32_t ids[] = {3, 1};
 	const hec_prompt prompt = {.ids = ids, .n = 2};
 	hec_generator *g = NULL;
-	hec_generations out;
+	hec_generations *out;
 	hec_status status = hec_generator_load(k->ctx, dir, NULL, &g);
 	if (status != HEC_OK)
 		return status;
 	const int64_t vocab = hec_model_config_of(hec_generator_model(g))->vocab;
-	hec_decode_options decode = *hec_generator_defaults(g);
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
 	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
+	hec_generator_defaults(g, &decode, sizeof decode);
 	decode.max_tokens = TOKENS;
 	decode.sample = hec_generator_samples(g) && decode.beams <= 1;
 	o.decode = &decode;
 	status = hec_generate(g, 1, &prompt, &o, &out);
-	for (int64_t i = 0; status == HEC_OK && i < out.items[0].n; i++)
-		CHECK(k, out.items[0].ids[i] >= 0 && out.items[0].ids[i] < vocab,
-		      "an id of no word");
-	CHECK(k, status != HEC_OK || out.items[0].n <= TOKENS, "more than was asked for");
-	hec_generations_free(&out);
+	const hec_generation *best = hec_generations_at(out, 0, 0);
+	assert_int_equal(!best, status != HEC_OK);
+	for (int64_t i = 0; best && i < best->n; i++)
+		CHECK(k, best->ids[i] >= 0 && best->ids[i] < vocab, "an id of no word");
+	CHECK(k, !best || best->n <= TOKENS, "more than was asked for");
+	hec_generations_free(out);
 	hec_generator_destroy(g);
 	return status;
 }
@@ -50,16 +52,17 @@ static hec_status generate(kit *k, const char *dir)
 static hec_status translate(kit *k, const char *dir)
 {
 	hec_translator *t = NULL;
-	hec_translations out;
+	hec_translations *out;
 	hec_status status = hec_translator_load(k->ctx, dir, NULL, &t);
 	if (status != HEC_OK)
 		return status;
-	hec_decode_options decode = *hec_translator_defaults(t);
+	hec_decode_options decode = HEC_DECODE_OPTIONS_INIT;
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
+	hec_translator_defaults(t, &decode, sizeof decode);
 	decode.max_tokens = TOKENS;
 	o.decode = &decode;
 	status = hec_translate(t, 1, text, NULL, &o, &out);
-	hec_translations_free(&out);
+	hec_translations_free(out);
 	hec_translator_destroy(t);
 	return status;
 }
@@ -67,12 +70,12 @@ static hec_status translate(kit *k, const char *dir)
 static hec_status embed(kit *k, const char *dir)
 {
 	hec_embedder *e = NULL;
-	hec_embeddings out;
+	hec_embeddings *out;
 	hec_status status = hec_embedder_load(k->ctx, dir, NULL, &e);
 	if (status != HEC_OK)
 		return status;
 	status = hec_embed(e, 1, text, NULL, NULL, &out);
-	hec_embeddings_free(&out);
+	hec_embeddings_free(out);
 	hec_embedder_destroy(e);
 	return status;
 }
@@ -80,12 +83,12 @@ static hec_status embed(kit *k, const char *dir)
 static hec_status classify(kit *k, const char *dir)
 {
 	hec_classifier *c = NULL;
-	hec_classes out;
+	hec_classes *out;
 	hec_status status = hec_classifier_load(k->ctx, dir, NULL, &c);
 	if (status != HEC_OK)
 		return status;
 	status = hec_classify(c, 1, text, NULL, NULL, &out);
-	hec_classes_free(&out);
+	hec_classes_free(out);
 	hec_classifier_destroy(c);
 	return status;
 }
@@ -94,12 +97,12 @@ static hec_status fill(kit *k, const char *dir)
 {
 	static const char *const masked[] = {"one [MASK]"};
 	hec_filler *f = NULL;
-	hec_filled out;
+	hec_filled *out;
 	hec_status status = hec_filler_load(k->ctx, dir, NULL, &f);
 	if (status != HEC_OK)
 		return status;
-	status = hec_fill_all(f, 1, masked, NULL, NULL, &out);
-	hec_filled_free(&out);
+	status = hec_fill(f, 1, masked, NULL, NULL, &out);
+	hec_filled_free(out);
 	hec_filler_destroy(f);
 	return status;
 }
@@ -108,12 +111,12 @@ static hec_status answer(kit *k, const char *dir)
 {
 	static const hec_question question = {"what?", "one two", 5, 7};
 	hec_answerer *a = NULL;
-	hec_answers out;
+	hec_answers *out;
 	hec_status status = hec_answerer_load(k->ctx, dir, NULL, &a);
 	if (status != HEC_OK)
 		return status;
-	status = hec_answer_all(a, 1, &question, NULL, &out);
-	hec_answers_free(&out);
+	status = hec_answer(a, 1, &question, NULL, &out);
+	hec_answers_free(out);
 	hec_answerer_destroy(a);
 	return status;
 }
@@ -124,7 +127,7 @@ static hec_status transcribe(kit *k, const char *dir)
 	static float samples[1 << 15];
 	const float *sound = samples;
 	hec_transcriber *t = NULL;
-	hec_transcripts out;
+	hec_transcripts *out;
 	hec_status status = hec_transcriber_load(k->ctx, dir, NULL, &t);
 	if (status != HEC_OK)
 		return status;
@@ -135,12 +138,14 @@ static hec_status transcribe(kit *k, const char *dir)
 	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
 	o.max_tokens = TOKENS;
 	status = hec_transcribe(t, 1, &sound, &count, &o, &out);
-	for (int64_t i = 0; status == HEC_OK && i < out.items[0].count; i++) {
-		const hec_segment *s = &out.items[0].segments[i];
+	const hec_transcript *heard = hec_transcripts_at(out, 0);
+	assert_int_equal(!heard, status != HEC_OK);
+	for (int64_t i = 0; heard && i < heard->segments; i++) {
+		const hec_segment *s = hec_transcript_segment(heard, i);
 		CHECK(k, s->begin >= 0 && s->end >= s->begin, "a segment from %g to %g", s->begin,
 		      s->end);
 	}
-	hec_transcripts_free(&out);
+	hec_transcripts_free(out);
 	hec_transcriber_destroy(t);
 	return status;
 }

@@ -41,50 +41,55 @@ static void a_folder_says_what_it_holds(void **state)
 {
 	(void)state;
 	kit k = {0};
-	hec_info info;
+	hec_info *info;
 	put_file("config.json",
 	         "{\"model_type\": \"marian\", \"architectures\": [\"MarianMTModel\"]}");
 	FAILS(&k, HEC_ERR_IO, hec_info_read(folder, &info), "model.safetensors");
+	assert_null(info);
+	hec_info_free(info);
 	put_weights(&k);
 	OK(&k, hec_info_read(folder, &info));
-	assert_string_equal(info.family, "marian");
-	assert_string_equal(info.architecture, "MarianMTModel");
-	assert_string_equal(info.dtype, "F32, BF16");
-	assert_int_equal(info.tensors, 3);
-	assert_int_equal(info.numbers, 15);
-	assert_int_equal(info.files, 1);
-	assert_int_equal(info.file_bytes, 6 * 4 + 8 * 2 + 4);
-	assert_string_equal(info.tokenizer, "");
+	assert_string_equal(info->family, "marian");
+	assert_string_equal(info->architecture, "MarianMTModel");
+	assert_string_equal(info->dtype, "F32, BF16");
+	assert_int_equal(info->tensors, 3);
+	assert_int_equal(info->numbers, 15);
+	assert_int_equal(info->files, 1);
+	assert_int_equal(info->file_bytes, 6 * 4 + 8 * 2 + 4);
+	assert_string_equal(info->tokenizer, "");
+	hec_info_free(info);
 	put_file("tokenizer.json",
 	         "{\"model\": {\"type\": \"BPE\"}, \"pre_tokenizer\": {\"type\": \"Sequence\","
 	         " \"pretokenizers\": [{\"type\": \"Split\"}, {\"type\": \"ByteLevel\"}]}}");
 	OK(&k, hec_info_read(folder, &info));
-	assert_string_equal(info.tokenizer, "BPE");
-	assert_string_equal(info.pre_tokenizer, "ByteLevel");
+	assert_string_equal(info->tokenizer, "BPE");
+	assert_string_equal(info->pre_tokenizer, "ByteLevel");
+	hec_info_free(info);
 }
 
 static void foreign_words_are_cut_and_cannot_steer(void **state)
 {
 	(void)state;
 	kit k = {0};
-	hec_info info;
+	hec_info *info;
 	put_weights(&k);
 	put_file("config.json",
 	         "{\"model_type\": \"\\u001b[2Jx\", \"architectures\": "
 	         "[\"猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫猫\"]}");
 	put_file("tokenizer.json", "{\"model\": 7, \"pre_tokenizer\": {\"pretokenizers\": []}}");
 	OK(&k, hec_info_read(folder, &info));
-	assert_string_equal(info.family, "\xEF\xBF\xBD[2Jx");
-	assert_true(strlen(info.architecture) < HEC_INFO_TEXT);
-	assert_non_null(strstr(info.architecture, "猫…"));
-	assert_string_equal(info.tokenizer, "");
+	assert_string_equal(info->family, "\xEF\xBF\xBD[2Jx");
+	assert_true(strlen(info->architecture) < HEC_INFO_TEXT);
+	assert_non_null(strstr(info->architecture, "猫…"));
+	assert_string_equal(info->tokenizer, "");
+	hec_info_free(info);
 }
 
 static void what_is_wrong_is_said_with_the_file(void **state)
 {
 	(void)state;
 	kit k = {0};
-	hec_info info;
+	hec_info *info;
 	put_weights(&k);
 	put_file("tokenizer.json", "{}");
 	put_file("config.json", "{\"model_type\": 3}");
@@ -98,6 +103,7 @@ static void what_is_wrong_is_said_with_the_file(void **state)
 	FAILS(&k, HEC_ERR_FORMAT, hec_info_read(folder, &info), "tokenizer.json");
 	FAILS(&k, HEC_ERR_IO, hec_info_read("/nowhere", &info), "/nowhere");
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_info_read(NULL, &info), "folder");
+	assert_null(info);
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_info_read(folder, NULL), "out");
 }
 

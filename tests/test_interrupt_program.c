@@ -64,9 +64,8 @@ static void asks(void)
 	if (interrupt_asked())
 		_exit(1);
 	raise(SIGTERM);
-	_exit(interrupt_asked() && interrupt_signal() == SIGTERM && interrupt_stops(NULL, 0, 0) != 0
-	              ? 7
-	              : 1);
+	const bool stops = interrupt_stops(NULL, "lines", 0, 0) == HEC_ERR_CANCELLED;
+	_exit(interrupt_asked() && interrupt_signal() == SIGTERM && stops ? 7 : 1);
 }
 
 static void is_asked_twice(void)

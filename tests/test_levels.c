@@ -52,7 +52,7 @@ static hec_ctx *draw_ctx(walk *w)
 static void copy_numbers(walk *w, const hec_model *from, hec_model **to)
 {
 	const hec_tensor x = hec_model_block(from);
-	OK(&w->k, hec_model_like(from, to));
+	OK(&w->k, hec_model_create_like(from, to));
 	hec_tensor y = hec_model_block(*to);
 	memcpy(y.data, x.data, (size_t)x.shape[0] * sizeof(float));
 }
@@ -111,7 +111,7 @@ static void run(walk *w)
 }
 
 /* What a session of its own writes for the batch's sources. */
-static hec_decoded decode(walk *w, hec_ctx *ctx, const hec_model *model)
+static hec_decoded *decode(walk *w, hec_ctx *ctx, const hec_model *model)
 {
 	const kit *k = &w->k;
 	const int64_t S = w->batch.input.ids.shape[1];
@@ -120,7 +120,7 @@ static hec_decoded decode(walk *w, hec_ctx *ctx, const hec_model *model)
 	hec_session_options o = HEC_SESSION_OPTIONS_INIT;
 	hec_decode_options search = HEC_DECODE_OPTIONS_INIT;
 	hec_session *session = NULL;
-	hec_decoded out;
+	hec_decoded *out;
 	for (int i = 0; i < ROWS; i++) {
 		ids[i] = first + i * S;
 		lengths[i] = w->batch.length[i];
@@ -137,17 +137,18 @@ static void decode_both(walk *w)
 {
 	hec_tensor logits;
 	hec_ctx *ctx = ready(w, &logits), *other = open_ctx(&w->k, hec_ctx_isa(ctx));
-	hec_decoded got = decode(w, ctx, w->model), want = decode(w, other, w->fresh);
+	hec_decoded *got = decode(w, ctx, w->model), *want = decode(w, other, w->fresh);
 	for (int i = 0; i < ROWS; i++) {
-		const hec_hypothesis *a = &got.hypotheses[i], *b = &want.hypotheses[i];
+		const hec_hypothesis *a = hec_decoded_at(got, i, 0),
+				     *b = hec_decoded_at(want, i, 0);
 		CHECK(&w->k,
 		      a->n == b->n && memcmp(a->ids, b->ids, (size_t)a->n * sizeof *a->ids) == 0 &&
 		              memcmp(&a->score, &b->score, sizeof a->score) == 0,
 		      "source %d: %lld tokens, score %.17g; fresh %lld, %.17g", i, (long long)a->n,
 		      a->score, (long long)b->n, b->score);
 	}
-	hec_decoded_free(&got);
-	hec_decoded_free(&want);
+	hec_decoded_free(got);
+	hec_decoded_free(want);
 	hec_ctx_destroy(other);
 }
 
@@ -162,10 +163,11 @@ static void learn_a_step(walk *w, hec_ctx *ctx, hec_model *model)
 	o.max_tokens = 2 * ROWS * LENGTH;
 	o.max_source = o.max_target = LENGTH;
 	hec_batch batch = {.size = sizeof batch,
-	                   .input = w->batch.input,
+	                   .input = &w->batch.input,
 	                   .targets = w->batch.input.decoder_ids};
+	const hec_batch *batches[] = {&batch};
 	OK(k, hec_trainer_create(ctx, model, &o, &trainer));
-	OK(k, hec_trainer_step(trainer, &batch, 1, NULL));
+	OK(k, hec_trainer_step(trainer, batches, 1));
 	hec_trainer_destroy(trainer);
 }
 

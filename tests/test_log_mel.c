@@ -31,7 +31,7 @@ static hec_tensor features_of(kit *k, const hec_mel_options *o, const hec_tensor
 {
 	int64_t frames;
 	OK(k, hec_log_mel_frames(o, samples->shape[0], &frames));
-	hec_tensor out = make(k, HEC_F32, SHAPE(o->mels ? o->mels : 80, frames));
+	hec_tensor out = make(k, HEC_F32, SHAPE(o->mels, frames));
 	OK(k, hec_log_mel(k->ctx, o, samples->data, samples->shape[0], &out));
 	return out;
 }
@@ -187,6 +187,16 @@ static void wrong_arguments_are_refused(void **state)
 	o.rate = -1;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_log_mel_frames(&o, 400, &frames), "-1 samples");
 	o.rate = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_log_mel_frames(&o, 400, &frames), "0 samples");
+	o.rate = 16000;
+	o.mels = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_log_mel_frames(&o, 400, &frames), "0 filters");
+	o.mels = 80;
+	o.hop = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_log_mel_frames(&o, 400, &frames), "a hop of 0");
+	o.hop = 160;
+	o.fft = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_log_mel_frames(&o, 400, &frames), "frames of 0");
 	o.fft = 34;
 	put(&x, 17, 0);
 	FAILS(&k, HEC_ERR_UNSUPPORTED, hec_log_mel(k.ctx, &o, x.data, 400, &out), "34");

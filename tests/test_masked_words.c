@@ -33,7 +33,7 @@ static hec_corpus *open_lines(lab *l, const char *name, int lines)
 	                        .max_target = 9,
 	                        .cache = lab_path(l, path)};
 	hec_corpus *corpus = NULL;
-	OK(&l->k, hec_corpus_open(&o, &corpus));
+	OK(&l->k, hec_corpus_create(&o, &corpus));
 	return corpus;
 }
 
@@ -100,11 +100,12 @@ static void read_epoch(const kit *k, const hec_corpus *corpus, batcher *b, epoch
 	for (bool ended = false; !ended;) {
 		hec_batch batch;
 		OK(k, batcher_next(b, &batch, &ended));
-		const int64_t S = batch.input.ids.shape[1];
-		for (int64_t i = 0; i < batch.input.ids.shape[0]; i++)
-			read_row(k, corpus, (const int32_t *)batch.input.ids.data + i * S,
-			         (const int32_t *)batch.targets.data + i * S, batch.input.length[i],
-			         S, out);
+		const hec_model_input *in = batch.input;
+		const int64_t S = in->ids.shape[1];
+		for (int64_t i = 0; i < in->ids.shape[0]; i++)
+			read_row(k, corpus, (const int32_t *)in->ids.data + i * S,
+			         (const int32_t *)batch.targets.data + i * S, in->length[i], S,
+			         out);
 	}
 }
 
@@ -132,7 +133,7 @@ static void of_ten_words_asked_for_eight_are_hidden_and_one_is_another(void **st
 		check_share(&l.k, "as it was", m.kept, 0.1, m.count);
 		batcher_destroy(b);
 	}
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	lab_close(&l);
 }
 
@@ -171,7 +172,7 @@ static void each_epoch_asks_for_other_words(void **state)
 	read_epoch(&l.k, corpus, b, &other);
 	check_unlike(&l.k, "seeds", &epochs[0], &other, 0, 0);
 	batcher_destroy(b);
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	lab_close(&l);
 }
 
@@ -182,12 +183,12 @@ typedef struct found {
 	double loss[8];
 } found;
 
-static hec_train_go keep_loss(void *user, const hec_train_event *e)
+static hec_status keep_loss(void *user, const hec_train_event *e)
 {
 	found *f = user;
 	if (e->kind == HEC_TRAIN_SCORES && f->n < 8)
-		f->loss[f->n++] = e->scores->value[HEC_METRIC_LOSS];
-	return HEC_TRAIN_GO;
+		f->loss[f->n++] = hec_train_scores_get(e->scores, HEC_METRIC_LOSS);
+	return HEC_OK;
 }
 
 static void a_model_that_stays_as_it_is_is_judged_the_same_each_time(void **state)
@@ -217,10 +218,12 @@ static void a_model_that_stays_as_it_is_is_judged_the_same_each_time(void **stat
 	o.steps = 8;
 	o.valid_every = 2;
 	o.mask_rate = 0.3;
-	o.trainer.lr = 0; /* nothing is learned */
-	o.trainer.max_tokens = 200;
-	o.trainer.max_source = o.trainer.max_target = LONGEST + 2;
-	o.progress = keep_loss;
+	hec_trainer_options trainer = HEC_TRAINER_OPTIONS_INIT;
+	trainer.lr = 0; /* nothing is learned */
+	trainer.max_tokens = 200;
+	trainer.max_source = trainer.max_target = LONGEST + 2;
+	o.trainer = &trainer;
+	o.event = keep_loss;
 	o.user = &f;
 	OK(&l.k, hec_train(l.k.ctx, m, train, valid, &o, NULL));
 	assert_int_equal(f.n, 4);
@@ -228,8 +231,8 @@ static void a_model_that_stays_as_it_is_is_judged_the_same_each_time(void **stat
 		CHECK(&l.k, isfinite(f.loss[i]) && f.loss[i] == f.loss[0], "%.17g, then %.17g",
 		      f.loss[0], f.loss[i]);
 	hec_model_destroy(m);
-	hec_corpus_close(train);
-	hec_corpus_close(valid);
+	hec_corpus_destroy(train);
+	hec_corpus_destroy(valid);
 	lab_close(&l);
 }
 

@@ -80,14 +80,14 @@ static hec_status translate_something(void)
 	const char *texts[2] = {"one two three", "the cat"};
 	hec_ctx *ctx = NULL;
 	hec_translator *t = NULL;
-	hec_translations out = {0};
+	hec_translations *out = NULL;
 	searches_path("decode_text", path);
 	hec_status status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
 		status = hec_translator_load(ctx, path, NULL, &t);
 	if (status == HEC_OK)
 		status = hec_translate(t, 2, texts, NULL, NULL, &out);
-	hec_translations_free(&out);
+	hec_translations_free(out);
 	hec_translator_destroy(t);
 	hec_ctx_destroy(ctx);
 	return status;

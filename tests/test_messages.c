@@ -67,6 +67,40 @@ static void a_message_is_cut_at_a_whole_character(void **state)
 	}
 }
 
+static void the_item_to_blame_is_that_of_the_last_failure(void **state)
+{
+	(void)state;
+	assert_int_equal(fail_item(fail(HEC_ERR_SHAPE, "too long"), 7), HEC_ERR_SHAPE);
+	assert_int_equal(hec_error_item(), 7);
+	assert_int_equal(fail_in(HEC_ERR_SHAPE, "translate"), HEC_ERR_SHAPE);
+	assert_int_equal(hec_error_item(), 7);
+	assert_int_equal(fail(HEC_ERR_IO, "no file"), HEC_ERR_IO);
+	assert_int_equal(hec_error_item(), -1);
+}
+
+static hec_status stop_it(void *user, const char *phase, int64_t done, int64_t total)
+{
+	(void)user, (void)phase, (void)done, (void)total;
+	return HEC_ERR_CANCELLED;
+}
+
+static hec_status fail_itself(void *user, const char *phase, int64_t done, int64_t total)
+{
+	(void)user, (void)phase, (void)done, (void)total;
+	return fail(HEC_ERR_IO, "the disk is full");
+}
+
+static void a_callback_that_stops_has_a_message_of_its_own_or_ours(void **state)
+{
+	(void)state;
+	assert_int_equal(call_progress(NULL, NULL, "texts", 1, 2), HEC_OK);
+	assert_int_equal(call_progress(stop_it, NULL, "texts", 1, 2), HEC_ERR_CANCELLED);
+	assert_string_equal(hec_error_message(),
+	                    "texts: cancelled by the caller's function after 1 of 2");
+	assert_int_equal(call_progress(fail_itself, NULL, "texts", 1, 2), HEC_ERR_IO);
+	assert_string_equal(hec_error_message(), "the disk is full");
+}
+
 /* Calls that name a file or a word in their own ways, each with one that would steer. */
 static void calls_that_fail_quote_safely(void **state)
 {
@@ -78,8 +112,8 @@ static void calls_that_fail_quote_safely(void **state)
 	hec_ctx *ctx = NULL, *none = NULL;
 	hec_model *model = NULL;
 	hec_lines *lines = NULL;
-	hec_info info;
-	hec_audio audio;
+	hec_info *info;
+	hec_audio *audio;
 	assert_int_equal(hec_ctx_create(NULL, &ctx), HEC_OK);
 	for (int call = 0; call < 6; call++) {
 		hec_status status = HEC_OK;
@@ -94,22 +128,24 @@ static void calls_that_fail_quote_safely(void **state)
 			break;
 		case 2:
 			status = hec_info_read(files[0], &info);
+			assert_null(info);
 			break;
 		case 3:
 			status = hec_model_load(ctx, files[0], NULL, &model);
 			break;
 		case 4:
-			status = hec_lines_open(HEC_TASK_LM, files, 1, &lines);
+			status = hec_lines_create(HEC_TASK_LM, files, 1, &lines);
 			if (status == HEC_OK) {
 				const char *text[2];
 				size_t bytes[2];
 				bool more;
 				status = hec_lines_next_pair(lines, text, bytes, &more);
-				hec_lines_close(lines);
+				hec_lines_destroy(lines);
 			}
 			break;
 		default:
 			status = hec_audio_read(files[0], &of_sound, &audio);
+			assert_null(audio);
 		}
 		const char *message = hec_error_message();
 		const size_t length = strlen(message);
@@ -142,6 +178,8 @@ int main(void)
 		cmocka_unit_test(a_message_cannot_steer_a_terminal),
 		cmocka_unit_test(a_message_that_names_its_file_names_it_once),
 		cmocka_unit_test(a_message_is_cut_at_a_whole_character),
+		cmocka_unit_test(the_item_to_blame_is_that_of_the_last_failure),
+		cmocka_unit_test(a_callback_that_stops_has_a_message_of_its_own_or_ours),
 		cmocka_unit_test(calls_that_fail_quote_safely),
 		cmocka_unit_test(words_of_a_file_are_short_and_clean),
 	};

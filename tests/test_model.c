@@ -315,9 +315,9 @@ static void packed_weights_give_the_same_bits_and_follow_the_weights(void **stat
 		OK(&k, hec_model_pack(k.ctx, m, step != 1));
 		hec_tensor packed = forward(&k, m, &batch.input);
 		hec_model *plain = NULL;
-		OK(&k, hec_model_like(m, &plain));
+		OK(&k, hec_model_create_like(m, &plain));
 		hec_tensor copy = hec_model_block(plain);
-		OK(&k, hec_copy(k.ctx, &block, &copy));
+		OK(&k, hec_tensor_copy(k.ctx, &block, &copy));
 		hec_tensor unpacked = forward(&k, plain, &batch.input);
 		check_same_bits(&k, "packed and not", &packed, &unpacked);
 		hec_model_destroy(plain);
@@ -336,7 +336,7 @@ static void the_row_of_padding_takes_no_gradient(void **state)
 		config.separate_embeddings = separate;
 		hec_model *m = NULL, *grad = NULL;
 		OK(&k, hec_model_create(k.ctx, &config, HEC_F32, 3, &m));
-		OK(&k, hec_model_like(m, &grad));
+		OK(&k, hec_model_create_like(m, &grad));
 		model_batch batch;
 		batch_open(&batch, &k, m, 3, 5, 4, false);
 		put(&batch.input.ids, 0, 2);
@@ -447,8 +447,8 @@ static void a_wrong_batch_is_named(void **state)
 	int64_t count;
 	FAILS(&k, HEC_ERR_SHAPE,
 	      hec_model_learn(k.ctx, k.arena, other, &good, &loss, NULL, m, &sum, &count),
-	      "the gradient has", "hec_model_like");
-	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_like(m, NULL), "out is NULL");
+	      "the gradient has", "hec_model_create_like");
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_model_create_like(m, NULL), "out is NULL");
 	hec_model_destroy(other);
 	hec_model_destroy(m);
 	hec_model_destroy(NULL);

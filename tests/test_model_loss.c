@@ -30,7 +30,7 @@ static learned by_parts(kit *k, const hec_model *m, const hec_model_input *input
                         const hec_model_loss *loss)
 {
 	learned r = {0};
-	OK(k, hec_model_like(m, &r.grad));
+	OK(k, hec_model_create_like(m, &r.grad));
 	size_t mark = hec_arena_used(k->arena);
 	hec_model_output out = {.size = sizeof out, .logits = logits_open(k, m, input)};
 	hec_model_kept *kept = NULL;
@@ -57,7 +57,7 @@ static learned at_once(kit *k, const hec_model *m, const hec_model_input *input,
 	learned r = {0};
 	double sum = 0;
 	int64_t count = 0;
-	OK(k, hec_model_like(m, &r.grad));
+	OK(k, hec_model_create_like(m, &r.grad));
 	size_t mark = hec_arena_used(k->arena);
 	OK(k, hec_model_learn(k->ctx, k->arena, m, input, loss, &key, r.grad, &r.sum, &r.count));
 	OK(k, hec_model_learn(k->ctx, k->arena, m, input, loss, &key, NULL, &sum, &count));
@@ -155,7 +155,7 @@ static void an_answer_is_a_begin_and_an_end(void **state)
 	double sum = 0;
 	int64_t count = 0;
 	hec_model *grad = NULL;
-	OK(&k, hec_model_like(m, &grad));
+	OK(&k, hec_model_create_like(m, &grad));
 	OK(&k, hec_model_learn(k.ctx, k.arena, m, &batch.input, &loss, NULL, grad, &sum, &count));
 	CHECK(&k, count == 6 && fabs(sum - want) < 1e-12 * want, "%.17g of %lld, expected %.17g",
 	      sum, (long long)count, want);

@@ -485,6 +485,8 @@ static void what_a_session_cannot_do_is_said(void **state)
 	o.beams = -1;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_session_create(k.ctx, m, &o, &s), "beams is -1");
 	assert_null(s);
+	o.beams = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_session_create(k.ctx, m, &o, &s), "beams is 0");
 	o.beams = 2;
 	o.max_source = 4;
 	OK(&k, hec_session_create(k.ctx, m, &o, &s));

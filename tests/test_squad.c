@@ -24,7 +24,7 @@ static hec_status read_text(const lab *l, const char *text, hec_squad **out)
 {
 	write_text(l, "squad.json", text);
 	const char *file = lab_path(l, "squad.json");
-	return hec_squad_read(&file, 1, out);
+	return hec_squad_load(&file, 1, out);
 }
 
 static void places_count_characters_there_and_bytes_here(void **state)
@@ -46,7 +46,7 @@ static void places_count_characters_there_and_bytes_here(void **state)
 		                    q->answers[i].end - q->answers[i].begin);
 	assert_string_equal(q->id, "7");
 	assert_null(hec_squad_at(s, 1));
-	hec_squad_free(s);
+	hec_squad_destroy(s);
 	lab_close(&l);
 }
 
@@ -67,7 +67,7 @@ static void an_answer_far_into_a_long_context_is_found(void **state)
 	OK(&l.k, read_text(&l, text, &s));
 	const hec_squad_answer *a = hec_squad_at(s, 0)->answers;
 	assert_int_equal(hec_squad_at(s, 0)->context[a->begin], 'x');
-	hec_squad_free(s);
+	hec_squad_destroy(s);
 	free(text);
 	lab_close(&l);
 }
@@ -125,15 +125,15 @@ static void no_broken_file_does_harm(void **state)
 	for (size_t i = 0; i < sizeof good - 1; i++) {
 		hec_squad *s = NULL;
 		lab_write(&l, "squad.json", good, i);
-		assert_int_not_equal(hec_squad_read(&file, 1, &s), HEC_OK);
+		assert_int_not_equal(hec_squad_load(&file, 1, &s), HEC_OK);
 		for (size_t k = 0; k < 4; k++) {
 			char other[sizeof good];
 			memcpy(other, good, sizeof good);
 			other[i] = "\xFF\"0["[k];
 			lab_write(&l, "squad.json", other, sizeof good - 1);
 			s = NULL;
-			if (hec_squad_read(&file, 1, &s) == HEC_OK)
-				hec_squad_free(s);
+			if (hec_squad_load(&file, 1, &s) == HEC_OK)
+				hec_squad_destroy(s);
 		}
 	}
 	lab_close(&l);

@@ -190,11 +190,11 @@ static void copy_and_add_work_on_any_strides(void **state)
 		hec_tensor x = make_random(&k, dtype, SHAPE(A, B, C)), turned;
 		OK(&k, hec_tensor_transpose(&x, 0, 2, &turned));
 		hec_tensor y = make(&k, dtype, SHAPE(C, B, A));
-		OK(&k, hec_copy(k.ctx, &turned, &y));
+		OK(&k, hec_tensor_copy(k.ctx, &turned, &y));
 		check_same_bits(&k, "copy of a transpose", &y, &turned);
 		hec_tensor wide = make(&k, dtype, SHAPE(C, B, A + 2)), middle;
 		OK(&k, hec_tensor_slice(&wide, 2, 1, A, &middle));
-		OK(&k, hec_copy(k.ctx, &turned, &middle));
+		OK(&k, hec_tensor_copy(k.ctx, &turned, &middle));
 		check_same_bits(&k, "copy into a slice", &middle, &turned);
 		for (int64_t i = 0; i < C * B; i++)
 			CHECK(&k,
@@ -203,7 +203,7 @@ static void copy_and_add_work_on_any_strides(void **state)
 			      "written beside the slice");
 		hec_tensor row = make_random(&k, dtype, SHAPE(1, B, 1)),
 			   sum = make(&k, dtype, SHAPE(C, B, A));
-		OK(&k, hec_add(k.ctx, 2, &turned, -3, &row, &sum));
+		OK(&k, hec_tensor_add(k.ctx, 2, &turned, -3, &row, &sum));
 		for (int64_t i = 0; i < C * B * A; i++) {
 			double a = get(&turned, i), b = get(&row, i / A % B),
 			       u = dtype == HEC_F32 ? 0x1p-24 : 0x1p-53;
@@ -212,7 +212,7 @@ static void copy_and_add_work_on_any_strides(void **state)
 			              3 * u * (fabs(2 * a) + fabs(3 * b)),
 			      "2·%g − 3·%g = %g", a, b, get(&sum, i));
 		}
-		OK(&k, hec_add(k.ctx, 1, &sum, 1, &sum, &sum)); /* in place */
+		OK(&k, hec_tensor_add(k.ctx, 1, &sum, 1, &sum, &sum)); /* in place */
 	}
 	kit_close(&k);
 }
@@ -227,8 +227,8 @@ static void copies_between_types_round_to_the_nearest(void **state)
 		   back = make(&k, HEC_F32, SHAPE(10));
 	for (int64_t i = 0; i < 10; i++)
 		put(&x, i, values[i]);
-	OK(&k, hec_copy(k.ctx, &x, &d));
-	OK(&k, hec_copy(k.ctx, &d, &back));
+	OK(&k, hec_tensor_copy(k.ctx, &x, &d));
+	OK(&k, hec_tensor_copy(k.ctx, &d, &back));
 	check_same_bits(&k, "f32 to f64 and back", &back, &x);
 	static const struct {
 		hec_dtype dtype;
@@ -237,8 +237,8 @@ static void copies_between_types_round_to_the_nearest(void **state)
 	for (int j = 0; j < 2; j++) {
 		uint16_t store[10];
 		hec_tensor h = hec_tensor_1d(store, kinds[j].dtype, 10);
-		OK(&k, hec_copy(k.ctx, &x, &h));
-		OK(&k, hec_copy(k.ctx, &h, &back));
+		OK(&k, hec_tensor_copy(k.ctx, &x, &h));
+		OK(&k, hec_tensor_copy(k.ctx, &h, &back));
 		for (int64_t i = 0; i < 10; i++) {
 			double v = values[i], got = get(&back, i);
 			if (fabs(v) > kinds[j].largest)
@@ -255,7 +255,7 @@ static void copies_between_types_round_to_the_nearest(void **state)
 	hec_tensor h = hec_tensor_1d(store, HEC_BF16, 2), ties = make(&k, HEC_F32, SHAPE(2));
 	put(&ties, 0, 1 + 0x1p-8);
 	put(&ties, 1, 1 + 3 * 0x1p-8);
-	OK(&k, hec_copy(k.ctx, &ties, &h));
+	OK(&k, hec_tensor_copy(k.ctx, &ties, &h));
 	assert_int_equal(store[0], 0x3f80);
 	assert_int_equal(store[1], 0x3f82);
 	/* A NaN stays one, whatever its bits: rounded up like a number it would be −0 or Inf. */
@@ -263,7 +263,7 @@ static void copies_between_types_round_to_the_nearest(void **state)
 	memcpy(ties.data, nans, sizeof nans);
 	for (int j = 0; j < 2; j++) {
 		h.dtype = j ? HEC_F16 : HEC_BF16;
-		OK(&k, hec_copy(k.ctx, &ties, &h));
+		OK(&k, hec_tensor_copy(k.ctx, &ties, &h));
 		assert_int_equal(store[0], j ? 0x7e00 : 0x7fc0);
 		assert_int_equal(store[1], j ? 0xfe00 : 0xffc0);
 	}

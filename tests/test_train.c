@@ -21,7 +21,7 @@ static void a_run_that_is_stopped_anywhere_goes_on_with_the_same_bits(void **sta
 		snprintf(dir, sizeof dir, "every-%lld", (long long)every);
 		for (int64_t at = every;; at += every) {
 			order o = {.stop_at = at};
-			hec_train_result r = {.size = sizeof r};
+			hec_train_result r;
 			hec_train_options t = bench_options(&b, dir, &o);
 			t.resume = true;
 			OK(&b.l.k, bench_run(&b, &t, &r));
@@ -42,7 +42,7 @@ static void a_run_stopped_before_its_first_step_begins_when_it_is_resumed(void *
 	bench_unbroken(&b);
 	for (int i = 0; i < 2; i++) {
 		order o = {0};
-		hec_train_result r = {.size = sizeof r};
+		hec_train_result r;
 		hec_train_options t = bench_options(&b, "late", &o);
 		t.resume = true;
 		t.seconds = i == 0 ? 1e-9 : 0;
@@ -58,7 +58,7 @@ static void a_run_stopped_before_its_first_step_begins_when_it_is_resumed(void *
 static void stop_for_time(bench *b, hec_train_options *t, int64_t at)
 {
 	for (int i = 0; i < 2; i++) {
-		hec_train_result r = {.size = sizeof r};
+		hec_train_result r;
 		*(order *)t->user = (order){.stop_at = i == 0 ? at : 0};
 		t->resume = true;
 		t->seconds = i == 0 ? 0 : 1e-9;
@@ -91,7 +91,7 @@ static void patience_does_not_count_where_the_time_was_up(void **state)
 	(void)state;
 	bench b = bench_open(7230);
 	order o;
-	hec_train_result r = {.size = sizeof r};
+	hec_train_result r;
 	hec_train_options t = bench_options(&b, "run", &o);
 	t.steps = 0;
 	t.patience = 2;
@@ -113,7 +113,7 @@ static void a_validation_that_was_given_up_is_made_up_for(void **state)
 	bench_unbroken(&b);
 	for (int64_t step = VALID_EVERY; step <= STEPS; step += VALID_EVERY) {
 		order o = {.stop_in_valid = step};
-		hec_train_result r = {.size = sizeof r};
+		hec_train_result r;
 		hec_train_options t = bench_options(&b, "given-up", &o);
 		t.resume = true;
 		OK(&b.l.k, bench_run(&b, &t, &r));
@@ -138,7 +138,7 @@ static void a_folder_with_a_run_is_not_begun_anew(void **state)
 	FAILS(&b.l.k, HEC_ERR_ARGUMENT, bench_run(&b, &t, NULL), "holds a run already");
 	/* A run that is done is done again at once, and nothing changes. */
 	t.resume = true;
-	hec_train_result r = {.size = sizeof r};
+	hec_train_result r;
 	OK(&b.l.k, bench_run(&b, &t, &r));
 	assert_int_equal(r.step, STEPS);
 	assert_int_equal(o.scores, 0);
@@ -153,23 +153,23 @@ static void two_runs_do_not_share_a_folder(void **state)
 	hec_train_options t = bench_options(&b, "run", &o);
 	t.steps = 1;
 	hec_train_lock *lock = NULL, *second = NULL;
-	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_take(t.dir, &lock), t.dir, "No such file");
+	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_create(t.dir, &lock), t.dir, "No such file");
 	assert_int_equal(mkdir(t.dir, 0777), 0);
-	OK(&b.l.k, hec_train_lock_take(t.dir, &lock));
-	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_take(t.dir, &second), "another run is at work");
+	OK(&b.l.k, hec_train_lock_create(t.dir, &lock));
+	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_create(t.dir, &second), "another run is at work");
 	FAILS(&b.l.k, HEC_ERR_IO, bench_run(&b, &t, NULL), t.dir, "another run is at work");
 	t.lock = lock;
 	OK(&b.l.k, bench_run(&b, &t, NULL));
 	/* It is still the caller's; where nobody holds it, a run holds it itself and gives it back. */
-	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_take(t.dir, &second), "another run is at work");
-	hec_train_lock_free(lock);
+	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_create(t.dir, &second), "another run is at work");
+	hec_train_lock_destroy(lock);
 	t.lock = NULL;
 	t.resume = true;
 	OK(&b.l.k, bench_run(&b, &t, NULL));
-	OK(&b.l.k, hec_train_lock_take(b.l.dir, &lock));
+	OK(&b.l.k, hec_train_lock_create(b.l.dir, &lock));
 	t.lock = lock;
 	FAILS(&b.l.k, HEC_ERR_IO, bench_run(&b, &t, NULL), "not the folder that was locked", t.dir);
-	hec_train_lock_free(lock);
+	hec_train_lock_destroy(lock);
 	bench_close(&b);
 }
 
@@ -206,12 +206,12 @@ static void count_tokens(void *user, int64_t step, const hec_batch *batch)
 	pace *p = user;
 	(void)step;
 	for (int64_t i = 0; i < batch->targets.shape[0]; i++) {
-		p->source += batch->input.length[i];
-		p->target += batch->input.decoder_length[i];
+		p->source += batch->input->length[i];
+		p->target += batch->input->decoder_length[i];
 	}
 }
 
-static hec_train_go keep_rate(void *user, const hec_train_event *e)
+static hec_status keep_rate(void *user, const hec_train_event *e)
 {
 	pace *p = user;
 	if (e->kind == HEC_TRAIN_BEGIN)
@@ -220,7 +220,7 @@ static hec_train_go keep_rate(void *user, const hec_train_event *e)
 		p->rate = e->tokens_per_s;
 		p->end = seconds_now();
 	}
-	return HEC_TRAIN_GO;
+	return HEC_OK;
 }
 
 /* Steps cannot have taken longer than the run, so that its rate is at least that of the whole; one that
@@ -233,13 +233,15 @@ static void the_speed_counts_what_both_sides_read(void **state)
 	hec_train_options t = bench_options(&b, "pace", &p.o);
 	t.user = &p;
 	t.batch = count_tokens;
-	t.progress = keep_rate;
+	t.event = keep_rate;
 	t.steps = t.report_every = 12;
 	t.valid_every = t.save_every = 0;
 	hec_model *model = NULL;
-	hec_train_result r = {.size = sizeof r};
+	hec_train_result *r = NULL;
 	OK(&b.l.k, hec_model_create(b.l.k.ctx, &b.config, HEC_F32, 3, &model));
 	OK(&b.l.k, hec_train(b.l.k.ctx, model, b.train, NULL, &t, &r));
+	assert_int_equal(r->step, 12);
+	hec_train_result_free(r);
 	double least = (double)(p.source + p.target) / (p.end - p.begin);
 	CHECK(&b.l.k, p.source > 0 && p.target > 0 && p.rate >= least,
 	      "%.0f tokens/s, at least %.0f (%lld and %lld tokens)", p.rate, least,
@@ -248,12 +250,31 @@ static void the_speed_counts_what_both_sides_read(void **state)
 	bench_close(&b);
 }
 
+static hec_status fail_at_third_step(void *user, const hec_train_event *e)
+{
+	order *o = user;
+	o->step = e->step;
+	return e->kind == HEC_TRAIN_STEP && e->step == 3 ? HEC_ERR_UNSUPPORTED : HEC_OK;
+}
+
+static void a_run_fails_with_what_its_event_function_returns(void **state)
+{
+	(void)state;
+	bench b = bench_open(7247);
+	order o = {0};
+	hec_train_options t = bench_options(&b, "run", &o);
+	t.event = fail_at_third_step;
+	FAILS(&b.l.k, HEC_ERR_UNSUPPORTED, bench_run(&b, &t, NULL), "caller's function");
+	assert_int_equal(o.step, 3);
+	bench_close(&b);
+}
+
 static void steps_that_are_not_finite_are_counted_and_reported(void **state)
 {
 	(void)state;
 	bench b = bench_open(7250);
 	order o = {.poison_at = 17};
-	hec_train_result r = {.size = sizeof r};
+	hec_train_result r;
 	hec_train_options t = bench_options(&b, "run", &o);
 	OK(&b.l.k, bench_run(&b, &t, &r));
 	assert_int_equal(r.step, STEPS);
@@ -371,6 +392,7 @@ int main(void)
 		cmocka_unit_test(two_runs_do_not_share_a_folder),
 		cmocka_unit_test(the_last_step_has_one_line),
 		cmocka_unit_test(the_speed_counts_what_both_sides_read),
+		cmocka_unit_test(a_run_fails_with_what_its_event_function_returns),
 		cmocka_unit_test(steps_that_are_not_finite_are_counted_and_reported),
 		cmocka_unit_test(what_was_learned_before_data_failed_is_saved),
 		cmocka_unit_test(a_run_without_memory_ends_in_a_message),

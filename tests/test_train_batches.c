@@ -24,7 +24,7 @@ static hec_corpus *open_task(const lab *l, hec_task task, const char *name, hec_
 	o.n_labels = 3;
 	o.cache = lab_path(l, hec_task_name(task));
 	hec_corpus *corpus = NULL;
-	OK(&l->k, hec_corpus_open(&o, &corpus));
+	OK(&l->k, hec_corpus_create(&o, &corpus));
 	return corpus;
 }
 
@@ -87,7 +87,7 @@ static bool same_row(const hec_tensor *t, int64_t row, const int32_t *want)
 
 static bool is_row(const hec_batch *b, int64_t row, const wanted *w)
 {
-	const hec_model_input *in = &b->input;
+	const hec_model_input *in = b->input;
 	return same_row(&in->ids, row, w->ids) && same_row(&in->types, row, w->types) &&
 	       same_row(&in->decoder_ids, row, w->decoder_ids) &&
 	       same_row(&b->targets, row, w->targets) &&
@@ -122,7 +122,7 @@ static void check_task(lab *l, const hec_corpus *c, const batcher_options *o, bo
 	for (bool ended = false; !ended;) {
 		hec_batch batch;
 		OK(&l->k, batcher_next(b, &batch, &ended));
-		const hec_model_input *in = &batch.input;
+		const hec_model_input *in = batch.input;
 		CHECK(&l->k,
 		      !!in->ids.data == o->encoder && !!in->decoder_ids.data == decoder &&
 		              !!in->types.data == types,
@@ -193,18 +193,18 @@ static void a_batch_is_what_its_task_reads_and_is_to_say(void **state)
 	write_sides(&l, "pairs", false);
 	hec_corpus *c = open_task(&l, HEC_TASK_SEQ2SEQ, "pairs", sizes);
 	check_forms(&l, c, 2, 2);
-	hec_corpus_close(c);
+	hec_corpus_destroy(c);
 	write_sides(&l, "labels", true);
 	c = open_task(&l, HEC_TASK_CLASSIFY, "labels", sizes);
 	check_forms(&l, c, 0, 2);
-	hec_corpus_close(c);
+	hec_corpus_destroy(c);
 	FILE *f = fopen(lab_path(&l, "running"), "w");
 	assert_non_null(f);
 	write_words(&l, f, 200);
 	assert_int_equal(fclose(f), 0);
 	c = open_task(&l, HEC_TASK_LM, "running", sizes);
 	check_forms(&l, c, 1, 1);
-	hec_corpus_close(c);
+	hec_corpus_destroy(c);
 	lab_close(&l);
 }
 
@@ -279,7 +279,7 @@ static void a_window_points_at_a_whole_answer_or_at_its_first_token(void **state
 	}
 	assert_true(answered > 120 && answered < count / 2);
 	check_forms(&l, c, 0, 2);
-	hec_corpus_close(c);
+	hec_corpus_destroy(c);
 	lab_close(&l);
 }
 
@@ -306,7 +306,7 @@ static void a_label_is_a_whole_name(void **state)
 	                              .max_target = 9,
 	                              .cache = lab_path(&l, "cache")};
 	hec_corpus *c = NULL;
-	OK(&l.k, hec_corpus_open(&o, &c));
+	OK(&l.k, hec_corpus_create(&o, &c));
 	assert_int_equal(hec_corpus_counts_of(c)->examples, 4);
 	assert_int_equal(hec_corpus_counts_of(c)->unknown_label, 3);
 	for (int64_t i = 0; i < 4; i++) {
@@ -317,7 +317,7 @@ static void a_label_is_a_whole_name(void **state)
 		assert_int_equal(ids[1], FIRST_WORD + want[i][0]);
 		assert_int_equal(ids[c->lengths[i][0]], want[i][1]);
 	}
-	hec_corpus_close(c);
+	hec_corpus_destroy(c);
 	lab_close(&l);
 }
 
@@ -335,7 +335,7 @@ static hec_corpus *open_cut(const lab *l, hec_task task, const char *const files
 	                              .truncate = cut,
 	                              .cache = lab_path(l, cut ? "cut" : "whole")};
 	hec_corpus *c = NULL;
-	OK(&l->k, hec_corpus_open(&o, &c));
+	OK(&l->k, hec_corpus_create(&o, &c));
 	return c;
 }
 
@@ -367,8 +367,8 @@ static void check_cut(lab *l, hec_task task, const char *const files[])
 	assert_true(sides > 10);
 	assert_int_equal(counts->cut, sides);
 	assert_int_equal(hec_corpus_counts_of(whole)->cut, 0);
-	hec_corpus_close(whole);
-	hec_corpus_close(cut);
+	hec_corpus_destroy(whole);
+	hec_corpus_destroy(cut);
 }
 
 /* The end is the tokenizer's own, or put there. */
@@ -426,7 +426,7 @@ static void count_places(const lab *l, const hec_corpus *c, int64_t rows,
 		for (bool ended = false; !ended;) {
 			hec_batch batch;
 			OK(&l->k, batcher_next(b, &batch, &ended));
-			const hec_tensor *ids = &batch.input.ids;
+			const hec_tensor *ids = &batch.input->ids;
 			CHECK(&l->k, ids->shape[0] == rows, "%lld rows", (long long)ids->shape[0]);
 			for (int64_t i = 0; i < rows; i++)
 				seen[((const int32_t *)ids->data)[i * ids->shape[1] + 1] -
@@ -457,7 +457,7 @@ static void each_line_comes_at_each_place_as_often(void **state)
 					      "of %lld",
 					      i, (long long)seen[i][j], j, EPOCHS, (long long)rows);
 		}
-		hec_corpus_close(c);
+		hec_corpus_destroy(c);
 	}
 	lab_close(&l);
 }
@@ -477,11 +477,11 @@ static void what_is_validated_on_comes_in_order_of_length(void **state)
 		hec_batch batch;
 		bool ended;
 		OK(&l.k, batcher_next(b, &batch, &ended));
-		assert_int_equal(batch.input.length[0], i % LINES + 3);
+		assert_int_equal(batch.input->length[0], i % LINES + 3);
 		assert_int_equal(ended, i % LINES == LINES - 1);
 	}
 	batcher_destroy(b);
-	hec_corpus_close(c);
+	hec_corpus_destroy(c);
 	lab_close(&l);
 }
 

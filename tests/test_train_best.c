@@ -10,7 +10,7 @@ static hec_status worse_each_time(void *user, hec_ctx *ctx, const hec_model *mod
 {
 	(void)ctx;
 	(void)model;
-	scores->value[HEC_METRIC_BLEU] = 50 - (double)((order *)user)->scores;
+	hec_train_scores_set(scores, HEC_METRIC_BLEU, 50 - (double)((order *)user)->scores);
 	return HEC_OK;
 }
 
@@ -19,7 +19,7 @@ static void it_stops_when_nothing_gets_better(void **state)
 	(void)state;
 	bench b = bench_open(7230);
 	order o = {0};
-	hec_train_result r = {.size = sizeof r};
+	hec_train_result r;
 	hec_train_options t = bench_options(&b, "run", &o);
 	t.steps = 0;
 	t.patience = 2;
@@ -86,7 +86,7 @@ static hec_status only_the_mean_is_good(void *user, hec_ctx *ctx, const hec_mode
 	(void)ctx;
 	(void)model;
 	const order *o = user;
-	scores->value[HEC_METRIC_BLEU] = o->scores == STEPS / VALID_EVERY ? 100 : 50;
+	hec_train_scores_set(scores, HEC_METRIC_BLEU, o->scores == STEPS / VALID_EVERY ? 100 : 50);
 	return HEC_OK;
 }
 
@@ -96,7 +96,7 @@ static void a_mean_that_is_the_best_stays_when_the_run_goes_on(void **state)
 	bench b = bench_open(7240);
 	for (int i = 0; i < 2; i++) {
 		order o = {0};
-		hec_train_result r = {.size = sizeof r};
+		hec_train_result r;
 		hec_train_options t = bench_options(&b, "run", &o);
 		t.average = i == 0 ? 3 : 0;
 		t.steps = i == 0 ? STEPS : STEPS + 2 * VALID_EVERY;

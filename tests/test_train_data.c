@@ -120,7 +120,7 @@ static void lines_left_out_are_counted_by_reason(void **state)
 		assert_int_equal(c->empty, 2);
 		assert_int_equal(c->bad_utf8, 1);
 		assert_int_equal(c->too_long, 1);
-		hec_corpus_close(corpus);
+		hec_corpus_destroy(corpus);
 	}
 	lab_close(&l);
 }
@@ -144,10 +144,10 @@ static void files_of_unequal_length_are_an_error_with_both_numbers(void **state)
 		                        .max_target = 9,
 		                        .cache = lab_path(&l, "cache")};
 		hec_corpus *corpus = NULL;
-		FAILS(&l.k, HEC_ERR_FORMAT, hec_corpus_open(&o, &corpus), "has 5", "has 2");
+		FAILS(&l.k, HEC_ERR_FORMAT, hec_corpus_create(&o, &corpus), "has 5", "has 2");
 		assert_null(corpus);
 		o.n = 1;
-		FAILS(&l.k, HEC_ERR_ARGUMENT, hec_corpus_open(&o, &corpus), "pairs", "1");
+		FAILS(&l.k, HEC_ERR_ARGUMENT, hec_corpus_create(&o, &corpus), "pairs", "1");
 	}
 	assert_int_not_equal(access(lab_path(&l, "cache.index"), F_OK), 0);
 	assert_int_not_equal(access(lab_path(&l, "cache.index.new"), F_OK), 0);
@@ -162,13 +162,13 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text(void 
 	lab_learn_tokenizer(&l, "a", "b");
 	hec_corpus *corpus = lab_corpus(&l, "a", "b", "cache");
 	uint32_t sum = hec_corpus_checksum(corpus);
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	lab_write_pairs(&l, "a", "b", 51);
 	corpus = lab_corpus(&l, "a", "b", "cache");
 	assert_int_equal(hec_corpus_counts_of(corpus)->examples, 51);
 	assert_int_not_equal(hec_corpus_checksum(corpus), sum);
 	sum = hec_corpus_checksum(corpus);
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	/* Cut short at any place, it is made again, the same. */
 	FILE *f = fopen(lab_path(&l, "cache.index"), "rb");
 	char bytes[4096];
@@ -178,7 +178,7 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text(void 
 		lab_write(&l, "cache.index", bytes, n);
 		corpus = lab_corpus(&l, "a", "b", "cache");
 		CHECK(&l.k, hec_corpus_checksum(corpus) == sum, "another sum after %zu bytes", n);
-		hec_corpus_close(corpus);
+		hec_corpus_destroy(corpus);
 	}
 	/* An example of no words, which a batch could not take, is none that we wrote. */
 	corpus_entry *third = (corpus_entry *)(bytes + sizeof(corpus_header)) + 3;
@@ -187,7 +187,7 @@ static void ids_that_lie_there_are_taken_only_if_they_are_of_the_same_text(void 
 	corpus = lab_corpus(&l, "a", "b", "cache");
 	for (int64_t i = 0; i < corpus->header.count; i++)
 		assert_true(corpus->lengths[i][0] > 0 && corpus->lengths[i][1] > 0);
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	lab_close(&l);
 }
 
@@ -203,9 +203,9 @@ static uint32_t sum_with(lab *l)
 	                        .max_target = 9,
 	                        .cache = lab_path(l, "cache")};
 	hec_corpus *corpus = NULL;
-	OK(&l->k, hec_corpus_open(&o, &corpus));
+	OK(&l->k, hec_corpus_create(&o, &corpus));
 	uint32_t sum = hec_corpus_checksum(corpus);
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	hec_tokenizer_destroy(l->tokenizer);
 	l->tokenizer = NULL;
 	return sum;
@@ -260,13 +260,13 @@ static size_t running_ids(const lab *l, const hec_tokenizer *t, const char *name
 	                        .max_target = 7,
 	                        .cache = lab_path(l, "running")};
 	hec_corpus *corpus;
-	OK(&l->k, hec_corpus_open(&o, &corpus));
+	OK(&l->k, hec_corpus_create(&o, &corpus));
 	size_t n = 0;
 	for (int64_t i = 0; i < corpus->header.count; i++) {
 		OK(&l->k, corpus_read(corpus, i, ids + n));
 		n += (size_t)corpus->lengths[i][1] - 1;
 	}
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	return n + 1;
 }
 
@@ -345,11 +345,11 @@ static void a_text_that_the_tokenizer_takes_away_is_empty(void **state)
 		                        .labels = labels,
 		                        .n_labels = 2};
 		hec_corpus *corpus = NULL;
-		OK(&l.k, hec_corpus_open(&o, &corpus));
+		OK(&l.k, hec_corpus_create(&o, &corpus));
 		const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
 		assert_int_equal(c->empty, empty[i]);
 		assert_int_equal(c->examples, 4 - empty[i]);
-		hec_corpus_close(corpus);
+		hec_corpus_destroy(corpus);
 	}
 	lab_close(&l);
 }
@@ -364,7 +364,7 @@ typedef struct trace {
 static uint32_t batch_sum(const hec_batch *b)
 {
 	uint32_t crc = 0;
-	const hec_tensor *all[3] = {&b->input.ids, &b->input.decoder_ids, &b->targets};
+	const hec_tensor *all[3] = {&b->input->ids, &b->input->decoder_ids, &b->targets};
 	for (int i = 0; i < 3; i++)
 		crc = (uint32_t)crc32(crc, all[i]->data, (uInt)(4 * hec_tensor_count(all[i])));
 	return crc;
@@ -391,15 +391,15 @@ static void follow(lab *l, batcher *b, int64_t tokens, int64_t epochs, trace *t)
 		bool ended;
 		OK(&l->k, batcher_next(b, &batch, &ended));
 		epochs -= ended;
-		int64_t rows = batch.targets.shape[0], S = batch.input.ids.shape[1],
+		int64_t rows = batch.targets.shape[0], S = batch.input->ids.shape[1],
 			T = batch.targets.shape[1];
 		CHECK(&l->k, rows * S <= tokens && rows * T <= tokens, "%lld × %lld, %lld",
 		      (long long)rows, (long long)S, (long long)T);
 		for (int64_t i = 0; i < rows; i++) {
 			const int32_t *target = (const int32_t *)batch.targets.data + i * T;
 			const int32_t *input =
-				(const int32_t *)batch.input.decoder_ids.data + i * T;
-			int32_t n = batch.input.decoder_length[i];
+				(const int32_t *)batch.input->decoder_ids.data + i * T;
+			int32_t n = batch.input->decoder_length[i];
 			assert_int_equal(input[0], 289);
 			for (int64_t j = 0; j < T; j++) {
 				assert_int_equal(target[j] == -100, j >= n);
@@ -440,7 +440,7 @@ static void every_example_comes_once_an_epoch_in_another_order_each_time(void **
 	int64_t whole = hec_corpus_counts_of(corpus)->target_tokens;
 	CHECK(&l.k, (double)whole > 0.8 * (double)padded, "%lld tokens in batches of %lld",
 	      (long long)whole, (long long)padded);
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	lab_close(&l);
 }
 
@@ -473,7 +473,7 @@ static void a_place_is_enough_to_go_on_with_the_same_batches(void **state)
 	batcher *small = NULL;
 	batcher_options o = {.max_tokens = 3};
 	FAILS(&l.k, HEC_ERR_ARGUMENT, batcher_create(corpus, &o, &small), "does not fit", "3");
-	hec_corpus_close(corpus);
+	hec_corpus_destroy(corpus);
 	lab_close(&l);
 }
 

@@ -174,7 +174,7 @@ static void a_checkpoint_that_is_cut_short_is_refused(void **state)
 	order none = {0};
 	hec_train_options t = bench_options(&b, "whole", &none);
 	OK(&b.l.k, hec_model_create(b.l.k.ctx, &b.config, HEC_F32, 9, &model));
-	OK(&b.l.k, hec_trainer_create(b.l.k.ctx, model, &t.trainer, &trainer));
+	OK(&b.l.k, hec_trainer_create(b.l.k.ctx, model, t.trainer, &trainer));
 	load_cut(&b, trainer, "optimizer.safetensors", 211);
 	load_cut(&b, trainer, "model.safetensors", 211);
 	hec_trainer_destroy(trainer);

@@ -12,14 +12,15 @@ static void it_learns_to_write_words_backwards(void **state)
 	hec_trainer_options o = toy_options();
 	world w = world_open(7000, 0.1, &o);
 	double first = 0, last = 0;
+	assert_int_equal(hec_trainer_report(w.trainer)->step, 0);
 	for (int step = 1; step <= 300; step++) {
 		toy t;
-		hec_step_report r = {.size = sizeof r};
 		make_toy(&w.k, ROWS, &t);
-		OK(&w.k, hec_trainer_step(w.trainer, &t.batch, 1, &r));
-		CHECK(&w.k, r.step == step && !r.skipped && r.skips == 0, "step %d", step);
-		first = step == 1 ? r.loss : first;
-		last = 0.9 * (step == 1 ? r.loss : last) + 0.1 * r.loss;
+		OK(&w.k, step_once(w.trainer, &t.batch));
+		const hec_step_report *r = hec_trainer_report(w.trainer);
+		CHECK(&w.k, r->step == step && !r->skipped && r->skips == 0, "step %d", step);
+		first = step == 1 ? r->loss : first;
+		last = 0.9 * (step == 1 ? r->loss : last) + 0.1 * r->loss;
 	}
 	CHECK(&w.k, first > 2 && last < 0.5 * first, "the loss went from %g to %g", first, last);
 	/* Without dropout and smoothing it is lower still. */
@@ -53,13 +54,14 @@ static void batches_of_a_step_count_as_one(void **state)
 	world whole = world_open(7010, 0, &o), parts = world_open(7010, 0, &o);
 	for (int step = 0; step < 5; step++) {
 		toy t;
-		hec_step_report a = {.size = sizeof a}, b = a;
 		make_toy(&whole.k, ROWS, &t);
-		OK(&whole.k, hec_trainer_step(whole.trainer, &t.batch, 1, &a));
+		OK(&whole.k, step_once(whole.trainer, &t.batch));
+		hec_model_input read[2] = {t.read, t.read};
 		hec_batch pieces[2] = {t.batch, t.batch};
 		for (int i = 0; i < 2; i++) {
 			int64_t begin = i ? 3 : 0, n = i ? ROWS - 3 : 3;
-			hec_model_input *in = &pieces[i].input;
+			hec_model_input *in = &read[i];
+			pieces[i].input = in;
 			OK(&whole.k, hec_tensor_slice(&in->ids, 0, begin, n, &in->ids));
 			OK(&whole.k,
 			   hec_tensor_slice(&in->decoder_ids, 0, begin, n, &in->decoder_ids));
@@ -68,12 +70,15 @@ static void batches_of_a_step_count_as_one(void **state)
 			in->length += begin;
 			in->decoder_length += begin;
 		}
-		OK(&parts.k, hec_trainer_step(parts.trainer, pieces, 2, &b));
-		assert_int_equal(a.targets, b.targets);
-		CHECK(&whole.k, fabs(a.loss - b.loss) < 1e-5 * a.loss, "loss %g and %g", a.loss,
-		      b.loss);
-		CHECK(&whole.k, fabs(a.grad_norm - b.grad_norm) < 1e-4 * a.grad_norm,
-		      "norm %g and %g", a.grad_norm, b.grad_norm);
+		const hec_batch *const both[2] = {&pieces[0], &pieces[1]};
+		OK(&parts.k, hec_trainer_step(parts.trainer, both, 2));
+		const hec_step_report *a = hec_trainer_report(whole.trainer),
+				      *b = hec_trainer_report(parts.trainer);
+		assert_int_equal(a->targets, b->targets);
+		CHECK(&whole.k, fabs(a->loss - b->loss) < 1e-5 * a->loss, "loss %g and %g", a->loss,
+		      b->loss);
+		CHECK(&whole.k, fabs(a->grad_norm - b->grad_norm) < 1e-4 * a->grad_norm,
+		      "norm %g and %g", a->grad_norm, b->grad_norm);
 	}
 	CHECK(&whole.k, distance(whole.model, parts.model) < 1e-3, "%g apart",
 	      distance(whole.model, parts.model));
@@ -89,14 +94,18 @@ static void a_step_that_fails_leaves_nothing(void **state)
 	world w[2] = {world_open(7046, 0.1, &o), world_open(7046, 0.1, &o)};
 	toy t;
 	make_toy(&w[0].k, ROWS, &t);
-	hec_batch batches[2] = {t.batch, t.batch};
-	batches[1].targets.rank = 0;
-	hec_step_report report = {.size = sizeof report};
-	CHECK(&w[1].k, hec_trainer_step(w[1].trainer, batches, 2, &report) != HEC_OK,
+	hec_batch bad = t.batch, empty = t.batch;
+	bad.targets.rank = 0;
+	empty.input = NULL;
+	const hec_batch *const batches[2] = {&t.batch, &bad};
+	CHECK(&w[1].k, hec_trainer_step(w[1].trainer, batches, 2) != HEC_OK,
 	      "a batch without targets");
+	FAILS(&w[1].k, HEC_ERR_ARGUMENT, step_once(w[1].trainer, &empty), "input");
+	assert_int_equal(hec_trainer_report(w[1].trainer)->step, 0);
 	for (int i = 0; i < 2; i++) {
-		OK(&w[i].k, hec_trainer_step(w[i].trainer, &t.batch, 1, &report));
-		CHECK(&w[i].k, report.step == 1, "step %lld", (long long)report.step);
+		OK(&w[i].k, step_once(w[i].trainer, &t.batch));
+		const int64_t step = hec_trainer_report(w[i].trainer)->step;
+		CHECK(&w[i].k, step == 1, "step %lld", (long long)step);
 	}
 	hec_tensor a = hec_model_block(w[0].model), b = hec_model_block(w[1].model);
 	assert_memory_equal(a.data, b.data, (size_t)a.shape[0] * sizeof(float));
@@ -119,7 +128,7 @@ static void the_same_steps_give_the_same_bits_at_any_number_of_threads(void **st
 		for (int step = 0; step < 5; step++) {
 			toy t;
 			make_toy(&k, ROWS, &t);
-			OK(&k, hec_trainer_step(trainer, &t.batch, 1, NULL));
+			OK(&k, step_once(trainer, &t.batch));
 		}
 		hec_trainer_destroy(trainer);
 		hec_tensor a = hec_model_block(models[0]), b = hec_model_block(models[i]);
@@ -158,7 +167,7 @@ static void wrong_options_are_named(void **state)
 	assert_null(t);
 	o = toy_options();
 	OK(&k, hec_trainer_create(k.ctx, model, &o, &t));
-	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_apply(t, NULL), "without a batch");
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_apply(t), "without a batch");
 	hec_trainer_destroy(t);
 	hec_model_destroy(model);
 	kit_close(&k);
@@ -175,9 +184,14 @@ static void answers_are_planned_and_learned(void **state)
 	hec_trainer_options o = toy_options();
 	o.max_tokens = ROWS * LENGTH;
 	o.max_source = LENGTH;
-	hec_trainer_memory memory = {.size = sizeof memory};
+	hec_trainer_memory *memory = NULL;
 	OK(&k, hec_trainer_plan(k.ctx, model, &o, &memory));
-	CHECK(&k, memory.activations > 0, "no memory for %d tokens", ROWS * LENGTH);
+	CHECK(&k, memory->activations > 0, "no memory for %d tokens", ROWS * LENGTH);
+	hec_trainer_memory_free(memory);
+	o.max_tokens = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_trainer_plan(k.ctx, model, &o, &memory), "max_tokens");
+	assert_null(memory);
+	o.max_tokens = ROWS * LENGTH;
 	hec_trainer *t;
 	OK(&k, hec_trainer_create(k.ctx, model, &o, &t));
 	for (int64_t length = 1; length <= LENGTH; length += LENGTH - 1) {
@@ -189,14 +203,16 @@ static void answers_are_planned_and_learned(void **state)
 			targets[2 * i] = i % 3 == 1 ? -100 : 0;
 			targets[2 * i + 1] = i % 3 == 1 ? -100 : (int32_t)length - 1;
 		}
-		hec_batch batch = {.size = sizeof batch, .input = {.size = sizeof batch.input}};
-		batch.input.ids = hec_tensor_2d(ids, HEC_I32, rows, length);
-		batch.input.length = lengths;
+		hec_model_input read = HEC_MODEL_INPUT_INIT;
+		hec_batch batch = HEC_BATCH_INIT;
+		read.ids = hec_tensor_2d(ids, HEC_I32, rows, length);
+		read.length = lengths;
+		batch.input = &read;
 		batch.targets = hec_tensor_2d(targets, HEC_I32, rows, 2);
-		hec_step_report report = {.size = sizeof report};
-		OK(&k, hec_trainer_step(t, &batch, 1, &report));
-		CHECK(&k, !report.skipped && report.targets > 0, "%lld targets",
-		      (long long)report.targets);
+		OK(&k, step_once(t, &batch));
+		const hec_step_report *report = hec_trainer_report(t);
+		CHECK(&k, !report->skipped && report->targets > 0, "%lld targets",
+		      (long long)report->targets);
 	}
 	hec_trainer_destroy(t);
 	hec_model_destroy(model);
@@ -221,27 +237,30 @@ static void frames_are_planned_and_learned(void **state)
 	o.warmup = 1;
 	/* A text may be longer than a batch is to be. */
 	hec_trainer_options few = o;
-	hec_trainer_memory memory = {.size = sizeof memory};
+	hec_trainer_memory *memory = NULL;
 	few.max_tokens = 2;
 	OK(&k, hec_trainer_create(k.ctx, m, &o, &t));
 	OK(&k, hec_trainer_plan(k.ctx, m, &few, &memory));
-	hec_batch batch = {.size = sizeof batch, .input = {.size = sizeof batch.input}};
-	batch.input.features = make(&k, HEC_F32, SHAPE(B, c->front.features, 2 * S));
-	batch.input.decoder_ids = make(&k, HEC_I32, SHAPE(B, 5));
+	hec_trainer_memory_free(memory);
+	hec_model_input read = HEC_MODEL_INPUT_INIT;
+	hec_batch batch = HEC_BATCH_INIT;
+	read.features = make(&k, HEC_F32, SHAPE(B, c->front.features, 2 * S));
+	read.decoder_ids = make(&k, HEC_I32, SHAPE(B, 5));
+	batch.input = &read;
 	batch.targets = make(&k, HEC_I32, SHAPE(B, 5));
-	for (int64_t i = 0; i < hec_tensor_count(&batch.input.features); i++)
-		put(&batch.input.features, i, (double)draw_in(&k, -100, 100) / 100);
+	for (int64_t i = 0; i < hec_tensor_count(&read.features); i++)
+		put(&read.features, i, (double)draw_in(&k, -100, 100) / 100);
 	for (int64_t i = 0; i < B * 5; i++) {
-		put(&batch.input.decoder_ids, i, (double)draw_in(&k, 3, 100));
+		put(&read.decoder_ids, i, (double)draw_in(&k, 3, 100));
 		put(&batch.targets, i, (double)draw_in(&k, 3, 100));
 	}
 	double first = 0, last = 0;
 	for (int i = 0; i < 40; i++) {
-		hec_step_report r = {.size = sizeof r};
-		OK(&k, hec_trainer_step(t, &batch, 1, &r));
-		CHECK(&k, !r.skipped, "step %d was skipped", i);
-		last = r.loss;
-		first = i == 0 ? r.loss : first;
+		OK(&k, step_once(t, &batch));
+		const hec_step_report *r = hec_trainer_report(t);
+		CHECK(&k, !r->skipped, "step %d was skipped", i);
+		last = r->loss;
+		first = i == 0 ? r->loss : first;
 	}
 	CHECK(&k, last < first / 2, "the loss went from %g to %g", first, last);
 	hec_trainer_destroy(t);
@@ -290,11 +309,11 @@ static void a_step_allocates_nothing(void **state)
 	toy t[2];
 	make_toy(&w.k, ROWS, &t[0]);
 	make_toy(&w.k, 3, &t[1]);
-	hec_batch batches[2] = {t[0].batch, t[1].batch};
-	OK(&w.k, hec_trainer_step(w.trainer, batches, 2, NULL));
+	const hec_batch *const batches[2] = {&t[0].batch, &t[1].batch};
+	OK(&w.k, hec_trainer_step(w.trainer, batches, 2));
 	refuse_request(0, false);
 	for (int i = 0; i < 3; i++)
-		OK(&w.k, hec_trainer_step(w.trainer, batches, 2, NULL));
+		OK(&w.k, hec_trainer_step(w.trainer, batches, 2));
 	assert_int_equal(refuse_requests(), 0);
 	world_close(&w);
 }

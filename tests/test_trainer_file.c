@@ -63,12 +63,15 @@ static void step(kit *k, hec_trainer *t, int32_t word)
 		source[i] = (word + i) % (WORDS - 1);
 		target[i] = (word + 2 * i) % (WORDS - 1);
 	}
-	hec_batch b = {.size = sizeof b, .input = {.size = sizeof b.input}};
-	b.input.ids = hec_tensor_2d(source, HEC_I32, 1, LENGTH);
-	b.input.decoder_ids = hec_tensor_2d(source, HEC_I32, 1, LENGTH);
-	b.input.length = b.input.decoder_length = &length;
+	hec_model_input read = HEC_MODEL_INPUT_INIT;
+	read.ids = hec_tensor_2d(source, HEC_I32, 1, LENGTH);
+	read.decoder_ids = hec_tensor_2d(source, HEC_I32, 1, LENGTH);
+	read.length = read.decoder_length = &length;
+	hec_batch b = HEC_BATCH_INIT;
+	b.input = &read;
 	b.targets = hec_tensor_2d(target, HEC_I32, 1, LENGTH);
-	OK(k, hec_trainer_step(t, &b, 1, NULL));
+	const hec_batch *const batches[1] = {&b};
+	OK(k, hec_trainer_step(t, batches, 1));
 }
 
 static bool same_block(const hec_model *a, const hec_model *b)

@@ -33,7 +33,7 @@ static void draw_lesson(kit *k, const hec_model *m, lesson *l)
 			put(&targets, j, asked ? (double)draw_in(k, 0, c->vocab - 1) : -100);
 		}
 		l->batches[i] = (hec_batch){
-			.size = sizeof l->batches[i], .input = data->input, .targets = targets};
+			.size = sizeof l->batches[i], .input = &data->input, .targets = targets};
 	}
 }
 
@@ -85,8 +85,8 @@ static void sum_gradients(kit *k, const hec_model *m, const hec_trainer_options 
 		int64_t count;
 		loss.targets = l->batches[i].targets;
 		loss.smoothing = o->smoothing;
-		OK(k, hec_model_learn(k->ctx, k->arena, m, &l->batches[i].input, &loss, &key,
-		                      g->sum, &sum, &count));
+		OK(k, hec_model_learn(k->ctx, k->arena, m, l->batches[i].input, &loss, &key, g->sum,
+		                      &sum, &count));
 		g->loss += sum;
 		g->targets += count;
 	}
@@ -138,16 +138,22 @@ static void check_step(kit *k, const hec_model *m, const hec_tensor *before,
 	}
 }
 
+static hec_status step_lesson(hec_trainer *t, const lesson *l)
+{
+	const hec_batch *const batches[BATCHES] = {&l->batches[0], &l->batches[1]};
+	return hec_trainer_step(t, batches, BATCHES);
+}
+
 /* Weights that are no numbers: nothing of the step remains but its number. */
 static void skip_step(kit *k, hec_trainer *t, hec_model *m, const lesson *l)
 {
 	hec_tensor block = hec_model_block(m), healthy = make_copy(k, &block);
-	hec_step_report r = {.size = sizeof r};
 	fill_with(&block, NAN);
 	OK(k, hec_model_pack(k->ctx, m, true));
-	OK(k, hec_trainer_step(t, l->batches, BATCHES, &r));
-	CHECK(k, r.skipped && r.step == SKIPPED, "step %lld", (long long)r.step);
-	OK(k, hec_copy(k->ctx, &healthy, &block));
+	OK(k, step_lesson(t, l));
+	const hec_step_report *r = hec_trainer_report(t);
+	CHECK(k, r->skipped && r->step == SKIPPED, "step %lld", (long long)r->step);
+	OK(k, hec_tensor_copy(k->ctx, &healthy, &block));
 	OK(k, hec_model_pack(k->ctx, m, true));
 }
 
@@ -165,10 +171,9 @@ static int follow_steps(kit *k, const hec_model_config *config)
 	assert_true(at.first && at.second);
 	o.clip = 2;
 	OK(k, hec_trainer_create(k->ctx, m, &o, &t));
-	OK(k, hec_model_like(m, &g.sum));
+	OK(k, hec_model_create_like(m, &g.sum));
 	for (int step = 1; step <= STEPS; step++) {
 		lesson l;
-		hec_step_report r = {.size = sizeof r};
 		draw_lesson(k, m, &l);
 		if (step == SKIPPED) {
 			skip_step(k, t, m, &l);
@@ -176,14 +181,15 @@ static int follow_steps(kit *k, const hec_model_config *config)
 		}
 		sum_gradients(k, m, &o, &l, step, &g);
 		hec_tensor before = make_copy(k, &block);
-		OK(k, hec_trainer_step(t, l.batches, BATCHES, &r));
+		OK(k, step_lesson(t, &l));
+		const hec_step_report *r = hec_trainer_report(t);
 		CHECK(k,
-		      !r.skipped && r.step == step && r.targets == g.targets &&
-		              fabs(r.loss - g.loss) < 1e-6 * g.loss &&
-		              fabs(r.grad_norm - g.norm) < 1e-6 * g.norm &&
-		              fabs(r.lr - rate(&o, step)) < 1e-12,
+		      !r->skipped && r->step == step && r->targets == g.targets &&
+		              fabs(r->loss - g.loss) < 1e-6 * g.loss &&
+		              fabs(r->grad_norm - g.norm) < 1e-6 * g.norm &&
+		              fabs(r->lr - rate(&o, step)) < 1e-12,
 		      "step %d: %lld targets, loss %g, norm %g, rate %g", step,
-		      (long long)r.targets, r.loss, r.grad_norm, r.lr);
+		      (long long)r->targets, r->loss, r->grad_norm, r->lr);
 		check_step(k, m, &before, &o, rate(&o, step), &g, ++applied, &at);
 		cut += g.norm > o.clip;
 	}

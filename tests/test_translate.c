@@ -32,31 +32,39 @@ static void texts_become_what_transformers_makes_of_them(void **state)
 	const int n = (int)json_array_size(goldens);
 	size_t at;
 	hec_translator *t = load(&k);
-	assert_int_equal(hec_translator_defaults(t)->beams, 2);
+	hec_decode_options decode;
+	hec_translator_defaults(t, &decode, sizeof decode);
+	assert_int_equal(decode.beams, 2);
 	const char *texts[MOST];
 	assert_in_range(n, 3, MOST);
 	json_array_foreach(goldens, at, golden) texts[at] = golden_words(golden, "source");
-	hec_decode_options decode = *hec_translator_defaults(t);
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.decode = &decode;
 	o.batch = 3;
-	hec_translations out;
+	hec_translations *out;
 	decode.beams = 1;
 	OK(&k, hec_translate(t, n, texts, NULL, &o, &out));
 	json_array_foreach(goldens, at, golden)
-		assert_string_equal(out.items[at].text, golden_words(golden, "greedy"));
-	hec_translations_free(&out);
+	{
+		const hec_translation *got = hec_translations_at(out, (int64_t)at, 0);
+		assert_string_equal(got->text, golden_words(golden, "greedy"));
+	}
+	hec_translations_free(out);
 	decode.beams = decode.nbest = 4;
 	OK(&k, hec_translate(t, n, texts, NULL, &o, &out));
 	for (int i = 0; i < 4 * n; i++) {
 		golden = json_array_get(goldens, (size_t)i / 4);
 		json_t *want = json_array_get(json_object_get(golden, "beam"), (size_t)i % 4);
 		double score = golden_real(want, "score");
-		assert_string_equal(out.items[i].text, golden_words(want, "text"));
-		CHECK(&k, fabs(out.items[i].score - score) <= 1e-4, "score %g, Transformers has %g",
-		      out.items[i].score, score);
+		const hec_translation *got = hec_translations_at(out, i / 4, i % 4);
+		assert_string_equal(got->text, golden_words(want, "text"));
+		CHECK(&k, fabs(got->score - score) <= 1e-4, "score %g, Transformers has %g",
+		      got->score, score);
 	}
-	hec_translations_free(&out);
+	assert_null(hec_translations_at(out, 0, 4));
+	assert_null(hec_translations_at(out, n, 0));
+	assert_null(hec_translations_at(out, -1, 0));
+	hec_translations_free(out);
 	json_decref(goldens);
 	hec_translator_destroy(t);
 	kit_close(&k);
@@ -76,30 +84,31 @@ static void where_nobody_bounds_a_translation_its_source_does(void **state)
 	const int64_t room = hec_model_config_of(hec_translator_model(t))->decoder.position.max - 1;
 	int64_t longest = 0;
 	for (int64_t n = 1; n <= 2; n++) {
-		hec_translations out;
+		hec_translations *out;
 		OK(&k, hec_translate(t, n, texts, NULL, &o, &out));
 		for (int64_t i = 0; i < n; i++) {
+			const int64_t got = hec_translations_at(out, i, 0)->n;
 			hec_encoding e = HEC_ENCODING_INIT;
 			hec_encode_options plain = HEC_ENCODE_OPTIONS_INIT;
 			OK(&k, hec_tokenizer_encode(hec_translator_tokenizer(t), texts[i],
 			                            strlen(texts[i]), &plain, &e));
 			int64_t most = 3 * (int64_t)e.n + 50;
-			assert_int_equal(out.items[i].n, most < room ? most : room);
-			longest = longest < out.items[i].n ? out.items[i].n : longest;
+			assert_int_equal(got, most < room ? most : room);
+			longest = longest < got ? got : longest;
 			hec_encoding_free(&e);
 		}
-		assert_true(out.items[0].n < room);
-		hec_translations_free(&out);
+		assert_true(hec_translations_at(out, 0, 0)->n < room);
+		hec_translations_free(out);
 	}
 	assert_int_equal(longest, room);
 	/* What the model says holds as it does in Transformers: max_length 30 counts the start. */
-	decode = *hec_translator_defaults(t);
+	hec_translator_defaults(t, &decode, sizeof decode);
 	decode.beams = 1;
 	decode.min_tokens = 1 << 20;
-	hec_translations out;
+	hec_translations *out;
 	OK(&k, hec_translate(t, 1, texts, NULL, &o, &out));
-	assert_int_equal(out.items[0].n, 29);
-	hec_translations_free(&out);
+	assert_int_equal(hec_translations_at(out, 0, 0)->n, 29);
+	hec_translations_free(out);
 	hec_translator_destroy(t);
 	kit_close(&k);
 }
@@ -110,7 +119,8 @@ static void the_start_is_that_of_writing(void **state)
 	(void)state;
 	kit k = kit_open(12);
 	const char *text = "abc";
-	hec_translations out[3];
+	hec_translations *out[3];
+	const hec_translation *first[3];
 	for (int i = 0; i < 3; i++) {
 		char path[SCRATCH_PATH], from[512], writing[128];
 		searches_path("decode_text", from);
@@ -123,16 +133,16 @@ static void the_start_is_that_of_writing(void **state)
 		hec_translator *t;
 		OK(&k, hec_translator_load(k.ctx, path, NULL, &t));
 		OK(&k, hec_translate(t, 1, &text, NULL, NULL, &out[i]));
-		assert_int_equal(out[i].items[0].start, i < 2 ? 7 : 5);
+		first[i] = hec_translations_at(out[i], 0, 0);
+		assert_int_equal(first[i]->start, i < 2 ? 7 : 5);
 		hec_translator_destroy(t);
 	}
-	assert_int_equal(out[0].items[0].n, out[1].items[0].n);
-	assert_memory_equal(out[0].items[0].ids, out[1].items[0].ids,
-	                    (size_t)out[0].items[0].n * sizeof(int32_t));
-	assert_true(out[0].items[0].score == out[1].items[0].score);
-	assert_true(out[0].items[0].score != out[2].items[0].score);
+	assert_int_equal(first[0]->n, first[1]->n);
+	assert_memory_equal(first[0]->ids, first[1]->ids, (size_t)first[0]->n * sizeof(int32_t));
+	assert_true(first[0]->score == first[1]->score);
+	assert_true(first[0]->score != first[2]->score);
 	for (int i = 0; i < 3; i++)
-		hec_translations_free(&out[i]);
+		hec_translations_free(out[i]);
 	kit_close(&k);
 }
 
@@ -145,27 +155,33 @@ static void what_is_wrong_with_a_text_is_said(void **state)
 	memset(many, 'x', sizeof many - 1);
 	many[sizeof many - 1] = '\0';
 	const char *texts[] = {"a", "b", many};
-	hec_translations out;
+	hec_translations *out;
 	FAILS(&k, HEC_ERR_SHAPE, hec_translate(t, 3, texts, NULL, NULL, &out), "64");
-	assert_int_equal(out.failed, 2);
+	assert_int_equal(hec_error_item(), 2);
+	assert_null(out);
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.truncate = true;
 	OK(&k, hec_translate(t, 3, texts, NULL, &o, &out));
-	assert_int_equal(out.failed, -1);
-	hec_translations_free(&out);
+	assert_non_null(out);
+	hec_translations_free(out);
 	texts[1] = "bad \xff byte";
 	FAILS(&k, HEC_ERR_FORMAT, hec_translate(t, 2, texts, NULL, NULL, &out), "4");
-	assert_int_equal(out.failed, 1);
+	assert_int_equal(hec_error_item(), 1);
+	assert_null(out);
 	o.lossy = true;
 	OK(&k, hec_translate(t, 2, texts, NULL, &o, &out));
-	hec_translations_free(&out);
+	hec_translations_free(out);
 	texts[1] = "";
 	OK(&k, hec_translate(t, 2, texts, NULL, NULL, &out));
-	assert_string_equal(out.items[1].text, "");
-	assert_int_equal(out.items[1].n, 0);
-	hec_translations_free(&out);
-	o.batch = -1;
-	FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 2, texts, NULL, &o, &out), "batch is -1");
+	assert_string_equal(hec_translations_at(out, 1, 0)->text, "");
+	assert_int_equal(hec_translations_at(out, 1, 0)->n, 0);
+	hec_translations_free(out);
+	for (o.batch = -1; o.batch < 1; o.batch++) {
+		FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 2, texts, NULL, &o, &out),
+		      o.batch ? "batch is -1" : "batch is 0");
+		assert_int_equal(hec_error_item(), -1);
+		assert_null(out);
+	}
 	hec_translator *none;
 	FAILS(&k, HEC_ERR_IO, hec_translator_load(k.ctx, "/nowhere", NULL, &none), "/nowhere");
 	hec_translator_destroy(t);
@@ -226,11 +242,11 @@ static hec_model *small_model(const kit *k, int64_t vocab, int32_t start)
 static void translated(const kit *k, hec_translator *t, const char *text,
                        const hec_translate_options *o, char *buffer, size_t size)
 {
-	hec_translations out;
+	hec_translations *out;
 	OK(k, hec_translate(t, 1, &text, NULL, o, &out));
-	snprintf(buffer, size, "%d %.9g %s", (int)out.items[0].ids[0], out.items[0].score,
-	         out.items[0].text);
-	hec_translations_free(&out);
+	const hec_translation *first = hec_translations_at(out, 0, 0);
+	snprintf(buffer, size, "%d %.9g %s", (int)first->ids[0], first->score, first->text);
+	hec_translations_free(out);
 }
 
 static void languages_are_those_that_are_asked_for(void **state)
@@ -269,7 +285,7 @@ static void languages_are_those_that_are_asked_for(void **state)
 	o.to_language = NULL;
 	translated(&k, gs, "the cat", &o, other, sizeof other);
 	assert_string_equal(asked, other);
-	hec_translations out;
+	hec_translations *out;
 	const char *text = "the cat";
 	o.to_language = "xx_XX";
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 1, &text, NULL, &o, &out), "xx_XX");
@@ -293,15 +309,16 @@ static void a_prefix_is_part_of_the_text(void **state)
 	assert_string_equal(hec_translator_prefix(t), "");
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	const char *part = "try again later.", *bad = "ab\xff", *blank = " ";
-	hec_translations out;
+	hec_translations *out;
 	o.prefix = "Please ";
 	OK(&k, hec_translate(t, 1, &part, NULL, &o, &out));
-	assert_string_equal(out.items[0].text, "Die Datei konnte nicht geöffnet werden.");
-	hec_translations_free(&out);
+	assert_string_equal(hec_translations_at(out, 0, 0)->text,
+	                    "Die Datei konnte nicht geöffnet werden.");
+	hec_translations_free(out);
 	FAILS(&k, HEC_ERR_FORMAT, hec_translate(t, 1, &bad, NULL, &o, &out), "2");
 	OK(&k, hec_translate(t, 1, &blank, NULL, &o, &out));
-	assert_string_equal(out.items[0].text, "");
-	hec_translations_free(&out);
+	assert_string_equal(hec_translations_at(out, 0, 0)->text, "");
+	hec_translations_free(out);
 	hec_translator_destroy(t);
 	kit_close(&k);
 }
@@ -316,20 +333,21 @@ static void windows_do_what_is_too_long_in_pieces(void **state)
 		strcat(text, "Please try again later. ");
 	const char *texts[] = {text, "Please try again later."};
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
-	hec_translations out, alone;
+	hec_translations *out, *alone;
 	FAILS(&k, HEC_ERR_SHAPE, hec_translate(t, 1, texts, NULL, &o, &out), "tokens");
 	OK(&k, hec_translate(t, 1, texts + 1, NULL, &o, &alone));
 	o.windows = true;
 	OK(&k, hec_translate(t, 2, texts, NULL, &o, &out));
-	assert_string_equal(out.items[1].text, alone.items[0].text);
-	assert_true(out.items[0].n > 60);
+	assert_string_equal(hec_translations_at(out, 1, 0)->text,
+	                    hec_translations_at(alone, 0, 0)->text);
+	const hec_translation *pieces = hec_translations_at(out, 0, 0);
+	assert_true(pieces->n > 60);
 	int ends = 0;
-	for (int64_t i = 0; i < out.items[0].n; i++)
-		ends += out.items[0].ids[i] ==
-		        hec_tokenizer_role(hec_translator_tokenizer(t), "eos");
+	for (int64_t i = 0; i < pieces->n; i++)
+		ends += pieces->ids[i] == hec_tokenizer_role(hec_translator_tokenizer(t), "eos");
 	assert_true(ends >= 3); /* one for each piece */
-	hec_translations_free(&out);
-	hec_translations_free(&alone);
+	hec_translations_free(out);
+	hec_translations_free(alone);
 	hec_translator_destroy(t);
 	kit_close(&k);
 }
@@ -349,11 +367,11 @@ static void write_planned(void *user, int64_t text, const int32_t *written, int6
 		logits[v] = v == p->id[text] ? 0 : -INFINITY;
 }
 
-static int count_planned(void *user, int64_t text, int32_t id)
+static hec_status count_planned(void *user, int64_t text, int32_t id)
 {
 	planned *p = user;
 	p->told[text]++;
-	return id != p->id[text];
+	return id == p->id[text] ? HEC_OK : HEC_ERR_CANCELLED;
 }
 
 /* A blank text and one in several pieces stand before the last. */
@@ -380,15 +398,16 @@ static void callbacks_of_the_caller_know_texts_by_their_own_numbers(void **state
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.decode = &decode;
 	o.windows = true;
-	hec_translations out;
+	hec_translations *out;
 	OK(&k, hec_translate(t, 4, texts, NULL, &o, &out));
-	assert_true(out.items[2].n > 5);
+	assert_true(hec_translations_at(out, 2, 0)->n > 5);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(plan.told[i], out.items[i].n);
-		for (int64_t j = 0; j < out.items[i].n; j++)
-			assert_int_equal(out.items[i].ids[j], plan.id[i]);
+		const hec_translation *got = hec_translations_at(out, i, 0);
+		assert_int_equal(plan.told[i], got->n);
+		for (int64_t j = 0; j < got->n; j++)
+			assert_int_equal(got->ids[j], plan.id[i]);
 	}
-	hec_translations_free(&out);
+	hec_translations_free(out);
 	decode.prompt_lengths = NULL;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_translate(t, 4, texts, NULL, &o, &out), "prompt_lengths");
 	hec_translator_destroy(t);
@@ -410,14 +429,14 @@ static void refused_memory_is_an_error(void **state)
 	o.decode = &decode;
 	o.prefix = "Please ";
 	o.windows = true;
-	hec_translations out;
+	hec_translations *out;
 	OK(&k, hec_translate(t, 2, texts, NULL, &o, &out)); /* the session stays */
-	hec_translations_free(&out);
+	hec_translations_free(out);
 	long live = refuse_live();
 	refuse_request(0, false);
 	OK(&k, hec_translate(t, 2, texts, NULL, &o, &out));
 	long requests = refuse_requests();
-	hec_translations_free(&out);
+	hec_translations_free(out);
 	assert_int_equal(refuse_live(), live);
 	for (long n = 1; n <= requests; n++) {
 		refuse_request(n, false);
@@ -427,7 +446,8 @@ static void refused_memory_is_an_error(void **state)
 		assert_true(fired);
 		CHECK(&k, status == HEC_ERR_MEMORY || status == HEC_OK, "request %ld gave %s", n,
 		      hec_status_name(status));
-		hec_translations_free(&out);
+		assert_true(!out == (status != HEC_OK));
+		hec_translations_free(out);
 		assert_int_equal(refuse_live(), live);
 	}
 	hec_translator_destroy(t);

@@ -249,7 +249,12 @@ static void sinks_do_not_dim_the_rest(void **state)
 	static const char *const words[] = {"[CLS]", "a", "b"};
 	static const float weights[] = {0.98f, 0.02f, 0, 0.99f, 0, 0.01f, 0.9f, 0.06f, 0.04f};
 	static const bool sink[] = {true, false, false};
-	hec_view v = {sizeof v, HEC_VIEW_SELF, words, 3, words, 3, sink, 1, 1, weights};
+	hec_view v = HEC_VIEW_INIT;
+	v.query = v.key = words;
+	v.queries = v.keys = 3;
+	v.sink = sink;
+	v.layers = v.heads = 1;
+	v.weights = weights;
 	drawn d = draw_view(&v, HEC_VIEW_TEXT, NULL);
 	assert_non_null(strstr(d.text, "0 to 0.06"));
 	assert_non_null(strstr(d.text, "█.06"));
@@ -263,11 +268,17 @@ static void sinks_do_not_dim_the_rest(void **state)
 
 /* ---- what is refused ---- */
 
-static int stop(void *user, const char *text, size_t length)
+typedef struct refusal {
+	int calls;
+	hec_status with; /* what the second call returns */
+} refusal;
+
+static hec_status refuse_second(void *user, const char *text, size_t length)
 {
+	refusal *r = user;
 	(void)text;
 	(void)length;
-	return ++*(int *)user > 1;
+	return ++r->calls > 1 ? r->with : HEC_OK;
 }
 
 static void wrong_views_are_refused_with_their_numbers(void **state)
@@ -292,6 +303,9 @@ static void wrong_views_are_refused_with_their_numbers(void **state)
 	o.colour = (hec_view_colour)7;
 	FAILS(&k, HEC_ERR_ARGUMENT, DRAW, "colour mode 7");
 	o.colour = HEC_VIEW_PLAIN;
+	o.columns = 0;
+	FAILS(&k, HEC_ERR_ARGUMENT, DRAW, "columns");
+	o.columns = 80;
 	v.kind = (hec_view_kind)9;
 	FAILS(&k, HEC_ERR_ARGUMENT, DRAW, "kind 9");
 	v = small_view;
@@ -321,10 +335,13 @@ static void wrong_views_are_refused_with_their_numbers(void **state)
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_view_draw(&v, HEC_VIEW_TEXT, NULL, NULL, &d), "write");
 	assert_null(d.text);
 	room r = make_room(50, 50, 4, 4);
-	int calls = 0;
-	FAILS(&k, HEC_ERR_CANCELLED, hec_view_draw(&r.view, HEC_VIEW_JSON, NULL, stop, &calls),
-	      "stopped");
-	assert_int_equal(calls, 2);
+	static const hec_status statuses[] = {HEC_ERR_CANCELLED, HEC_ERR_UNSUPPORTED};
+	for (size_t i = 0; i < 2; i++) {
+		refusal f = {.with = statuses[i]};
+		FAILS(&k, f.with, hec_view_draw(&r.view, HEC_VIEW_JSON, NULL, refuse_second, &f),
+		      "stopped");
+		assert_int_equal(f.calls, 2);
+	}
 	free_room(&r);
 	FAILS(&k, HEC_ERR_IO, hec_view_save(&v, HEC_VIEW_SVG, NULL, "/nowhere/at/all.svg"),
 	      "/nowhere/at/all.svg");

@@ -235,7 +235,12 @@ static void very_long_tokens_are_cut(void **state)
 	marks[200001] = '\0';
 	const char *words[] = {text, marks};
 	static const float weights[] = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
-	hec_view v = {sizeof v, HEC_VIEW_SELF, words, 2, words, 2, NULL, 1, 2, weights};
+	hec_view v = HEC_VIEW_INIT;
+	v.query = v.key = words;
+	v.queries = v.keys = 2;
+	v.layers = 1;
+	v.heads = 2;
+	v.weights = weights;
 	for (int format = 0; format <= HEC_VIEW_SVG; format++) {
 		drawn d = draw_view(&v, (hec_view_format)format, NULL);
 		assert_true(d.length < 10000);

@@ -24,7 +24,11 @@ static void the_weights_of_a_part_are_those_of_the_whole(void **state)
 			OK(&k, hec_tensor_slice(&lse, 2, t0, t, &lse));
 			OK(&k, hec_tensor_slice(&all.weights, 1, h0, h, &want));
 			OK(&k, hec_tensor_slice(&want, 2, t0, t, &want));
-			hec_attention_part part = {sizeof part, h0, p.H, t0, p.T};
+			hec_attention_part part = HEC_ATTENTION_PART_INIT;
+			part.first_head = h0;
+			part.heads = p.H;
+			part.first_query = t0;
+			part.queries = p.T;
 			hec_tensor got = make(&k, p.dtype, SHAPE(p.B, h, t, p.S));
 			OK(&k, hec_attention_weights(k.ctx, &p.desc, &part, &q, &p.key, &p.mask,
 			                             &lse, &got));
@@ -239,8 +243,12 @@ static void the_unfused_steps_are_the_definition(void **state)
 		hec_tensor scores = make(&k, p.dtype, full), scaled = make(&k, p.dtype, full),
 			   masked = make(&k, p.dtype, full), weights = make(&k, p.dtype, full),
 			   out = make(&k, p.dtype, SHAPE(p.B, p.T, p.H, p.D));
-		hec_attention_steps steps = {sizeof steps, &scores,  &scaled,
-		                             &masked,      &weights, &out};
+		hec_attention_steps steps = HEC_ATTENTION_STEPS_INIT;
+		steps.scores = &scores;
+		steps.scaled = &scaled;
+		steps.masked = &masked;
+		steps.weights = &weights;
+		steps.out = &out;
 		OK(&k, hec_attention_unfused(k.ctx, &p.desc, &p.q, &p.key, &p.v, &p.mask, &steps));
 		check_within(&k, "weights", &weights, &d.value.weights, &d.bound.weights);
 		check_within(&k, "out", &out, &d.value.out, &d.bound.out);

@@ -82,10 +82,10 @@ static void beams_behind_a_prompt_are_those_of_transformers(void **state)
 		speech_open(&k, &s);
 		hec_session *session = session_open(&k, &s, places, 4, false);
 		hec_decode_options o = options_of(&s, 4);
-		hec_decoded out;
+		hec_decoded *out;
 		OK(&k, hec_decode_features(session, SOURCES, s.each, &o, &out));
 		for (int i = 0; i < SOURCES; i++) {
-			const hec_hypothesis *h = &out.hypotheses[i];
+			const hec_hypothesis *h = hec_decoded_at(out, i, 0);
 			const int32_t *want = (const int32_t *)s.beam.data + i * s.beam.shape[1];
 			int64_t n = 0; /* theirs is padded behind its end */
 			while (n < s.beam.shape[1] && (n == 0 || want[n - 1] != s.config->eos_id))
@@ -99,7 +99,9 @@ static void beams_behind_a_prompt_are_those_of_transformers(void **state)
 			CHECK(&k, fabs(h->score - get(&s.score, i)) < 1e-4,
 			      "source %d has score %g, not %g", i, h->score, get(&s.score, i));
 		}
-		hec_decoded_free(&out);
+		assert_null(hec_decoded_at(out, SOURCES, 0));
+		assert_null(hec_decoded_at(out, 0, 1));
+		hec_decoded_free(out);
 		hec_session_destroy(session);
 		hec_model_destroy(s.model);
 		kit_close(&k);
@@ -132,17 +134,16 @@ static void rules_of_the_caller_reach_every_choice(void **state)
 		o.process = only_one;
 		o.user = &wrong;
 		o.suppress = (const int32_t[]){6}; /* rules before it: nothing is then left */
-		hec_decoded out;
+		hec_decoded *out;
 		OK(&k, hec_decode_features(session, SOURCES, s.each, &o, &out));
 		for (int i = 0; i < SOURCES; i++) {
-			CHECK(&k, out.hypotheses[i].n == o.max_tokens, "%lld tokens",
-			      (long long)out.hypotheses[i].n);
+			const hec_hypothesis *h = hec_decoded_at(out, i, 0);
+			CHECK(&k, h->n == o.max_tokens, "%lld tokens", (long long)h->n);
 			for (int64_t j = 0; j < o.max_tokens; j++)
-				CHECK(&k, out.hypotheses[i].ids[j] == 5 + i + j,
-				      "source %d writes %d at %lld", i,
-				      (int)out.hypotheses[i].ids[j], (long long)j);
+				CHECK(&k, h->ids[j] == 5 + i + j, "source %d writes %d at %lld", i,
+				      (int)h->ids[j], (long long)j);
 		}
-		hec_decoded_free(&out);
+		hec_decoded_free(out);
 		CHECK(&k, beams > 1 || !wrong, "it was shown something else than was written");
 		o.suppressed = 1;
 		if (beams == 1)
@@ -201,23 +202,24 @@ static void what_is_live_is_decoded_as_if_it_were_new(void **state)
 		OK(&k, hec_session_start_features(session, SOURCES, &s.features));
 		for (int round = 0; round < 4; round++) {
 			hec_decode_options o = options_of(&s, beams);
-			hec_decoded want, got;
+			hec_decoded *want, *got;
 			s.prompt_lengths[0] = 1 + round % 2; /* prompts of different lengths */
-			o.most = (const int64_t[]){round % 3 == 1 ? 1 : 7, round == 2 ? 2 : 7};
+			o.max_tokens_each =
+				(const int64_t[]){round % 3 == 1 ? 1 : 7, round == 2 ? 2 : 7};
 			o.min_tokens = round;
 			OK(&k, hec_decode_features(fresh, SOURCES, s.each, &o, &want));
 			OK(&k, hec_decode_live(session, &o, &got));
 			for (int i = 0; i < SOURCES; i++) {
-				const hec_hypothesis *a = &want.hypotheses[i],
-						     *b = &got.hypotheses[i];
+				const hec_hypothesis *a = hec_decoded_at(want, i, 0),
+						     *b = hec_decoded_at(got, i, 0);
 				CHECK(&k, a->n == b->n && a->score == b->score,
 				      "round %d source %d: %lld tokens and %lld, %g and %g", round,
 				      i, (long long)a->n, (long long)b->n, a->score, b->score);
 				assert_memory_equal(a->ids, b->ids, (size_t)a->n * sizeof *a->ids);
 			}
 			CHECK(&k, hec_session_sources(session) == SOURCES, "they stay");
-			hec_decoded_free(&want);
-			hec_decoded_free(&got);
+			hec_decoded_free(want);
+			hec_decoded_free(got);
 		}
 		hec_session_destroy(fresh);
 		hec_session_destroy(session);
@@ -305,17 +307,20 @@ static void what_does_not_fit_is_said_with_its_numbers(void **state)
 	hec_tensor wrong = make_random(&k, HEC_F32, SHAPE(1, 7, 29));
 	FAILS(&k, HEC_ERR_SHAPE, hec_session_start_features(session, 1, &wrong), "29", "30");
 	hec_decode_options o = options_of(&s, 1);
-	hec_decoded d;
+	hec_decoded *d;
 	FAILS(&k, HEC_ERR_ARGUMENT,
 	      hec_decode(session, SOURCES, s.prompts, s.prompt_lengths, &o, &d), "ids", "frames");
 	s.prompt_lengths[1] = 0;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_decode_features(session, SOURCES, s.each, &o, &d),
 	      "prompt 1 has no tokens");
+	assert_int_equal(hec_error_item(), 1);
+	assert_null(d);
 	s.prompt_lengths[1] = 3;
 	const int32_t outside[] = {1, 101, 1};
 	s.prompts[1] = outside;
 	FAILS(&k, HEC_ERR_ARGUMENT, hec_decode_features(session, SOURCES, s.each, &o, &d),
 	      "token 1 of prompt 1 is 101");
+	assert_int_equal(hec_error_item(), 1);
 	s.prompts[1] = s.prompts[0];
 	s.each[1].shape[1] = 29;
 	FAILS(&k, HEC_ERR_SHAPE, hec_decode_features(session, SOURCES, s.each, &o, &d), "source 1",

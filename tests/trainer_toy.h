@@ -13,6 +13,7 @@ enum { ROWS = 8, LENGTH = 6, WORDS = 11 };
 typedef struct toy {
 	int32_t source[ROWS * LENGTH], input[ROWS * LENGTH], target[ROWS * LENGTH];
 	int32_t length[ROWS];
+	hec_model_input read; /* what batch.input points at: a toy stays where it was made */
 	hec_batch batch;
 } toy;
 
@@ -32,12 +33,19 @@ static inline void make_toy(kit *k, int64_t rows, toy *t)
 				t->input[r * LENGTH + i + 1] = t->target[r * LENGTH + i];
 		}
 	}
-	t->batch = (hec_batch){.size = sizeof t->batch, .input = {.size = sizeof t->batch.input}};
-	t->batch.input.ids = hec_tensor_2d(t->source, HEC_I32, rows, LENGTH);
-	t->batch.input.length = t->length;
-	t->batch.input.decoder_ids = hec_tensor_2d(t->input, HEC_I32, rows, LENGTH);
-	t->batch.input.decoder_length = t->length;
+	t->read = (hec_model_input)HEC_MODEL_INPUT_INIT;
+	t->read.ids = hec_tensor_2d(t->source, HEC_I32, rows, LENGTH);
+	t->read.length = t->length;
+	t->read.decoder_ids = hec_tensor_2d(t->input, HEC_I32, rows, LENGTH);
+	t->read.decoder_length = t->length;
+	t->batch = (hec_batch)HEC_BATCH_INIT;
+	t->batch.input = &t->read;
 	t->batch.targets = hec_tensor_2d(t->target, HEC_I32, rows, LENGTH);
+}
+
+static inline hec_status step_once(hec_trainer *trainer, const hec_batch *batch)
+{
+	return hec_trainer_step(trainer, &batch, 1);
 }
 
 static inline hec_model_config toy_config(double dropout)

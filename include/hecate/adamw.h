@@ -7,14 +7,15 @@
 
 HEC_BEGIN
 
-typedef struct hec_adamw {
-	size_t size; /* sizeof(hec_adamw) */
+typedef struct hec_adamw { /* options */
+	size_t size;       /* sizeof(hec_adamw) */
 	double lr, beta1, beta2, eps, weight_decay;
 	double grad_scale; /* each gradient is multiplied by this first: clipping, averaging */
 } hec_adamw;
 
 /* clang-format off */
-#define HEC_ADAMW_INIT {sizeof(hec_adamw), 1e-3, 0.9, 0.999, 1e-8, 0.01, 1.0}
+#define HEC_ADAMW_INIT \
+	{.size = sizeof(hec_adamw), .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01, .grad_scale = 1.0}
 /* clang-format on */
 
 /* One step; step counts from 1. m and v start as zeros. All four have the shape of w. v holds squares: of

@@ -30,63 +30,57 @@ HEC_API void hec_answerer_destroy(hec_answerer *answerer); /* takes NULL */
 HEC_API const hec_model *hec_answerer_model(const hec_answerer *answerer);
 HEC_API const hec_tokenizer *hec_answerer_tokenizer(const hec_answerer *answerer);
 
-typedef struct hec_answer_options {
-	size_t size;    /* sizeof(hec_answer_options) */
-	int64_t top;    /* answers to each question, the best first; 0: 1 */
-	int64_t most;   /* tokens of an answer; 0: 15 */
-	int64_t window; /* tokens of question, context and what is added; 0: 384, or what the model
+typedef struct hec_answer_options { /* options */
+	size_t size;                /* sizeof(hec_answer_options) */
+	int64_t top;                /* answers to each question, the best first */
+	int64_t max_tokens;         /* of an answer */
+	int64_t window; /* tokens of question, context and what is added; −1: 384, or what the model
 	                   takes where that is less */
-	int64_t stride; /* tokens of the context that a window shares with the one before; 0: 128, at
-	                   most half of the window and of what the question leaves of it */
+	int64_t stride; /* tokens of the context that a window shares with the one before; −1: 128, or
+	                   less: at most half of the window and of what the question leaves of it */
 	bool part_words;  /* answers may begin and end within a word, as tokens do */
 	bool may_be_none; /* the empty answer is one of them: for models that learned that some
 	                     questions have no answer (SQuAD 2.0) */
 	double none_margin; /* it comes before those whose score is less than its own − none_margin */
 	bool lossy;         /* invalid UTF-8 counts as U+FFFD; else it is an error */
-	int64_t batch;      /* tokens at a time, padding counted; 0: 2048 */
-	hec_decode_progress *progress; /* counts windows, of those known by then; or NULL */
+	int64_t batch;      /* tokens at a time, padding counted */
+	hec_progress_fn *progress; /* counts windows, of those known by then; or NULL */
 	void *user;
 } hec_answer_options;
 
 /* clang-format off */
 #define HEC_ANSWER_OPTIONS_INIT \
-	{sizeof(hec_answer_options), 0, 0, 0, 0, false, false, 0, false, 0, NULL, NULL}
+	{.size = sizeof(hec_answer_options), .top = 1, .max_tokens = 15, .window = -1, .stride = -1, .batch = 2048}
 /* clang-format on */
 
-typedef struct hec_question {
+typedef struct hec_question { /* value */
 	const char *question, *context;
 	size_t question_bytes, context_bytes;
 } hec_question;
 
-typedef struct hec_answer {
-	char *text; /* of the context, with a zero byte behind it; "": no answer */
+typedef struct hec_answer_item { /* result */
+	const char *text;        /* of the context, with a zero byte behind it; "": no answer */
 	size_t bytes;
 	double score;
 	size_t begin, end; /* bytes begin … end − 1 of the context; 0, 0 where there is no answer */
-} hec_answer;
+} hec_answer_item;
 
-typedef struct hec_answer_list {
-	hec_answer *answers; /* [n] */
-	int64_t n;           /* at least 1, at most `top` */
-	double none;         /* the score of "no answer": of its windows the least */
-	int64_t windows;
-} hec_answer_list;
-
-typedef struct hec_answers {
-	size_t size;            /* sizeof(hec_answers) */
-	hec_answer_list *items; /* [questions] */
-	int64_t questions;
-	int64_t failed; /* after a failure: the question that is to blame; −1: none */
-} hec_answers;
+typedef struct hec_answers hec_answers;
+/* Answer `rank` to a question, 0 the best; each has at least 1 and at most `top`. */
+HEC_API const hec_answer_item *hec_answers_at(const hec_answers *answers, int64_t question,
+                                              int64_t rank);
+/* The score of "no answer" to a question: of its windows the least. */
+HEC_API double hec_answers_none(const hec_answers *answers, int64_t question);
+/* Through how many windows the context of a question went. */
+HEC_API int64_t hec_answers_windows(const hec_answers *answers, int64_t question);
+HEC_API void hec_answers_free(hec_answers *answers);
 
 /* A context without a word has no answer, with score 1. A question without a word is an error; one that
- * leaves no room in the window says how long it is. out need not be set before, is to be freed after, and
- * is empty after a failure. */
-HEC_API HEC_MUST_USE hec_status hec_answer_all(hec_answerer *answerer, int64_t n,
-                                               const hec_question *questions,
-                                               const hec_answer_options *options, /* or NULL */
-                                               hec_answers *out);
-HEC_API void hec_answers_free(hec_answers *answers); /* takes an empty one */
+ * leaves no room in the window says how long it is. */
+HEC_API HEC_MUST_USE hec_status hec_answer(hec_answerer *answerer, int64_t n,
+                                           const hec_question *questions,
+                                           const hec_answer_options *options, /* or NULL */
+                                           hec_answers **out);
 
 HEC_END
 

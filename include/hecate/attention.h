@@ -15,19 +15,19 @@
 
 HEC_BEGIN
 
-typedef struct hec_attention_desc {
-	size_t size;         /* sizeof(hec_attention_desc) */
-	double scale;        /* 0: 1/√K */
-	hec_dropout dropout; /* on the weights; all zeros: none */
+typedef struct hec_attention_desc { /* options */
+	size_t size;                /* sizeof(hec_attention_desc) */
+	double scale;               /* 0: 1/√K */
+	hec_dropout dropout;        /* on the weights; all zeros: none */
 } hec_attention_desc;
 
 /* clang-format off */
-#define HEC_ATTENTION_DESC_INIT {sizeof(hec_attention_desc), 0, {0, 0, {0, 0, 0}}}
+#define HEC_ATTENTION_DESC_INIT {.size = sizeof(hec_attention_desc)}
 /* clang-format on */
 
 /* Who may look at whom. A key must be visible by every rule that is given. NULL for a mask: every
  * key is visible to every query. */
-typedef struct hec_mask {
+typedef struct hec_mask {             /* options */
 	size_t size;                  /* sizeof(hec_mask) */
 	bool causal;                  /* s ≤ t + offset */
 	int64_t window;               /* > 0: 0 ≤ t + offset − s < window */
@@ -40,8 +40,7 @@ typedef struct hec_mask {
 } hec_mask;
 
 /* clang-format off */
-#define HEC_MASK_INIT \
-	{sizeof(hec_mask), false, 0, NULL, NULL, NULL, HEC_TENSOR_NONE, HEC_TENSOR_NONE}
+#define HEC_MASK_INIT {.size = sizeof(hec_mask)}
 /* clang-format on */
 
 /* Strides are free, here and in the backward pass. Rows whose numbers do not follow one another (the
@@ -69,11 +68,15 @@ hec_attention_bwd(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor
  * slices of q and lse for the rows and heads of interest. first_head says which head of H (and
  * first_query which query of T) the slices begin with; heads and queries are those of the whole
  * call. */
-typedef struct hec_attention_part {
-	size_t size; /* sizeof(hec_attention_part) */
+typedef struct hec_attention_part { /* options */
+	size_t size;                /* sizeof(hec_attention_part) */
 	int64_t first_head, heads;
 	int64_t first_query, queries;
 } hec_attention_part;
+
+/* clang-format off */
+#define HEC_ATTENTION_PART_INIT {.size = sizeof(hec_attention_part)}
+/* clang-format on */
 
 HEC_API HEC_MUST_USE hec_status
 hec_attention_weights(hec_ctx *ctx, const hec_attention_desc *desc,
@@ -86,19 +89,23 @@ hec_attention_weights(hec_ctx *ctx, const hec_attention_desc *desc,
 
 /* The same computation step by step by the reference, with every matrix stored: for learning and
  * for checking, not for speed. Each tensor that is not NULL is written, [B, H, T, S] but out. */
-typedef struct hec_attention_steps {
-	size_t size;         /* sizeof(hec_attention_steps) */
-	hec_tensor *scores;  /* q·k */
-	hec_tensor *scaled;  /* scale · q·k + bias */
-	hec_tensor *masked;  /* the same, −inf where invisible */
-	hec_tensor *weights; /* softmax of the rows */
-	hec_tensor *out;     /* [B, T, H, D] weights · v, with dropout where the desc has it */
+typedef struct hec_attention_steps { /* options */
+	size_t size;                 /* sizeof(hec_attention_steps) */
+	hec_tensor *scores;          /* q·k */
+	hec_tensor *scaled;          /* scale · q·k + bias */
+	hec_tensor *masked;          /* the same, −inf where invisible */
+	hec_tensor *weights;         /* softmax of the rows */
+	hec_tensor *out; /* [B, T, H, D] weights · v, with dropout where the desc has it */
 } hec_attention_steps;
+
+/* clang-format off */
+#define HEC_ATTENTION_STEPS_INIT {.size = sizeof(hec_attention_steps)}
+/* clang-format on */
 
 HEC_API HEC_MUST_USE hec_status hec_attention_unfused(hec_ctx *ctx, const hec_attention_desc *desc,
                                                       const hec_tensor *q, const hec_tensor *k,
                                                       const hec_tensor *v, const hec_mask *mask,
-                                                      hec_attention_steps *steps);
+                                                      const hec_attention_steps *steps);
 
 HEC_END
 

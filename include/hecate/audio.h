@@ -14,24 +14,20 @@ HEC_BEGIN
  * the calls that read are HEC_ERR_UNSUPPORTED; hec_log_mel is always there. */
 HEC_API bool hec_audio_available(void);
 
-/* Called now and then with the frames that were read so far; anything but 0 cancels. */
-typedef int hec_audio_progress(void *user, int64_t frames);
-
-typedef struct hec_audio_options {
-	size_t size;        /* sizeof(hec_audio_options) */
-	int64_t rate;       /* samples a second to give; 0: 16,000 */
-	double max_seconds; /* a longer file is an error; 0: 6 hours */
-	hec_audio_progress *progress;
+typedef struct hec_audio_options { /* options */
+	size_t size;               /* sizeof(hec_audio_options) */
+	int64_t rate;              /* samples a second to give */
+	double max_seconds;        /* a longer file is an error */
+	hec_progress_fn *progress; /* in frames, the total not known; or NULL */
 	void *user;
 } hec_audio_options;
 
 /* clang-format off */
-#define HEC_AUDIO_OPTIONS_INIT {sizeof(hec_audio_options), 0, 0, NULL, NULL}
+#define HEC_AUDIO_OPTIONS_INIT {.size = sizeof(hec_audio_options), .rate = 16000, .max_seconds = 6 * 3600}
 /* clang-format on */
 
-typedef struct hec_audio {
-	size_t size;    /* sizeof(hec_audio) */
-	float *samples; /* [count] the mean of the channels, at `rate` */
+typedef struct hec_audio {    /* result */
+	const float *samples; /* [count] the mean of the channels, at `rate` */
 	int64_t count, rate;
 	int64_t file_rate, channels, frames; /* as the file has them */
 	bool cut; /* the file ends before its sound does: it was not copied or received whole */
@@ -40,15 +36,15 @@ typedef struct hec_audio {
 /* Reads WAV, FLAC, OGG (Vorbis, Opus) or MP3, by what the file holds, not by its name. Memory grows
  * with what is read, not with what a header promises. A file that is cut is read as far as it goes, unless
  * it is FLAC, of which a part is an error; an MP3 without a count of its bytes does not say. options may be
- * NULL. out need not be set before, is to be freed after, and is empty after a failure. */
+ * NULL. */
 HEC_API HEC_MUST_USE hec_status hec_audio_read(const char *path, const hec_audio_options *options,
-                                               hec_audio *out);
+                                               hec_audio **out);
 /* The same from memory; name is for messages. */
 HEC_API HEC_MUST_USE hec_status hec_audio_read_memory(const char *name, const void *data,
                                                       size_t bytes,
                                                       const hec_audio_options *options,
-                                                      hec_audio *out);
-HEC_API void hec_audio_free(hec_audio *audio); /* takes an empty one */
+                                                      hec_audio **out);
+HEC_API void hec_audio_free(hec_audio *audio);
 
 /* ---- features ---- */
 
@@ -57,17 +53,17 @@ HEC_API void hec_audio_free(hec_audio *audio); /* takes an empty one */
  * Slaney's mel scale from 0 to 8,000 Hz, of equal area → log10 (at least 1e-10), at least the
  * largest − 8 → (x + 4) / 4. These are the features of Whisper, as Hugging Face's
  * WhisperFeatureExtractor makes them. */
-typedef struct hec_mel_options {
-	size_t size;    /* sizeof(hec_mel_options) */
-	int64_t rate;   /* of the samples; 0: 16,000 */
-	int64_t fft;    /* even, with no prime factor above 13; 0: 400 */
-	int64_t hop;    /* 0: 160 */
-	int64_t mels;   /* filters; 0: 80 */
+typedef struct hec_mel_options { /* options */
+	size_t size;             /* sizeof(hec_mel_options) */
+	int64_t rate;            /* of the samples */
+	int64_t fft;             /* even, with no prime factor above 13 */
+	int64_t hop;             /* samples from one frame to the next */
+	int64_t mels;            /* filters */
 	int64_t length; /* samples to cut to, or to fill up to with silence; 0: as they are */
 } hec_mel_options;
 
 /* clang-format off */
-#define HEC_MEL_OPTIONS_INIT {sizeof(hec_mel_options), 0, 0, 0, 0, 0}
+#define HEC_MEL_OPTIONS_INIT {.size = sizeof(hec_mel_options), .rate = 16000, .fft = 400, .hop = 160, .mels = 80}
 /* clang-format on */
 
 /* How many frames hec_log_mel makes of n samples: as many whole hops as there are. */

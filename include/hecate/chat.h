@@ -24,21 +24,21 @@ HEC_API HEC_MUST_USE hec_status hec_chat_template_parse(const char *text, size_t
                                                         hec_chat_template **out);
 HEC_API void hec_chat_template_destroy(hec_chat_template *chat); /* takes NULL */
 
-typedef struct hec_chat_message {
-	const char *role;    /* "system", "user", "assistant", … */
-	const char *content; /* UTF-8 */
+typedef struct hec_chat_message { /* value */
+	const char *role;         /* "system", "user", "assistant", … */
+	const char *content;      /* UTF-8 */
 } hec_chat_message;
 
-typedef struct hec_chat_options {
-	size_t size;            /* sizeof(hec_chat_options) */
-	bool generation_prompt; /* end with what comes before an answer */
+typedef struct hec_chat_options { /* options */
+	size_t size;              /* sizeof(hec_chat_options) */
+	bool generation_prompt;   /* end with what comes before an answer */
 	const char *variables;  /* an object of JSON whose members are variables of the template, */
 	size_t variables_bytes; /* before all others: tools, documents, other messages; NULL: none */
-	int64_t work;           /* units it may take; 0: 64 Mi, which end within a second */
+	int64_t work;           /* units it may take; 64 Mi end within a second */
 } hec_chat_options;
 
 /* clang-format off */
-#define HEC_CHAT_OPTIONS_INIT {sizeof(hec_chat_options), false, NULL, 0, 0}
+#define HEC_CHAT_OPTIONS_INIT {.size = sizeof(hec_chat_options), .work = 64 << 20}
 /* clang-format on */
 
 /* The text, for the caller to hec_free(); a zero byte that is not counted in *bytes follows it. What the

@@ -36,7 +36,7 @@ HEC_API void hec_classifier_destroy(hec_classifier *classifier); /* takes NULL *
 HEC_API const hec_model *hec_classifier_model(const hec_classifier *classifier);
 HEC_API const hec_tokenizer *hec_classifier_tokenizer(const hec_classifier *classifier);
 /* The longest text that the model can take, in tokens; 32,768 where it has no last position (T5). */
-HEC_API int64_t hec_classifier_longest(const hec_classifier *classifier);
+HEC_API int64_t hec_classifier_max_tokens(const hec_classifier *classifier);
 /* What the model says: never HEC_SCORING_MODEL. */
 HEC_API hec_scoring hec_classifier_scoring(const hec_classifier *classifier);
 HEC_API int64_t hec_classifier_labels(const hec_classifier *classifier);
@@ -44,64 +44,58 @@ HEC_API int64_t hec_classifier_labels(const hec_classifier *classifier);
  * are called NAME. NULL past the last. */
 HEC_API const char *hec_classifier_label(const hec_classifier *classifier, int64_t i);
 
-typedef struct hec_classify_options {
-	size_t size; /* sizeof(hec_classify_options) */
+typedef struct hec_classify_options { /* options */
+	size_t size;                  /* sizeof(hec_classify_options) */
 	hec_scoring scoring;
-	const char *const *pairs; /* [n] a second text for each, as models that compare two take
+	const char *const *pairs;  /* [n] a second text for each, as models that compare two take
 	                             them; NULL: none; "": that one has none */
-	const size_t *pair_bytes; /* NULL: zero bytes end them */
-	bool truncate;            /* a text that is too long loses its end; else it is an error */
-	bool lossy;               /* invalid UTF-8 counts as U+FFFD; else it is an error */
-	hec_decode_progress *progress; /* in texts; anything but 0 cancels */
+	const size_t *pair_bytes;  /* NULL: zero bytes end them */
+	bool truncate;             /* a text that is too long loses its end; else it is an error */
+	bool lossy;                /* invalid UTF-8 counts as U+FFFD; else it is an error */
+	hec_progress_fn *progress; /* in texts; or NULL */
 	void *user;
 } hec_classify_options;
 
 /* clang-format off */
 #define HEC_CLASSIFY_OPTIONS_INIT \
-	{sizeof(hec_classify_options), HEC_SCORING_MODEL, NULL, NULL, false, false, NULL, NULL}
+	{.size = sizeof(hec_classify_options)}
 /* clang-format on */
 
-typedef struct hec_classes {
-	size_t size;   /* sizeof(hec_classes) */
-	float *scores; /* [texts, labels] */
-	int32_t *
-		order; /* [texts, labels] the labels of each text, best first; of equals the lower */
+typedef struct hec_classes { /* result */
 	int64_t texts, labels;
-	int64_t failed; /* after a failure: the text that is to blame; −1: none */
+	const float *scores; /* [texts, labels] */
+	const int32_t *
+		order; /* [texts, labels] the labels of each text, best first; of equals the lower */
 } hec_classes;
+HEC_API void hec_classes_free(hec_classes *classes);
 
-/* Of a model with a head for whole texts. out need not be set before, is to be freed after, and is empty
- * after a failure. */
+/* Of a model with a head for whole texts. */
 HEC_API HEC_MUST_USE hec_status hec_classify(hec_classifier *classifier, int64_t n,
                                              const char *const *texts,
                                              const size_t *bytes, /* NULL: zero bytes end them */
                                              const hec_classify_options *options, /* or NULL */
-                                             hec_classes *out);
-HEC_API void hec_classes_free(hec_classes *classes); /* takes an empty one */
+                                             hec_classes **out);
 
-typedef struct hec_token_class {
-	int64_t index;  /* among the tokens of the text, what was added to it counted in */
-	int32_t id;     /* of the token */
-	int32_t label;  /* the best */
-	float score;    /* its probability */
-	int32_t second; /* 1: a token of the pair; else 0 */
-	hec_span span;  /* in the text, or in its pair */
+typedef struct hec_token_class { /* result */
+	int64_t index;           /* among the tokens of the text, what was added to it counted in */
+	int32_t id;              /* of the token */
+	int32_t label;           /* the best */
+	float score;             /* its probability */
+	int32_t second;          /* 1: a token of the pair; else 0 */
+	hec_span span;           /* in the text, or in its pair */
 } hec_token_class;
 
-typedef struct hec_token_classes {
-	size_t size;            /* sizeof(hec_token_classes) */
-	hec_token_class *items; /* of all texts */
-	int64_t *begin; /* [texts + 1] those of text i are begin[i] … begin[i + 1] − 1 */
-	int64_t texts;
-	int64_t failed; /* after a failure: the text that is to blame; −1: none */
-} hec_token_classes;
+typedef struct hec_token_classes hec_token_classes;
+/* Token i of a text, of those that have a label; NULL past the last. */
+HEC_API const hec_token_class *hec_token_classes_at(const hec_token_classes *classes, int64_t text,
+                                                    int64_t i);
+HEC_API void hec_token_classes_free(hec_token_classes *classes);
 
 /* Of a model with a head for each token. What the tokenizer added is left out; scoring is softmax. */
 HEC_API HEC_MUST_USE hec_status hec_classify_tokens(hec_classifier *classifier, int64_t n,
                                                     const char *const *texts, const size_t *bytes,
                                                     const hec_classify_options *options,
-                                                    hec_token_classes *out);
-HEC_API void hec_token_classes_free(hec_token_classes *classes); /* takes an empty one */
+                                                    hec_token_classes **out);
 
 HEC_END
 

@@ -11,16 +11,16 @@ HEC_BEGIN
 
 typedef struct hec_ctx hec_ctx;
 
-typedef struct hec_ctx_options {
-	size_t size;     /* sizeof(hec_ctx_options) */
-	int threads;     /* 0: $HECATE_THREADS, else the cores available */
+typedef struct hec_ctx_options { /* options */
+	size_t size;             /* sizeof(hec_ctx_options) */
+	int threads;             /* 0: $HECATE_THREADS, else the cores available */
 	const char *isa; /* "ref", "avx512", …; NULL: $HECATE_ISA, else the best of this CPU */
 	bool bind;       /* bind each thread to one core, the caller's too until the context is
 	                    destroyed (for benchmarks) */
 } hec_ctx_options;
 
 /* clang-format off */
-#define HEC_CTX_OPTIONS_INIT {sizeof(hec_ctx_options), 0, NULL, false}
+#define HEC_CTX_OPTIONS_INIT {.size = sizeof(hec_ctx_options)}
 /* clang-format on */
 
 /* options may be NULL. A level that is unknown or that this CPU lacks is HEC_ERR_UNSUPPORTED; the

@@ -25,10 +25,9 @@ typedef enum hec_task {
 HEC_API const char *hec_task_name(hec_task task); /* "translate"; "?" for an unknown one */
 
 /* What a pass over files came to. */
-typedef struct hec_corpus_counts {
-	size_t size;      /* sizeof(hec_corpus_counts) */
-	int64_t lines;    /* read (pairs for translate) */
-	int64_t examples; /* kept */
+typedef struct hec_corpus_counts { /* result */
+	int64_t lines;             /* read (pairs for translate) */
+	int64_t examples;          /* kept */
 	int64_t source_tokens, target_tokens;
 	int64_t bad_utf8, empty, too_long, no_tab, unknown_label; /* lines left out, and why */
 	int64_t cut;                                              /* kept, but not to their end */
@@ -43,9 +42,9 @@ typedef struct hec_corpus_counts {
 typedef struct hec_lines hec_lines;
 
 /* Files of a task; translate takes an even number: source, target, source, target, … */
-HEC_API HEC_MUST_USE hec_status hec_lines_open(hec_task task, const char *const *files, size_t n,
-                                               hec_lines **out);
-HEC_API void hec_lines_close(hec_lines *lines); /* takes NULL */
+HEC_API HEC_MUST_USE hec_status hec_lines_create(hec_task task, const char *const *files, size_t n,
+                                                 hec_lines **out);
+HEC_API void hec_lines_destroy(hec_lines *lines); /* takes NULL */
 /* A hec_line_fn: every text, both sides one after the other, those that are left out passed over. */
 HEC_API hec_status hec_lines_next(void *lines, const char **line, size_t *bytes);
 /* The next example as it stands: text and bytes of each side (a label is side 0 of classify; one
@@ -65,8 +64,8 @@ typedef struct hec_corpus hec_corpus;
 /* Told of an example that is left out, with what is wrong with it. */
 typedef void hec_left_out_fn(void *user, const char *why);
 
-typedef struct hec_corpus_options {
-	size_t size; /* sizeof(hec_corpus_options) */
+typedef struct hec_corpus_options { /* options */
+	size_t size;                /* sizeof(hec_corpus_options) */
 	hec_task task;
 	const char *const *files;
 	size_t n;
@@ -95,11 +94,15 @@ typedef struct hec_corpus_options {
 	hec_left_out_fn *left_out;
 } hec_corpus_options;
 
+/* clang-format off */
+#define HEC_CORPUS_OPTIONS_INIT {.size = sizeof(hec_corpus_options)}
+/* clang-format on */
+
 /* Takes the ids that lie at `cache` where they were made from these files and sounds (by size and time), this
  * tokenizer and these options; else makes them anew. */
-HEC_API HEC_MUST_USE hec_status hec_corpus_open(const hec_corpus_options *options,
-                                                hec_corpus **out);
-HEC_API void hec_corpus_close(hec_corpus *corpus); /* takes NULL */
+HEC_API HEC_MUST_USE hec_status hec_corpus_create(const hec_corpus_options *options,
+                                                  hec_corpus **out);
+HEC_API void hec_corpus_destroy(hec_corpus *corpus); /* takes NULL */
 HEC_API const hec_corpus_counts *hec_corpus_counts_of(const hec_corpus *corpus);
 /* Batches of so many epochs, as hec_train cuts them: rows · longest side ≤ max_tokens, at most max_rows
  * (0: any number). */

@@ -10,8 +10,8 @@
 
 HEC_BEGIN
 
-typedef struct hec_decoder_layer_config {
-	size_t size; /* sizeof(hec_decoder_layer_config) */
+typedef struct hec_decoder_layer_config { /* layer */
+	size_t size;                      /* sizeof(hec_decoder_layer_config) */
 	hec_multi_head_config self;
 	hec_multi_head_config cross; /* heads 0: none */
 	hec_feed_forward_config feed_forward;
@@ -23,7 +23,7 @@ typedef struct hec_decoder_layer_config {
 } hec_decoder_layer_config;
 #define HEC_DECODER_LAYER_SITES (2 * HEC_MULTI_HEAD_SITES + HEC_FEED_FORWARD_SITES)
 
-typedef struct hec_decoder_layer {
+typedef struct hec_decoder_layer { /* layer */
 	hec_decoder_layer_config config;
 	hec_multi_head self, cross;
 	hec_feed_forward feed_forward;

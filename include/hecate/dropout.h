@@ -13,16 +13,16 @@
 HEC_BEGIN
 
 /* When: which run, which step. Layers take a pointer to one; NULL means no dropout at all. */
-typedef struct hec_dropout_key {
+typedef struct hec_dropout_key { /* value */
 	uint64_t seed;
 	uint32_t step;
 	uint16_t micro_batch;
 } hec_dropout_key;
 
 /* One dropout, fully said. p = 0 (all zeros) is none. */
-typedef struct hec_dropout {
-	double p;      /* 0 ≤ p < 1: the share of elements set to zero */
-	uint16_t site; /* which dropout of the model this is */
+typedef struct hec_dropout { /* value */
+	double p;            /* 0 ≤ p < 1: the share of elements set to zero */
+	uint16_t site;       /* which dropout of the model this is */
 	hec_dropout_key key;
 } hec_dropout;
 

@@ -41,39 +41,36 @@ HEC_API const hec_model *hec_embedder_model(const hec_embedder *embedder);
 HEC_API const hec_tokenizer *hec_embedder_tokenizer(const hec_embedder *embedder);
 /* The longest text that it takes, in tokens: of the model, or less where the folder says so; 32,768
  * where it has no last position (T5). */
-HEC_API int64_t hec_embedder_longest(const hec_embedder *embedder);
+HEC_API int64_t hec_embedder_max_tokens(const hec_embedder *embedder);
 HEC_API int hec_embedder_pooling(const hec_embedder *embedder); /* a sum of hec_pooling */
 HEC_API bool hec_embedder_normalizes(const hec_embedder *embedder);
 
-typedef struct hec_embed_options {
-	size_t size;    /* sizeof(hec_embed_options) */
-	int pooling;    /* a sum of hec_pooling; HEC_POOL_MODEL: as the folder says */
+typedef struct hec_embed_options { /* options */
+	size_t size;               /* sizeof(hec_embed_options) */
+	int pooling;               /* a sum of hec_pooling; HEC_POOL_MODEL: as the folder says */
 	bool normalize; /* every vector to length 1, also where the folder does not say so */
 	bool truncate;  /* a text that is too long loses its end; else it is an error */
 	bool lossy;     /* invalid UTF-8 counts as U+FFFD; else it is an error */
-	hec_decode_progress *progress; /* in texts; anything but 0 cancels */
+	hec_progress_fn *progress; /* in texts; or NULL */
 	void *user;
 } hec_embed_options;
 
 /* clang-format off */
 #define HEC_EMBED_OPTIONS_INIT \
-	{sizeof(hec_embed_options), HEC_POOL_MODEL, false, false, false, NULL, NULL}
+	{.size = sizeof(hec_embed_options)}
 /* clang-format on */
 
-typedef struct hec_embeddings {
-	size_t size; /* sizeof(hec_embeddings) */
-	float *rows; /* [texts, width] */
+typedef struct hec_embeddings { /* result */
 	int64_t texts, width;
-	int64_t failed; /* after a failure: the text that is to blame; −1: none */
+	const float *rows; /* [texts, width] */
 } hec_embeddings;
+HEC_API void hec_embeddings_free(hec_embeddings *embeddings);
 
-/* out need not be set before, is to be freed after, and is empty after a failure. */
 HEC_API HEC_MUST_USE hec_status hec_embed(hec_embedder *embedder, int64_t n,
                                           const char *const *texts,
                                           const size_t *bytes, /* NULL: zero bytes end them */
                                           const hec_embed_options *options, /* or NULL */
-                                          hec_embeddings *out);
-HEC_API void hec_embeddings_free(hec_embeddings *embeddings); /* takes an empty one */
+                                          hec_embeddings **out);
 
 /* The cosine of the angle between two vectors; 0 where one of them is zero. */
 HEC_API double hec_cosine(const float *a, const float *b, int64_t width);

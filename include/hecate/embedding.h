@@ -6,10 +6,10 @@
 
 HEC_BEGIN
 
-typedef struct hec_embedding {
-	hec_tensor table;   /* [V, C] */
-	double scale;       /* 0 or 1: none */
-	int32_t padding_id; /* its row takes no gradient; set it to −1 where every row does */
+typedef struct hec_embedding { /* layer */
+	hec_tensor table;      /* [V, C] */
+	double scale;          /* 0 or 1: none */
+	int32_t padding_id;    /* its row takes no gradient; set it to −1 where every row does */
 	hec_packed
 		packed; /* read where table has no data: w_fwd of a linear whose w is the table */
 } hec_embedding;

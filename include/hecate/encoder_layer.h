@@ -11,8 +11,8 @@
 
 HEC_BEGIN
 
-typedef struct hec_encoder_layer_config {
-	size_t size; /* sizeof(hec_encoder_layer_config) */
+typedef struct hec_encoder_layer_config { /* layer */
+	size_t size;                      /* sizeof(hec_encoder_layer_config) */
 	hec_multi_head_config attention;
 	hec_feed_forward_config feed_forward;
 	hec_norm_kind norm;
@@ -23,7 +23,7 @@ typedef struct hec_encoder_layer_config {
 } hec_encoder_layer_config;
 #define HEC_ENCODER_LAYER_SITES (HEC_MULTI_HEAD_SITES + HEC_FEED_FORWARD_SITES)
 
-typedef struct hec_encoder_layer {
+typedef struct hec_encoder_layer { /* layer */
 	hec_encoder_layer_config config;
 	hec_multi_head attention;
 	hec_feed_forward feed_forward;

@@ -9,10 +9,10 @@
 
 HEC_BEGIN
 
-typedef struct hec_feed_forward_config {
-	size_t size;    /* sizeof(hec_feed_forward_config) */
-	int64_t width;  /* C */
-	int64_t hidden; /* F */
+typedef struct hec_feed_forward_config { /* layer */
+	size_t size;                     /* sizeof(hec_feed_forward_config) */
+	int64_t width;                   /* C */
+	int64_t hidden;                  /* F */
 	hec_activation act;
 	bool gated;
 	bool no_bias;
@@ -21,7 +21,7 @@ typedef struct hec_feed_forward_config {
 } hec_feed_forward_config;
 #define HEC_FEED_FORWARD_SITES 2
 
-typedef struct hec_feed_forward {
+typedef struct hec_feed_forward { /* layer */
 	hec_feed_forward_config config;
 	hec_linear gate; /* [F, C] where gated */
 	hec_linear up;   /* [F, C] */

@@ -34,49 +34,42 @@ HEC_API const char *hec_filler_mask(const hec_filler *filler);
 HEC_API HEC_MUST_USE hec_status hec_filler_target(hec_filler *filler, const char *word, int32_t *id,
                                                   bool *exact);
 
-typedef struct hec_fill_options {
-	size_t size;            /* sizeof(hec_fill_options) */
-	int64_t top;            /* predictions for each mask, the best first; 0: 5 */
-	const int32_t *targets; /* [target_count] only these; NULL: every token */
+typedef struct hec_fill_options { /* options */
+	size_t size;              /* sizeof(hec_fill_options) */
+	int64_t top;              /* predictions for each mask, the best first */
+	const int32_t *targets;   /* [target_count] only these; NULL: every token */
 	int64_t target_count;
-	bool lossy;                    /* invalid UTF-8 counts as U+FFFD; else it is an error */
-	int64_t batch;                 /* tokens at a time, padding counted; 0: 2048 */
-	hec_decode_progress *progress; /* counts texts; or NULL */
+	bool lossy;                /* invalid UTF-8 counts as U+FFFD; else it is an error */
+	int64_t batch;             /* tokens at a time, padding counted */
+	hec_progress_fn *progress; /* counts texts; or NULL */
 	void *user;
 } hec_fill_options;
 
 /* clang-format off */
-#define HEC_FILL_OPTIONS_INIT {sizeof(hec_fill_options), 0, NULL, 0, false, 0, NULL, NULL}
+#define HEC_FILL_OPTIONS_INIT {.size = sizeof(hec_fill_options), .top = 5, .batch = 2048}
 /* clang-format on */
 
-typedef struct hec_guess {
+typedef struct hec_guess { /* result */
 	int32_t id;
 	double score;
-	char *token; /* as text, with a zero byte behind it */
-	char *text;  /* the whole text with it; special tokens left out where there is one mask */
+	const char *token; /* as text, with a zero byte behind it */
+	const char
+		*text; /* the whole text with it; special tokens left out where there is one mask */
 	size_t token_bytes, text_bytes;
 } hec_guess;
 
-typedef struct hec_filled_text {
-	hec_guess *guesses; /* [masks · top] */
-	int64_t masks, top;
-} hec_filled_text;
+typedef struct hec_filled hec_filled;
+/* Prediction `rank` for a mask of a text, both counted from 0; each mask has `top`. */
+HEC_API const hec_guess *hec_filled_at(const hec_filled *filled, int64_t text, int64_t mask,
+                                       int64_t rank);
+HEC_API int64_t hec_filled_masks(const hec_filled *filled, int64_t text); /* that the text has */
+HEC_API void hec_filled_free(hec_filled *filled);
 
-typedef struct hec_filled {
-	size_t size;            /* sizeof(hec_filled) */
-	hec_filled_text *items; /* [texts] */
-	int64_t texts;
-	int64_t failed; /* after a failure: the text that is to blame; −1: none */
-} hec_filled;
-
-/* "[MASK]" is a mask whatever the tokenizer calls it. A text without a mask is an error. out need not be
- * set before, is to be freed after, and is empty after a failure. */
-HEC_API HEC_MUST_USE hec_status hec_fill_all(hec_filler *filler, int64_t n,
-                                             const char *const *texts,
-                                             const size_t *bytes, /* NULL: zero bytes end them */
-                                             const hec_fill_options *options, /* or NULL */
-                                             hec_filled *out);
-HEC_API void hec_filled_free(hec_filled *filled); /* takes an empty one */
+/* "[MASK]" is a mask whatever the tokenizer calls it. A text without a mask is an error. */
+HEC_API HEC_MUST_USE hec_status hec_fill(hec_filler *filler, int64_t n, const char *const *texts,
+                                         const size_t *bytes, /* NULL: zero bytes end them */
+                                         const hec_fill_options *options, /* or NULL */
+                                         hec_filled **out);
 
 HEC_END
 

@@ -23,6 +23,7 @@
 #include <hecate/generate.h>
 #include <hecate/info.h>
 #include <hecate/linear.h>
+#include <hecate/log.h>
 #include <hecate/loss.h>
 #include <hecate/memory.h>
 #include <hecate/model.h>

@@ -8,8 +8,7 @@ HEC_BEGIN
 
 #define HEC_INFO_TEXT 64 /* bytes; what is longer is cut, at the end of a character */
 
-typedef struct hec_info {
-	size_t size;                      /* sizeof(hec_info) */
+typedef struct hec_info {                 /* result */
 	char family[HEC_INFO_TEXT];       /* "model_type" of config.json */
 	char architecture[HEC_INFO_TEXT]; /* its first one; "" where there is none */
 	char dtype[HEC_INFO_TEXT];        /* of the weights: "F32", or several: "BF16, F32" */
@@ -22,7 +21,8 @@ typedef struct hec_info {
 } hec_info;
 
 /* Reads config.json, the headers of the weights, and tokenizer.json where there is one. */
-HEC_API HEC_MUST_USE hec_status hec_info_read(const char *folder, hec_info *out);
+HEC_API HEC_MUST_USE hec_status hec_info_read(const char *folder, hec_info **out);
+HEC_API void hec_info_free(hec_info *info);
 
 HEC_END
 

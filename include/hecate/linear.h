@@ -9,14 +9,14 @@
 HEC_BEGIN
 
 /* A matrix laid out as one level's kernel wants it. Made by hec_linear_pack, read by that level. */
-typedef struct hec_packed {
+typedef struct hec_packed { /* layer */
 	const void *data;   /* NULL: not packed */
 	int64_t k, n;       /* the matrix is [k, n] */
 	size_t bytes;       /* of data */
 	const void *layout; /* names the kernel that made it; another one ignores the pack */
 } hec_packed;
 
-typedef struct hec_linear {
+typedef struct hec_linear { /* layer */
 	hec_tensor
 		w; /* [out, in]; without data where w_fwd is all that there is: it then only runs,
 	                     at the level that packed it */

@@ -8,14 +8,14 @@
 
 HEC_BEGIN
 
-typedef struct hec_cross_entropy {
-	size_t size;      /* sizeof(hec_cross_entropy) */
-	double smoothing; /* ε, 0 ≤ ε < 1 */
-	int32_t ignore;   /* targets of this value do not count; −100 by custom */
+typedef struct hec_cross_entropy { /* options */
+	size_t size;               /* sizeof(hec_cross_entropy) */
+	double smoothing;          /* ε, 0 ≤ ε < 1 */
+	int32_t ignore;            /* targets of this value do not count; −100 by custom */
 } hec_cross_entropy;
 
 /* clang-format off */
-#define HEC_CROSS_ENTROPY_INIT {sizeof(hec_cross_entropy), 0, -100}
+#define HEC_CROSS_ENTROPY_INIT {.size = sizeof(hec_cross_entropy), .ignore = -100}
 /* clang-format on */
 
 /* A target outside 0 … V−1 that is not `ignore` is an error that names its position. */

@@ -10,8 +10,8 @@
 
 HEC_BEGIN
 
-typedef struct hec_allocator {
-	size_t size; /* sizeof(hec_allocator) */
+typedef struct hec_allocator { /* options */
+	size_t size;           /* sizeof(hec_allocator) */
 	/* bytes ≥ 1, alignment a power of two ≥ 16. NULL: there is none, and the call under way fails with
 	 * HEC_ERR_MEMORY. Any thread may call, several at a time. */
 	void *(*allocate)(void *user, size_t bytes, size_t alignment);
@@ -21,10 +21,9 @@ typedef struct hec_allocator {
 	void *user;
 } hec_allocator;
 
-#define HEC_ALLOCATOR_INIT                                                                         \
-	{                                                                                          \
-		.size = sizeof(hec_allocator)                                                      \
-	}
+/* clang-format off */
+#define HEC_ALLOCATOR_INIT {.size = sizeof(hec_allocator)}
+/* clang-format on */
 
 /* For the whole process. HEC_ERR_ARGUMENT where a function is missing, or the library has taken memory
  * already. */

@@ -20,8 +20,8 @@ HEC_API HEC_MUST_USE hec_status hec_model_create(hec_ctx *ctx, const hec_model_c
 /* A model that is to be other than its files say: what fits is loaded, the rest starts fresh from the
  * seed, as in hec_model_create. A table with a row for each word, position or type is cut or extended
  * by rows; any other tensor of another shape starts fresh as a whole. */
-typedef struct hec_model_load_options {
-	size_t size; /* sizeof(hec_model_load_options) */
+typedef struct hec_model_load_options { /* options */
+	size_t size;                    /* sizeof(hec_model_load_options) */
 	/* What config.json is to say instead: "num_hidden_layers=2", "rope_scaling.factor=4.0". A value
 	 * is read as JSON, or else is a text. */
 	const char *const *overrides;
@@ -46,10 +46,9 @@ typedef struct hec_model_load_options {
 	const char *task;
 } hec_model_load_options;
 
-#define HEC_MODEL_LOAD_OPTIONS_INIT                                                                \
-	{                                                                                          \
-		.size = sizeof(hec_model_load_options)                                             \
-	}
+/* clang-format off */
+#define HEC_MODEL_LOAD_OPTIONS_INIT {.size = sizeof(hec_model_load_options)}
+/* clang-format on */
 
 /* Reads a Hugging Face directory: config.json, model.safetensors (or shards and their index). Each
  * tensor is read once, piece by piece, into the form that the kernels of ctx want: the model is ready
@@ -108,7 +107,7 @@ HEC_API const hec_model_config *hec_model_config_of(const hec_model *model); /* 
  *                     feed_forward.…, residual3, norm3}
  *   STACK.final_norm
  *   head.dense (also a pooler's), head.norm, head.labels, head.output.w [V, C] where separate, head.output.b [V] */
-typedef struct hec_model_param {
+typedef struct hec_model_param { /* result */
 	const char
 		*name; /* e.g. "encoder.layers.0.attention.q.w", "decoder.layers.0.cross.out.b" */
 	int rank;
@@ -134,7 +133,7 @@ HEC_API size_t hec_model_bytes(const hec_model *model);
 HEC_API HEC_MUST_USE hec_status hec_model_unpack(hec_ctx *ctx, hec_model *model);
 
 /* A second model of the same shape, all zeros, to hold gradients (or moments, or an average). */
-HEC_API HEC_MUST_USE hec_status hec_model_like(const hec_model *model, hec_model **out);
+HEC_API HEC_MUST_USE hec_status hec_model_create_like(const hec_model *model, hec_model **out);
 /* Lays the weights out for the kernels of ctx's level: after they are made, after each step while
  * learning, and before a model that was loaded at one level runs at another. What a context packed, any
  * context of its level reads, also when the first is gone. with_bwd: also for learning. Before the
@@ -142,12 +141,12 @@ HEC_API HEC_MUST_USE hec_status hec_model_like(const hec_model *model, hec_model
 HEC_API HEC_MUST_USE hec_status hec_model_pack(hec_ctx *ctx, hec_model *model, bool with_bwd);
 
 /* A batch. Sequences shorter than the batch are padded with any id; lengths say what counts. */
-typedef struct hec_model_input {
-	size_t size;            /* sizeof(hec_model_input) */
-	hec_tensor ids;         /* [B, S] i32: the encoder's; absent for a decoder-only model */
-	const int32_t *length;  /* [B]; NULL: all S */
-	hec_tensor types;       /* [B, S] i32 token types; absent: 0 */
-	hec_tensor decoder_ids; /* [B, T] i32; absent for an encoder-only model */
+typedef struct hec_model_input { /* options */
+	size_t size;             /* sizeof(hec_model_input) */
+	hec_tensor ids;          /* [B, S] i32: the encoder's; absent for a decoder-only model */
+	const int32_t *length;   /* [B]; NULL: all S */
+	hec_tensor types;        /* [B, S] i32 token types; absent: 0 */
+	hec_tensor decoder_ids;  /* [B, T] i32; absent for an encoder-only model */
 	const int32_t *decoder_length; /* [B]; NULL: all T */
 	/* [B, S] i8, or absent: 0 at what no one may look at, anywhere in the sequence. Of ids, also
 	 * seen from a decoder; of decoder_ids where there is no encoder. */
@@ -157,18 +156,26 @@ typedef struct hec_model_input {
 	hec_tensor features;
 } hec_model_input;
 
+/* clang-format off */
+#define HEC_MODEL_INPUT_INIT {.size = sizeof(hec_model_input)}
+/* clang-format on */
+
 /* What is wanted: a tensor that is absent is not computed. Shapes by the head:
  *   hidden  [B, T, C] of the last stack (the encoder's where there is no decoder)
  *   memory  [B, S, C] of the encoder, where there is a decoder
  *   logits  [B, T, V], [B, labels], [B, S, labels] or [B, S, 2]
  *   attention weights, one tensor [layers, B, H, T, S] flattened to rank 4 [layers·B, H, T, S]
  *   pooled  [B, C] where the configuration has a pooler; nothing is learned through it */
-typedef struct hec_model_output {
-	size_t size; /* sizeof(hec_model_output) */
+typedef struct hec_model_output { /* options */
+	size_t size;              /* sizeof(hec_model_output) */
 	hec_tensor hidden, memory, logits;
 	hec_tensor encoder_weights, decoder_weights, cross_weights;
 	hec_tensor pooled;
 } hec_model_output;
+
+/* clang-format off */
+#define HEC_MODEL_OUTPUT_INIT {.size = sizeof(hec_model_output)}
+/* clang-format on */
 
 typedef struct hec_model_kept hec_model_kept; /* lives in the arena */
 
@@ -186,18 +193,18 @@ HEC_API HEC_MUST_USE hec_status hec_model_bwd(hec_ctx *ctx, hec_arena *arena,
                                               hec_model *grad /* added to */);
 
 /* What a model is to say. */
-typedef struct hec_model_loss {
-	size_t size;        /* sizeof(hec_model_loss) */
+typedef struct hec_model_loss { /* options */
+	size_t size;            /* sizeof(hec_model_loss) */
 	hec_tensor targets; /* i32 [B, T] for LM, MASKED and TOKENS, [B] for CLASSIFY, [B, 2] (begin
 	                       and end of the answer) for ANSWER */
 	int32_t ignore;     /* targets of this value do not count */
 	double smoothing;   /* of the labels, 0 ≤ ε < 1; 0 for ANSWER */
-	double scale; /* gradient of each loss that counts: 1/count for the mean; 0: 1 (divide later,
-	                 e.g. by hec_adamw.grad_scale) */
+	double scale; /* gradient of each loss that counts: 1/count for the mean; 1: divide later, e.g.
+	                 by hec_adamw.grad_scale */
 } hec_model_loss;
 
 /* clang-format off */
-#define HEC_MODEL_LOSS_INIT {sizeof(hec_model_loss), HEC_TENSOR_NONE, -100, 0, 0}
+#define HEC_MODEL_LOSS_INIT {.size = sizeof(hec_model_loss), .ignore = -100, .scale = 1.0}
 /* clang-format on */
 
 /* Forward, cross-entropy, and where grad is given backward, in one call: logits are made and used

@@ -21,7 +21,7 @@ typedef enum hec_position_kind {
 	HEC_POSITION_RELATIVE    /* T5's bias, one table for all layers of the stack */
 } hec_position_kind;
 
-typedef struct hec_position_config {
+typedef struct hec_position_config { /* layer */
 	hec_position_kind kind;
 	int64_t max; /* the longest sequence; 0: 512. Sinusoidal and rotary: of the tables made */
 	int64_t offset; /* learned: rows before position 0 (RoBERTa, BART: 2) */
@@ -39,7 +39,7 @@ typedef struct hec_position_config {
 
 /* One stack of layers. Sizes and dropouts inside attention and feed_forward are those of every
  * layer; their width, memory_width and site are filled in. */
-typedef struct hec_stack_config {
+typedef struct hec_stack_config {        /* layer */
 	int64_t layers;                  /* 0: the model has no such stack */
 	hec_multi_head_config attention; /* of self- and cross-attention; cross is never fused */
 	hec_feed_forward_config feed_forward;
@@ -59,7 +59,7 @@ typedef struct hec_stack_config {
 /* What stands before an encoder that reads frames of sound instead of words (Whisper): two convolutions
  * over three frames each, with GELU (erf) behind them. The second goes in steps of two, so that an
  * encoder of position.max positions reads 2 · position.max frames, no more and no fewer. */
-typedef struct hec_front_config {
+typedef struct hec_front_config { /* layer */
 	int64_t features; /* numbers of each frame (mel bands); 0: the encoder reads words */
 } hec_front_config;
 
@@ -80,11 +80,11 @@ typedef enum hec_head_row {
 	                      alone; each sequence must have one (BART, T5) */
 } hec_head_row;
 
-typedef struct hec_model_config {
-	size_t size;   /* sizeof(hec_model_config) */
-	int64_t vocab; /* V */
-	int64_t width; /* C, of both stacks */
-	int64_t types; /* token types, added to the embeddings (BERT: 2); 0: none */
+typedef struct hec_model_config { /* layer */
+	size_t size;              /* sizeof(hec_model_config) */
+	int64_t vocab;            /* V */
+	int64_t width;            /* C, of both stacks */
+	int64_t types;            /* token types, added to the embeddings (BERT: 2); 0: none */
 	hec_stack_config encoder;
 	hec_stack_config decoder; /* has cross-attention where there is an encoder too */
 	bool separate_embeddings; /* encoder and decoder have tables of their own */

@@ -8,17 +8,17 @@
 
 HEC_BEGIN
 
-typedef struct hec_multi_head_config {
-	size_t size;          /* sizeof(hec_multi_head_config) */
-	int64_t width;        /* C of x */
-	int64_t heads;        /* H */
-	int64_t kv_heads;     /* G; 0: H */
-	int64_t d_k;          /* K; 0: C / H, which must divide */
-	int64_t d_v;          /* D; 0: d_k where that was given, else C / H */
-	int64_t memory_width; /* width of what keys and values come from; 0: C */
-	int64_t out_width;    /* 0: C */
-	bool fused;           /* one projection for q, k and v, stored as such */
-	bool no_bias;         /* of q, k, v */
+typedef struct hec_multi_head_config { /* layer */
+	size_t size;                   /* sizeof(hec_multi_head_config) */
+	int64_t width;                 /* C of x */
+	int64_t heads;                 /* H */
+	int64_t kv_heads;              /* G; 0: H */
+	int64_t d_k;                   /* K; 0: C / H, which must divide */
+	int64_t d_v;                   /* D; 0: d_k where that was given, else C / H */
+	int64_t memory_width;          /* width of what keys and values come from; 0: C */
+	int64_t out_width;             /* 0: C */
+	bool fused;                    /* one projection for q, k and v, stored as such */
+	bool no_bias;                  /* of q, k, v */
 	bool no_out_bias;
 	bool no_k_bias; /* of k alone (Whisper); not where fused */
 	double scale;   /* 0: 1/√K */
@@ -27,7 +27,7 @@ typedef struct hec_multi_head_config {
 } hec_multi_head_config;
 #define HEC_MULTI_HEAD_SITES 5
 
-typedef struct hec_multi_head {
+typedef struct hec_multi_head { /* layer */
 	hec_multi_head_config config;
 	hec_linear q, k, v;       /* [H·K, C], [G·K, M], [G·D, M]; not where fused */
 	hec_linear qkv;           /* [H·K + G·K + G·D, C] where fused */

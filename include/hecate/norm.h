@@ -12,7 +12,7 @@ HEC_BEGIN
 
 typedef enum hec_norm_kind { HEC_NORM_LAYER = 0, HEC_NORM_RMS } hec_norm_kind;
 
-typedef struct hec_norm {
+typedef struct hec_norm { /* layer */
 	hec_norm_kind kind;
 	double eps;
 	hec_tensor gamma; /* [C] */
@@ -20,9 +20,9 @@ typedef struct hec_norm {
 } hec_norm;
 
 /* What forward keeps for backward: two numbers a row. */
-typedef struct hec_norm_kept {
-	hec_tensor mean; /* [N]; unused by rms */
-	hec_tensor rstd; /* [N] */
+typedef struct hec_norm_kept { /* layer */
+	hec_tensor mean;       /* [N]; unused by rms */
+	hec_tensor rstd;       /* [N] */
 } hec_norm_kept;
 
 HEC_API HEC_MUST_USE hec_status hec_norm_fwd(hec_ctx *ctx, const hec_norm *norm,

@@ -7,12 +7,12 @@
 
 HEC_BEGIN
 
-HEC_API HEC_MUST_USE hec_status hec_fill(hec_ctx *ctx, double value, hec_tensor *x);
+HEC_API HEC_MUST_USE hec_status hec_tensor_fill(hec_ctx *ctx, double value, hec_tensor *x);
 /* y = x, with conversion where the types differ; any strides. */
-HEC_API HEC_MUST_USE hec_status hec_copy(hec_ctx *ctx, const hec_tensor *x, hec_tensor *y);
+HEC_API HEC_MUST_USE hec_status hec_tensor_copy(hec_ctx *ctx, const hec_tensor *x, hec_tensor *y);
 /* y = alpha·a + beta·b; a and b broadcast to the shape of y; y may be a or b. */
-HEC_API HEC_MUST_USE hec_status hec_add(hec_ctx *ctx, double alpha, const hec_tensor *a,
-                                        double beta, const hec_tensor *b, hec_tensor *y);
+HEC_API HEC_MUST_USE hec_status hec_tensor_add(hec_ctx *ctx, double alpha, const hec_tensor *a,
+                                               double beta, const hec_tensor *b, hec_tensor *y);
 
 HEC_END
 

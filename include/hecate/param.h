@@ -18,7 +18,7 @@ typedef enum hec_init {
 	HEC_INIT_NORMAL  /* normal, standard deviation 1/√(last axis) */
 } hec_init;
 
-typedef struct hec_param {
+typedef struct hec_param {  /* result */
 	const char *name;   /* e.g. "self_attention.q.w"; valid during the call */
 	hec_tensor *tensor; /* its place in the layer's struct */
 	hec_linear *linear; /* the linear whose w this is; NULL for all others */
@@ -33,8 +33,8 @@ typedef hec_status hec_param_fn(void *user, const hec_param *param);
 /* Ready-made functions; user points at a hec_param_alloc. Where a walk fails, what it took before
  * stays taken and set: only the caller knows where its walk, or its row of walks, began. It takes a
  * mark (hec_arena_used) first and rewinds to it, or destroys the arena with the layers. */
-typedef struct hec_param_alloc {
-	size_t size; /* sizeof(hec_param_alloc) */
+typedef struct hec_param_alloc { /* layer */
+	size_t size;             /* sizeof(hec_param_alloc) */
 	hec_ctx *ctx;
 	hec_arena *arena;
 	hec_dtype dtype;

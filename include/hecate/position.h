@@ -33,7 +33,7 @@ typedef enum hec_rotary_pairs {
 	HEC_ROTARY_INTERLEAVED /* (2i, 2i + 1) as the RoFormer paper has it */
 } hec_rotary_pairs;
 
-typedef struct hec_rotary {
+typedef struct hec_rotary { /* layer */
 	hec_rotary_pairs pairs;
 	hec_tensor cosine; /* [positions, R/2], R ≤ K even: the numbers of a head that turn */
 	hec_tensor sine;   /* [positions, R/2] */
@@ -53,7 +53,7 @@ typedef enum hec_rotary_stretch {
 
 #define HEC_ROTARY_FACTORS 128 /* pairs of a head that may have factors of their own */
 
-typedef struct hec_rotary_scaling {
+typedef struct hec_rotary_scaling { /* layer */
 	hec_rotary_stretch kind;
 	double factor;
 	int64_t original;        /* LLAMA3, YARN, LONG: positions that the model was made for */
@@ -85,10 +85,10 @@ HEC_API HEC_MUST_USE hec_status hec_rotary_apply(hec_ctx *ctx, const hec_rotary 
 /* 4. T5's relative bias: score(t, s) += table[bucket(s − t − offset), h]. The bias depends on s − t
  * alone, so it is kept as one line of T + S − 1 numbers per head, seen through strides (−1, 1) as
  * [1, H, T, S]: no T×S matrix is ever stored. */
-typedef struct hec_relative_bias {
-	hec_tensor table;     /* [buckets, H] */
-	bool bidirectional;   /* encoder: half of the buckets look forward */
-	int64_t max_distance; /* everything further shares the last bucket; 128 in T5 */
+typedef struct hec_relative_bias { /* layer */
+	hec_tensor table;          /* [buckets, H] */
+	bool bidirectional;        /* encoder: half of the buckets look forward */
+	int64_t max_distance;      /* everything further shares the last bucket; 128 in T5 */
 } hec_relative_bias;
 
 HEC_API int64_t hec_relative_bucket(const hec_relative_bias *bias, int64_t distance /* s − t */);

@@ -12,10 +12,10 @@ HEC_BEGIN
 
 typedef struct hec_session hec_session;
 
-typedef struct hec_session_options {
-	size_t size;        /* sizeof(hec_session_options) */
-	int64_t sources;    /* sentences at a time; 0: 1 */
-	int64_t beams;      /* rows for each; 0: 1 */
+typedef struct hec_session_options { /* options */
+	size_t size;                 /* sizeof(hec_session_options) */
+	int64_t sources;             /* sentences at a time */
+	int64_t beams;               /* rows for each */
 	int64_t max_source; /* longest source in tokens; 0: what the model can take. Of a model
 	                       that reads frames: what it takes, always */
 	int64_t max_target; /* longest row in tokens, the first one counted; 0: what the model can take */
@@ -23,7 +23,7 @@ typedef struct hec_session_options {
 } hec_session_options;
 
 /* clang-format off */
-#define HEC_SESSION_OPTIONS_INIT {sizeof(hec_session_options), 0, 0, 0, 0, false}
+#define HEC_SESSION_OPTIONS_INIT {.size = sizeof(hec_session_options), .sources = 1, .beams = 1}
 /* clang-format on */
 
 /* The model must be packed for ctx (hec_model_load and hec_model_pack do), and outlive the session. */

@@ -1,6 +1,6 @@
 /* squad.h — questions on texts, from the JSON of SQuAD 1.1 and 2.0; and the score of answers.
  *
- * A file is read whole (at most HEC_SQUAD_MOST bytes; about four times its size is held). Every answer
+ * A file is read whole (at most HEC_SQUAD_MAX_BYTES bytes; about four times its size is held). Every answer
  * must stand where it is said to be: "answer_start" counts characters there, bytes here. */
 #ifndef HECATE_SQUAD_H
 #define HECATE_SQUAD_H
@@ -9,14 +9,14 @@
 
 HEC_BEGIN
 
-#define HEC_SQUAD_MOST ((size_t)256 << 20)
+#define HEC_SQUAD_MAX_BYTES ((size_t)256 << 20)
 
-typedef struct hec_squad_answer {
+typedef struct hec_squad_answer { /* value */
 	const char *text;
 	size_t begin, end; /* bytes begin … end − 1 of the context */
 } hec_squad_answer;
 
-typedef struct hec_squad_question {
+typedef struct hec_squad_question { /* result */
 	const char *id, *question, *context;
 	size_t question_bytes, context_bytes;
 	const hec_squad_answer *answers;
@@ -26,8 +26,8 @@ typedef struct hec_squad_question {
 typedef struct hec_squad hec_squad;
 
 /* What is wrong is said with the file and the place: "data[3].paragraphs[0].qas[2]: …". */
-HEC_API HEC_MUST_USE hec_status hec_squad_read(const char *const *files, size_t n, hec_squad **out);
-HEC_API void hec_squad_free(hec_squad *squad); /* takes NULL */
+HEC_API HEC_MUST_USE hec_status hec_squad_load(const char *const *files, size_t n, hec_squad **out);
+HEC_API void hec_squad_destroy(hec_squad *squad); /* takes NULL */
 HEC_API size_t hec_squad_count(const hec_squad *squad);
 /* NULL past the end. */
 HEC_API const hec_squad_question *hec_squad_at(const hec_squad *squad, size_t i);

@@ -33,6 +33,14 @@ HEC_API const char *hec_status_name(hec_status status);
  * quotes of a file, a name or the environment has '?' for every character that hec_text_clean replaces. */
 HEC_API const char *hec_error_message(void);
 
+/* The input to blame for the last failure on the calling thread, where the call takes many (texts, prompts,
+ * sounds, …): its number, from 0. −1: no single one is to blame. */
+HEC_API int64_t hec_error_item(void);
+
+/* Reports how far a long call is: `done` of `total` (0: not known yet) of what `phase` names: "texts", "windows",
+ * "counting words", …. HEC_OK goes on, HEC_ERR_CANCELLED stops; the call then fails with what was returned. */
+typedef hec_status hec_progress_fn(void *user, const char *phase, int64_t done, int64_t total);
+
 HEC_END
 
 #endif

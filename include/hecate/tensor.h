@@ -23,8 +23,8 @@ typedef enum hec_device { HEC_DEVICE_CPU = 0 } hec_device;
 
 #define HEC_MAX_RANK 4
 
-typedef struct hec_tensor {
-	void *data; /* NULL only where there are no elements */
+typedef struct hec_tensor { /* value */
+	void *data;         /* NULL only where there are no elements */
 	hec_dtype dtype;
 	hec_device device;
 	int32_t rank;                 /* 1 … HEC_MAX_RANK; 0: absent (optional tensors) */

@@ -6,9 +6,9 @@
 
 HEC_BEGIN
 
-typedef struct hec_named_tensor {
-	const char *name;  /* UTF-8, no two the same */
-	hec_tensor tensor; /* contiguous */
+typedef struct hec_named_tensor { /* value */
+	const char *name;         /* UTF-8, no two the same */
+	hec_tensor tensor;        /* contiguous */
 } hec_named_tensor;
 
 /* Writes them all, replacing path whole. */

@@ -49,18 +49,18 @@ HEC_API bool hec_tokenizer_is_special(const hec_tokenizer *tokenizer, int32_t id
 
 /* ---- encoding ---- */
 
-typedef struct hec_span {
+typedef struct hec_span {  /* value */
 	size_t begin, end; /* bytes begin … end − 1 of the text */
 } hec_span;
 
 #define HEC_PADDING (-2)
 
-/* What a text became. Starts as HEC_ENCODING_INIT; belongs to one thread; used again and again it
+/* What a text became: what becomes known of it later comes through calls. Starts as HEC_ENCODING_INIT; belongs to one thread; used again and again it
  * allocates nothing once it is large enough, which for long texts makes it several times cheaper than a
  * fresh one. */
-typedef struct hec_encoding {
-	size_t n;     /* tokens */
-	int32_t *ids; /* [n] */
+typedef struct hec_encoding { /* value */
+	size_t n;             /* tokens */
+	int32_t *ids;         /* [n] */
 	hec_span *
 		offsets; /* [n] into the text of the token's sequence; 0, 0 for those that were added */
 	int32_t *type_ids; /* [n] as the post-processor says; 0 for a single text */
@@ -70,7 +70,7 @@ typedef struct hec_encoding {
 } hec_encoding;
 
 /* clang-format off */
-#define HEC_ENCODING_INIT {0, NULL, NULL, NULL, NULL, 0, NULL}
+#define HEC_ENCODING_INIT {.n = 0}
 /* clang-format on */
 
 HEC_API void hec_encoding_free(hec_encoding *encoding); /* leaves it as HEC_ENCODING_INIT */
@@ -82,9 +82,9 @@ typedef enum hec_truncate {
 	HEC_TRUNCATE_SECOND
 } hec_truncate;
 
-typedef struct hec_encode_options {
-	size_t size;      /* sizeof(hec_encode_options) */
-	bool no_special;  /* leave out what the post-processor adds ([CLS], </s>, …) */
+typedef struct hec_encode_options { /* options */
+	size_t size;                /* sizeof(hec_encode_options) */
+	bool no_special;            /* leave out what the post-processor adds ([CLS], </s>, …) */
 	bool lossy;       /* invalid UTF-8 counts as U+FFFD, one for each ill-formed sequence */
 	const char *pair; /* a second text; NULL: none */
 	size_t pair_bytes;
@@ -95,8 +95,7 @@ typedef struct hec_encode_options {
 } hec_encode_options;
 
 /* clang-format off */
-#define HEC_ENCODE_OPTIONS_INIT \
-	{sizeof(hec_encode_options), false, false, NULL, 0, 0, 0, HEC_TRUNCATE_LONGEST, false}
+#define HEC_ENCODE_OPTIONS_INIT {.size = sizeof(hec_encode_options)}
 /* clang-format on */
 
 /* On failure the encoding holds no tokens and can be used again. */
@@ -118,16 +117,16 @@ HEC_API HEC_MUST_USE hec_status hec_encoding_set_language(const hec_tokenizer *t
                                                           hec_encoding *encoding,
                                                           size_t *place /* its index; or NULL */);
 
-typedef struct hec_pad_options {
-	size_t size;      /* sizeof(hec_pad_options) */
-	int64_t length;   /* tokens; 0: as many as the longest has */
-	int64_t multiple; /* up to the next multiple; 0: no such wish */
-	bool left;        /* before the text, not behind it */
+typedef struct hec_pad_options { /* options */
+	size_t size;             /* sizeof(hec_pad_options) */
+	int64_t length;          /* tokens; 0: as many as the longest has */
+	int64_t multiple;        /* up to the next multiple; 0: no such wish */
+	bool left;               /* before the text, not behind it */
 	int32_t id, type_id;
 } hec_pad_options;
 
 /* clang-format off */
-#define HEC_PAD_OPTIONS_INIT {sizeof(hec_pad_options), 0, 0, false, 0, 0}
+#define HEC_PAD_OPTIONS_INIT {.size = sizeof(hec_pad_options)}
 /* clang-format on */
 
 /* Fills the shorter ones of n encodings up with tokens of sequence HEC_PADDING; a longer one stays. On
@@ -152,37 +151,35 @@ HEC_API HEC_MUST_USE hec_status hec_tokenizer_decode(const hec_tokenizer *tokeni
 /* Gives the next line of text (without its line end), *bytes 0 for an empty one; the memory stays
  * the callback's and valid until its next call. *line NULL: no more lines. */
 typedef hec_status hec_line_fn(void *user, const char **line, size_t *bytes);
-/* How far it is; anything but HEC_OK cancels with that status. */
-typedef hec_status hec_progress_fn(void *user, const char *phase, int64_t done, int64_t total);
 
 /* A token that is never split or learned. */
-typedef struct hec_special {
-	const char *text; /* "</s>" */
-	const char *role; /* "eos" and so on, for tokenizer_config.json; NULL: none */
-	bool last;        /* among the last ids, not the first (Marian's <pad>) */
+typedef struct hec_special { /* value */
+	const char *text;    /* "</s>" */
+	const char *role;    /* "eos" and so on, for tokenizer_config.json; NULL: none */
+	bool last;           /* among the last ids, not the first (Marian's <pad>) */
 } hec_special;
 
-typedef struct hec_bpe_train_options {
-	size_t size;   /* sizeof(hec_bpe_train_options) */
-	int64_t vocab; /* ids altogether, special tokens counted in */
+typedef struct hec_bpe_train_options { /* options */
+	size_t size;                   /* sizeof(hec_bpe_train_options) */
+	int64_t vocab;                 /* ids altogether, special tokens counted in */
 	/* false: the alphabet is the 256 bytes; every text has ids and comes back from them as it was.
 	 * true: the alphabet is the characters of the text and "▁" marks the spaces, as SentencePiece
 	 * does; a rare character becomes its bytes, <0x41>. */
 	bool unicode;
-	int64_t min_frequency;      /* a pair seen less often is not joined; 0: 2 */
-	int64_t limit_alphabet;     /* unicode: the most frequent characters kept; 0: 1000 */
+	int64_t min_frequency;      /* a pair seen less often is not joined */
+	int64_t limit_alphabet;     /* unicode: the most frequent characters kept */
 	int64_t max_token_length;   /* characters (bytes where not unicode); 0: no limit */
 	const hec_special *special; /* NULL: </s> (eos), <unk> (unk) first, <pad> (pad) last */
 	size_t specials;
 	const char *begin, *end; /* special tokens put around each text; special NULL: none, </s> */
 	int threads;             /* 0: $HECATE_THREADS, else the cores available */
 	hec_progress_fn *progress; /* or NULL */
-	void *progress_user;
+	void *user;                /* of progress */
 } hec_bpe_train_options;
 
 /* clang-format off */
 #define HEC_BPE_TRAIN_OPTIONS_INIT \
-	{sizeof(hec_bpe_train_options), 8000, false, 0, 0, 0, NULL, 0, NULL, NULL, 0, NULL, NULL}
+	{.size = sizeof(hec_bpe_train_options), .vocab = 8000, .min_frequency = 2, .limit_alphabet = 1000}
 /* clang-format on */
 
 /* Learns byte-pair encoding from lines. Only the counts of distinct words are kept in memory, not the
@@ -190,7 +187,7 @@ typedef struct hec_bpe_train_options {
  * frequent the one with the smaller left id is joined first, then the one with the smaller right id.
  * Fewer ids than asked for come out where the text has no more pairs to join. */
 HEC_API HEC_MUST_USE hec_status hec_bpe_train(const hec_bpe_train_options *options, /* or NULL */
-                                              hec_line_fn *next_line, void *user,
+                                              hec_line_fn *next_line, void *line_user,
                                               hec_tokenizer **out);
 
 HEC_END

@@ -25,16 +25,16 @@ typedef enum hec_metric {
 
 HEC_API const char *hec_metric_name(hec_metric metric); /* "loss", "bleu", …; "?" */
 
-/* What a validation found; NaN: not measured. Loss: less is better; the others: more. */
-typedef struct hec_train_scores {
-	size_t size; /* sizeof(hec_train_scores) */
-	double value[HEC_METRICS];
-} hec_train_scores;
+/* What a validation found. Loss: less is better; the others: more. */
+typedef struct hec_train_scores hec_train_scores;
+HEC_API double hec_train_scores_get(const hec_train_scores *scores,
+                                    hec_metric metric); /* NaN: not measured */
+HEC_API void hec_train_scores_set(hec_train_scores *scores, hec_metric metric, double value);
 
 /* Decodes and scores, or whatever else: fills in what it measured. The model is packed. Where it fails,
- * nothing counts as measured, and learning goes on; HEC_ERR_CANCELLED stops the run as progress may. */
-typedef hec_status hec_train_evaluate(void *user, hec_ctx *ctx, const hec_model *model,
-                                      hec_train_scores *scores);
+ * nothing counts as measured, and learning goes on; HEC_ERR_CANCELLED stops the run as hec_train_event_fn may. */
+typedef hec_status hec_train_evaluate_fn(void *user, hec_ctx *ctx, const hec_model *model,
+                                         hec_train_scores *scores);
 
 typedef enum hec_train_event_kind {
 	HEC_TRAIN_BEGIN = 0, /* after a resume, too */
@@ -48,8 +48,7 @@ typedef enum hec_train_event_kind {
 	HEC_TRAIN_NOT_MEASURED /* evaluate failed; learning goes on: `message` */
 } hec_train_event_kind;
 
-typedef struct hec_train_event {
-	size_t size; /* sizeof(hec_train_event) */
+typedef struct hec_train_event { /* result */
 	hec_train_event_kind kind;
 	int64_t step, steps, epoch;
 	double loss, lr, tokens_per_s,
@@ -63,34 +62,32 @@ typedef struct hec_train_event {
 	const char *message;
 } hec_train_event;
 
-typedef enum hec_train_go {
-	HEC_TRAIN_GO = 0,
-	HEC_TRAIN_STOP /* save, and leave after this step (a validation under way is given up) */
-} hec_train_go;
-typedef hec_train_go hec_train_progress(void *user, const hec_train_event *event);
+/* HEC_OK goes on. HEC_ERR_CANCELLED: save, and leave after this step (a validation under way is given up);
+ * hec_train then returns HEC_OK with the end HEC_TRAIN_STOPPED. Any other: leave at once, and fail with it. */
+typedef hec_status hec_train_event_fn(void *user, const hec_train_event *event);
 /* Each batch as it is learned from, for comparison with others. */
-typedef void hec_train_batch(void *user, int64_t step, const hec_batch *batch);
+typedef void hec_train_batch_fn(void *user, int64_t step, const hec_batch *batch);
 
 /* Two runs in one folder would take each other's files away: while one holds the lock of a folder, a
  * second is told that it cannot have it (HEC_ERR_IO), be it in this process or another. hec_train takes
  * it by itself; whoever writes into the folder before that takes it first and hands it on in the
  * options. The folder must be there. */
 typedef struct hec_train_lock hec_train_lock;
-HEC_API HEC_MUST_USE hec_status hec_train_lock_take(const char *dir, hec_train_lock **out);
-HEC_API void hec_train_lock_free(hec_train_lock *lock); /* takes NULL */
+HEC_API HEC_MUST_USE hec_status hec_train_lock_create(const char *dir, hec_train_lock **out);
+HEC_API void hec_train_lock_destroy(hec_train_lock *lock); /* takes NULL */
 /* Whether dir is still the folder that was locked: HEC_ERR_IO where it was renamed, replaced or removed. Who
  * writes into it asks first; hec_train does, and ends. */
 HEC_API HEC_MUST_USE hec_status hec_train_lock_holds(const hec_train_lock *lock, const char *dir);
 
-typedef struct hec_train_options {
-	size_t size; /* sizeof(hec_train_options) */
+typedef struct hec_train_options { /* options */
+	size_t size;               /* sizeof(hec_train_options) */
 	const char *dir;
 	bool resume; /* continue from DIR/checkpoint; where there is none, begin */
-	hec_trainer_options trainer;
-	const hec_tokenizer *tokenizer; /* saved beside each model; NULL: none */
-	int64_t steps, epochs;          /* whichever comes first; 0: no end */
-	double seconds;                 /* save and leave after that long; 0: no end */
-	int64_t accumulate;             /* batches a step */
+	const hec_trainer_options *trainer; /* NULL: as HEC_TRAINER_OPTIONS_INIT */
+	const hec_tokenizer *tokenizer;     /* saved beside each model; NULL: none */
+	int64_t steps, epochs;              /* whichever comes first; 0: no end */
+	double seconds;                     /* save and leave after that long; 0: no end */
+	int64_t accumulate;                 /* batches a step */
 	int64_t report_every, valid_every, save_every; /* steps; valid, save 0: only at the end */
 	int64_t keep; /* checkpoints kept, and the newest; optimizer state only there */
 	int64_t average; /* > 1: at the end, the mean of that many last checkpoints is tried too: of those at
@@ -100,9 +97,9 @@ typedef struct hec_train_options {
 	hec_dtype dtype;  /* of the model in DIR */
 	double mask_rate; /* mlm */
 	uint64_t seed;    /* of the order of the data */
-	hec_train_evaluate *evaluate;
-	hec_train_progress *progress;
-	hec_train_batch *batch;
+	hec_train_evaluate_fn *evaluate; /* these three: or NULL */
+	hec_train_event_fn *event;
+	hec_train_batch_fn *batch;
 	void *user;
 	const hec_train_lock *lock; /* of dir, where the caller holds it; NULL: taken for the run */
 	const char *origin; /* a directory whose further keys and files each model in DIR gets, as
@@ -111,20 +108,18 @@ typedef struct hec_train_options {
 
 /* clang-format off */
 #define HEC_TRAIN_OPTIONS_INIT \
-	{sizeof(hec_train_options), NULL, false, HEC_TRAINER_OPTIONS_INIT, NULL, 0, 0, 0, 1, \
-	 100, 1000, 1000, 3, 0, 0, HEC_METRIC_LOSS, HEC_F32, 0.15, 1, NULL, NULL, NULL, NULL, \
-	 NULL, NULL}
+	{.size = sizeof(hec_train_options), .accumulate = 1, .report_every = 100, .valid_every = 1000, \
+	 .save_every = 1000, .keep = 3, .mask_rate = 0.15, .seed = 1}
 /* clang-format on */
 
 typedef enum hec_train_end {
 	HEC_TRAIN_DONE = 0, /* all steps or epochs */
 	HEC_TRAIN_EARLY,    /* patience ran out */
 	HEC_TRAIN_TIME,
-	HEC_TRAIN_STOPPED /* progress asked for it */
+	HEC_TRAIN_STOPPED /* event asked for it */
 } hec_train_end;
 
-typedef struct hec_train_result {
-	size_t size; /* sizeof(hec_train_result) */
+typedef struct hec_train_result { /* result */
 	hec_train_end end;
 	int64_t step, epoch, skips;
 	int64_t best_step; /* 0: nothing was validated */
@@ -136,7 +131,8 @@ typedef struct hec_train_result {
 /* The model changes with each step. valid may be NULL: then DIR gets the last model. */
 HEC_API HEC_MUST_USE hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train,
                                           hec_corpus *valid, const hec_train_options *options,
-                                          hec_train_result *result);
+                                          hec_train_result **out /* or NULL */);
+HEC_API void hec_train_result_free(hec_train_result *result); /* takes NULL */
 
 /* Whether DIR/checkpoint names a checkpoint; says nothing about its health. */
 HEC_API bool hec_train_can_resume(const char *dir);

@@ -21,8 +21,8 @@ typedef enum hec_schedule {
 	HEC_SCHEDULE_CONSTANT /* up to lr in w steps, then lr */
 } hec_schedule;
 
-typedef struct hec_trainer_options {
-	size_t size; /* sizeof(hec_trainer_options) */
+typedef struct hec_trainer_options { /* options */
+	size_t size;                 /* sizeof(hec_trainer_options) */
 	hec_schedule schedule;
 	double lr, lr_end; /* lr_end: of cosine and linear, where they would arrive at step N + 1 */
 	int64_t warmup, steps; /* w, N */
@@ -37,23 +37,26 @@ typedef struct hec_trainer_options {
 
 /* clang-format off */
 #define HEC_TRAINER_OPTIONS_INIT \
-	{sizeof(hec_trainer_options), HEC_SCHEDULE_INVERSE_SQRT, 1e-3, 0, 1000, 0, \
-	 0.9, 0.98, 1e-9, 0, 1.0, 0.1, 1, 0, 2048, 128, 128}
+	{.size = sizeof(hec_trainer_options), .lr = 1e-3, .warmup = 1000, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9, \
+	 .clip = 1.0, .smoothing = 0.1, .seed = 1, .max_tokens = 2048, .max_source = 128, .max_target = 128}
 /* clang-format on */
 
 /* What is read and what is to come out. targets: [B, T] for every position of the decoder, [B, S] of
  * the encoder, or [B] for a label each; −100 where nothing is asked. */
-typedef struct hec_batch {
-	size_t size; /* sizeof(hec_batch) */
-	hec_model_input input;
+typedef struct hec_batch { /* options */
+	size_t size;       /* sizeof(hec_batch) */
+	const hec_model_input *input;
 	hec_tensor targets; /* i32 */
 } hec_batch;
 
-typedef struct hec_step_report {
-	size_t size;     /* sizeof(hec_step_report) */
-	int64_t step;    /* this one, from 1 */
-	double loss;     /* mean over the targets, in nats, with label smoothing */
-	int64_t targets; /* how many counted */
+/* clang-format off */
+#define HEC_BATCH_INIT {.size = sizeof(hec_batch)}
+/* clang-format on */
+
+typedef struct hec_step_report { /* result */
+	int64_t step;            /* this one, from 1 */
+	double loss;             /* mean over the targets, in nats, with label smoothing */
+	int64_t targets;         /* how many counted */
 	double lr;
 	double grad_norm; /* of the mean, before clipping */
 	bool skipped;     /* loss or gradient was not finite: nothing was changed */
@@ -61,7 +64,7 @@ typedef struct hec_step_report {
 } hec_step_report;
 
 /* hec_trainer_options.max_tokens is at most that: what a step keeps is some kilobytes a token. */
-#define HEC_BATCH_TOKENS_MOST (1 << 24)
+#define HEC_MAX_BATCH_TOKENS (1 << 24)
 
 typedef struct hec_trainer hec_trainer;
 
@@ -74,23 +77,25 @@ HEC_API void hec_trainer_destroy(hec_trainer *trainer); /* takes NULL */
 /* Bytes that learning takes by the options: weights, gradients and moments (16 for each parameter), what
  * the passes over the largest batch keep, and the weights as the kernels want them. Found by a dry run:
  * nothing is computed. */
-typedef struct hec_trainer_memory {
-	size_t size; /* sizeof(hec_trainer_memory) */
+typedef struct hec_trainer_memory { /* result */
 	size_t parameters, activations, packs;
 } hec_trainer_memory;
 HEC_API HEC_MUST_USE hec_status hec_trainer_plan(hec_ctx *ctx, const hec_model *model,
                                                  const hec_trainer_options *options,
-                                                 hec_trainer_memory *out);
+                                                 hec_trainer_memory **out);
+HEC_API void hec_trainer_memory_free(hec_trainer_memory *memory); /* takes NULL */
 
 /* Adds the gradient of a batch to the step that is under way; after a failure the step is of no use. */
 HEC_API HEC_MUST_USE hec_status hec_trainer_add(hec_trainer *trainer, const hec_batch *batch);
 /* Forgets the step that is under way, if there is one. */
 HEC_API void hec_trainer_drop(hec_trainer *trainer);
 /* Ends the step: updates the model, unless something was not finite. */
-HEC_API HEC_MUST_USE hec_status hec_trainer_apply(hec_trainer *trainer, hec_step_report *report);
+HEC_API HEC_MUST_USE hec_status hec_trainer_apply(hec_trainer *trainer);
 /* Both: a step of n batches; after a failure nothing of it is left. */
-HEC_API HEC_MUST_USE hec_status hec_trainer_step(hec_trainer *trainer, const hec_batch *batches,
-                                                 size_t n, hec_step_report *report);
+HEC_API HEC_MUST_USE hec_status hec_trainer_step(hec_trainer *trainer,
+                                                 const hec_batch *const *batches, size_t n);
+/* Of the last step that ended, until the next one; before the first all zeros. */
+HEC_API const hec_step_report *hec_trainer_report(const hec_trainer *trainer);
 /* Adds the loss of a batch, without dropout and smoothing, and the number of its targets. */
 HEC_API HEC_MUST_USE hec_status hec_trainer_loss(hec_trainer *trainer, const hec_batch *batch,
                                                  double *sum, int64_t *targets);

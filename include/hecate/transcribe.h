@@ -39,11 +39,8 @@ HEC_API double hec_transcriber_window(const hec_transcriber *transcriber);
 /* Whether it knows several languages, and can translate them into English. */
 HEC_API bool hec_transcriber_multilingual(const hec_transcriber *transcriber);
 
-/* Called now and then with the seconds that are done, of all sounds of the call; anything but 0 cancels. */
-typedef int hec_transcribe_progress(void *user, double done, double total);
-
-typedef struct hec_transcribe_options {
-	size_t size; /* sizeof(hec_transcribe_options) */
+typedef struct hec_transcribe_options { /* options */
+	size_t size;                    /* sizeof(hec_transcribe_options) */
 	/* "en", …; "auto": the likeliest in the first window of each sound; NULL: as
 	 * generation_config.json says, else "auto". An English-only model takes none but "en". */
 	const char *language;
@@ -53,61 +50,57 @@ typedef struct hec_transcribe_options {
 	bool timestamps;    /* segments with their times, not one for all. Where a sound is longer
 	                         than a window, always */
 	int64_t beams;      /* 0: as generation_config.json says, else 1 */
-	int64_t batch;      /* windows of different sounds at a time; 0: 4 */
+	int64_t batch;      /* windows of different sounds at a time */
 	int64_t max_tokens; /* of a window; 0: as many as the model can take */
-	/* A window is passed over where the model says that nobody speaks with at least this probability
-	 * (0: 0.6), and its own words have a mean log p below `least_log_prob` (0: −1). A window without
-	 * any sound at all is passed over in any case. */
-	double no_speech;      /* above 1: never */
-	double least_log_prob; /* of a token */
-	hec_transcribe_progress *progress;
+	/* A window is passed over where the model says that nobody speaks with at least this probability,
+	 * and its own words have a mean log p below `least_log_prob`. A window without any sound at all is
+	 * passed over in any case. */
+	double no_speech;          /* above 1: never */
+	double least_log_prob;     /* of a token */
+	hec_progress_fn *progress; /* in milliseconds of all sounds of the call; or NULL */
 	void *user;
 } hec_transcribe_options;
 
 /* clang-format off */
 #define HEC_TRANSCRIBE_OPTIONS_INIT \
-	{sizeof(hec_transcribe_options), NULL, NULL, false, 0, 0, 0, 0, 0, NULL, NULL}
+	{.size = sizeof(hec_transcribe_options), .batch = 4, .no_speech = 0.6, .least_log_prob = -1}
 /* clang-format on */
 
-typedef struct hec_segment {
-	double begin, end; /* seconds from the beginning of the sound */
-	char *text;        /* UTF-8, without space at its ends; never empty */
-	int32_t *ids;      /* [n] the tokens, times counted in, the end not */
+typedef struct hec_segment { /* result */
+	double begin, end;   /* seconds from the beginning of the sound */
+	const char *text;    /* UTF-8, without space at its ends; never empty */
+	const int32_t *ids;  /* [n] the tokens, times counted in, the end not */
 	int64_t n;
-	double window;    /* where the window begins that it was heard in: seconds, as above */
-	int32_t *written; /* [place + n] all of the window up to its end: ids are the last of it */
+	double window; /* where the window begins that it was heard in: seconds, as above */
+	const int32_t
+		*written; /* [place + n] all of the window up to its end: ids are the last of it */
 	int64_t place;
 } hec_segment;
 
-typedef struct hec_transcript {
-	char *text; /* of all segments; "" where nobody speaks */
-	char language[16];
-	bool translated; /* into English */
-	hec_segment *segments;
-	int64_t count;
-	int32_t prompt[4]; /* what stands before the tokens of every window */
+typedef struct hec_transcript { /* result */
+	const char *text;       /* of all segments; "" where nobody speaks */
+	const char *language;
+	bool translated;       /* into English */
+	int64_t segments;      /* how many: hec_transcript_segment */
+	const int32_t *prompt; /* [prompt_length] what stands before the tokens of every window */
 	int64_t prompt_length;
 } hec_transcript;
+HEC_API const hec_segment *hec_transcript_segment(const hec_transcript *transcript, int64_t i);
 
-typedef struct hec_transcripts {
-	size_t size; /* sizeof(hec_transcripts) */
-	hec_transcript *items;
-	int64_t count;
-	int64_t failed; /* after a failure: the sound that is to blame; −1: none */
-} hec_transcripts;
+typedef struct hec_transcripts hec_transcripts;
+HEC_API const hec_transcript *hec_transcripts_at(const hec_transcripts *transcripts, int64_t sound);
+HEC_API void hec_transcripts_free(hec_transcripts *transcripts);
 
-/* out need not be set before, is to be freed after, and is empty after a failure. */
 HEC_API HEC_MUST_USE hec_status
 hec_transcribe(hec_transcriber *transcriber, int64_t n,
                const float *const *samples,           /* [n] mono, at hec_transcriber_rate */
                const int64_t *counts,                 /* [n] */
                const hec_transcribe_options *options, /* or NULL */
-               hec_transcripts *out);
+               hec_transcripts **out);
 /* What the encoder reads of a sound from `begin` on (hec_segment.window), for hec_model_fwd. */
 HEC_API HEC_MUST_USE hec_status
 hec_transcriber_features(const hec_transcriber *transcriber, const float *samples, int64_t count,
                          double begin, hec_tensor *out); /* [bands, frames of a window], written */
-HEC_API void hec_transcripts_free(hec_transcripts *transcripts); /* takes an empty one */
 
 HEC_END
 

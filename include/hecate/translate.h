@@ -28,24 +28,25 @@ HEC_API HEC_MUST_USE hec_status hec_translator_create(hec_ctx *ctx, const hec_mo
 HEC_API void hec_translator_destroy(hec_translator *translator); /* takes NULL */
 HEC_API const hec_model *hec_translator_model(const hec_translator *translator);
 HEC_API const hec_tokenizer *hec_translator_tokenizer(const hec_translator *translator);
-/* How the directory's generation_config.json says to write, to copy and to change: beams, length
- * penalty, ids that are never written, and so on. What it points at is the translator's. */
-HEC_API const hec_decode_options *hec_translator_defaults(const hec_translator *translator);
+/* Sets how the directory's generation_config.json says to write: beams, length penalty, ids that are never
+ * written, and so on. What it then points at is the translator's. */
+HEC_API void hec_translator_defaults(const hec_translator *translator, hec_decode_options *out,
+                                     size_t size /* sizeof *out */);
 /* Whether task_specific_params of config.json says something about the task it was loaded for. */
 HEC_API bool hec_translator_knows_task(const hec_translator *translator);
 /* What the task puts before each text ("summarize: "); "": nothing. */
 HEC_API const char *hec_translator_prefix(const hec_translator *translator);
 /* The longest text that the model can take, in tokens; 32,768 where it has no last position (T5). */
-HEC_API int64_t hec_translator_max_source(const hec_translator *translator);
+HEC_API int64_t hec_translator_max_tokens(const hec_translator *translator);
 /* Bytes of the session that the last call needed. */
 HEC_API size_t hec_translator_session_bytes(const hec_translator *translator);
 
-typedef struct hec_translate_options {
-	size_t size; /* sizeof(hec_translate_options) */
-	/* NULL: hec_translator_defaults. What it says of each source, and tells of one, goes by the number
+typedef struct hec_translate_options { /* options */
+	size_t size;                   /* sizeof(hec_translate_options) */
+	/* NULL: as hec_translator_defaults sets them. What it says of each source, and tells of one, goes by the number
 	 * of the text. */
 	const hec_decode_options *decode;
-	int64_t batch;      /* texts at a time; 0: 16 */
+	int64_t batch;      /* texts at a time */
 	bool truncate;      /* a text that is too long loses its end; else it is an error */
 	bool lossy;         /* invalid UTF-8 counts as U+FFFD; else it is an error */
 	const char *prefix; /* put before each text; NULL: hec_translator_prefix */
@@ -59,37 +60,34 @@ typedef struct hec_translate_options {
 } hec_translate_options;
 
 /* clang-format off */
-#define HEC_TRANSLATE_OPTIONS_INIT {sizeof(hec_translate_options), NULL, 0, false, false, NULL, NULL, NULL, false}
+#define HEC_TRANSLATE_OPTIONS_INIT {.size = sizeof(hec_translate_options), .batch = 16}
 /* clang-format on */
 
-typedef struct hec_translation {
-	char *text;        /* UTF-8, special tokens left out; "" where there is none */
-	size_t text_bytes; /* it may hold NUL bytes; a zero byte that is not counted follows it */
-	double score;      /* as hec_hypothesis has it; 0 for an empty text */
-	int32_t *ids;      /* [n] the tokens, the end counted in */
+typedef struct hec_translation { /* result */
+	const char *text;        /* UTF-8, special tokens left out; "" where there is none */
+	size_t text_bytes;  /* it may hold NUL bytes; a zero byte that is not counted follows it */
+	double score;       /* as hec_hypothesis has it; 0 for an empty text */
+	const int32_t *ids; /* [n] the tokens, the end counted in */
 	int64_t n;
 	/* Of the best one of each text: [source_n] what the encoder read, with all that was added (the
 	 * first window's), and what the decoder began with. NULL: there was no word. */
-	int32_t *source;
+	const int32_t *source;
 	int64_t source_n;
 	int32_t start;
 } hec_translation;
 
-typedef struct hec_translations {
-	size_t size;            /* sizeof(hec_translations) */
-	hec_translation *items; /* [texts · nbest], best first within each text */
-	int64_t texts, nbest;
-	int64_t failed; /* after a failure: the text that is to blame; −1: none */
-} hec_translations;
+typedef struct hec_translations hec_translations;
+/* Translation `rank` of a text, 0 the best; there are nbest of each. */
+HEC_API const hec_translation *hec_translations_at(const hec_translations *translations,
+                                                   int64_t text, int64_t rank);
+HEC_API void hec_translations_free(hec_translations *translations);
 
-/* A text without a word (empty, or white space) has an empty translation. out need not be set before,
- * is to be freed after, and is empty after a failure. */
+/* A text without a word (empty, or white space) has an empty translation. */
 HEC_API HEC_MUST_USE hec_status hec_translate(hec_translator *translator, int64_t n,
                                               const char *const *texts,
                                               const size_t *bytes, /* NULL: zero bytes end them */
                                               const hec_translate_options *options, /* or NULL */
-                                              hec_translations *out);
-HEC_API void hec_translations_free(hec_translations *translations); /* takes an empty one */
+                                              hec_translations **out);
 
 HEC_END
 

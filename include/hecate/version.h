@@ -5,13 +5,13 @@
 #include <hecate/api.h>
 
 #define HEC_VERSION_MAJOR 0
-#define HEC_VERSION_MINOR 1
+#define HEC_VERSION_MINOR 2
 #define HEC_VERSION_PATCH 0
-#define HEC_VERSION "0.1.0"
+#define HEC_VERSION "0.2.0"
 
 HEC_BEGIN
 
-/* HEC_VERSION of the library that was loaded, e.g. "0.1.0". */
+/* HEC_VERSION of the library that was loaded, e.g. "0.2.0". */
 HEC_API const char *hec_version(void);
 
 /* The compiler that built the library, e.g. "gcc 12.2.0". */

@@ -19,8 +19,8 @@ typedef enum hec_view_kind {
 
 HEC_API const char *hec_view_kind_name(hec_view_kind kind); /* "self", …; "?" for an unknown one */
 
-typedef struct hec_view {
-	size_t size; /* sizeof(hec_view) */
+typedef struct hec_view { /* options */
+	size_t size;      /* sizeof(hec_view) */
 	hec_view_kind kind;
 	const char *const *query; /* [queries] UTF-8; other bytes are shown as U+FFFD */
 	int64_t queries;
@@ -33,6 +33,10 @@ typedef struct hec_view {
 	int64_t layers, heads;
 	const float *weights; /* [layers][heads][queries][keys], each in 0 … 1 */
 } hec_view;
+
+/* clang-format off */
+#define HEC_VIEW_INIT {.size = sizeof(hec_view)}
+/* clang-format on */
 
 typedef enum hec_view_format {
 	HEC_VIEW_TEXT = 0, /* lines for a terminal */
@@ -48,27 +52,27 @@ typedef enum hec_view_colour {
 	HEC_VIEW_24BIT
 } hec_view_colour;
 
-#define HEC_VIEW_TOP_MOST 64
+#define HEC_VIEW_MAX_TOP 64
 
-typedef struct hec_view_options {
-	size_t size;         /* sizeof(hec_view_options) */
-	int64_t layer, head; /* counted from 0; −1: all. One of each is drawn large */
+typedef struct hec_view_options { /* options */
+	size_t size;              /* sizeof(hec_view_options) */
+	int64_t layer, head;      /* counted from 0; −1: all. One of each is drawn large */
 	int64_t top; /* for each query also the keys with the most weight, the mean of what is shown */
 	hec_view_colour colour; /* of text */
-	int64_t columns;        /* of the terminal; 0: 80 */
+	int64_t columns;        /* of the terminal */
 	const char *title;      /* NULL: says the kind */
 } hec_view_options;
 
 /* clang-format off */
-#define HEC_VIEW_OPTIONS_INIT {sizeof(hec_view_options), -1, -1, 0, HEC_VIEW_PLAIN, 0, NULL}
+#define HEC_VIEW_OPTIONS_INIT {.size = sizeof(hec_view_options), .layer = -1, .head = -1, .columns = 80}
 /* clang-format on */
 
-/* Takes the next piece of what is drawn; anything but 0 stops (HEC_ERR_CANCELLED). */
-typedef int hec_view_write(void *user, const char *text, size_t length);
+/* Takes the next piece of what is drawn; anything but HEC_OK stops, and is what hec_view_draw returns. */
+typedef hec_status hec_view_write_fn(void *user, const char *text, size_t length);
 
 HEC_API HEC_MUST_USE hec_status hec_view_draw(const hec_view *view, hec_view_format format,
                                               const hec_view_options *options, /* NULL: as above */
-                                              hec_view_write *write, void *user);
+                                              hec_view_write_fn *write, void *user);
 
 /* Into a file, which is replaced only once all of it is written. */
 HEC_API HEC_MUST_USE hec_status hec_view_save(const hec_view *view, hec_view_format format,

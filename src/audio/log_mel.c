@@ -18,10 +18,6 @@
 #include "tensor/check.h"
 
 #define LANES FFT_LANES
-#define RATE 16000
-#define FFT 400
-#define HOP 160
-#define MELS 80
 #define RATE_MOST 1000000
 #define MELS_MOST 1024
 #define LENGTH_MOST ((int64_t)1 << 40)
@@ -42,23 +38,16 @@ typedef struct work {
 	size_t stride;
 } work;
 
-static int64_t or_default(int64_t value, int64_t otherwise)
-{
-	return value == 0 ? otherwise : value;
-}
-
 static hec_status read_options(const hec_mel_options *given, hec_mel_options *o)
 {
 	*o = (hec_mel_options)HEC_MEL_OPTIONS_INIT;
 	HEC_TRY(options_take("hec_mel_options", o, sizeof *o, given));
-	o->rate = or_default(o->rate, RATE);
-	o->fft = or_default(o->fft, FFT);
-	o->hop = or_default(o->hop, HOP);
-	o->mels = or_default(o->mels, MELS);
 	if (o->rate < 2 || o->rate > RATE_MOST)
 		return fail(HEC_ERR_ARGUMENT,
 		            "log-mel: %lld samples a second; 2 to %d are possible",
 		            (long long)o->rate, RATE_MOST);
+	if (o->fft < 1)
+		return fail(HEC_ERR_ARGUMENT, "log-mel: frames of %lld samples", (long long)o->fft);
 	if (o->hop < 1 || o->hop > FFT_LENGTH_MOST || o->mels < 1 || o->mels > MELS_MOST)
 		return fail(
 			HEC_ERR_ARGUMENT,

@@ -24,13 +24,11 @@
 #include "base/size.h"
 #include "tensor/check.h"
 
-#define RATE 16000
 #define RATE_LEAST 4000 /* of a file: what is read grows by no more than 4 times at 16 kHz */
 #define RATE_MOST 768000
 #define CHANNELS_MOST 1024
 /* A second, of all channels: packed silence takes hardly a byte, but is unpacked sample by sample. */
 #define SAMPLES_MOST (16000 * CHANNELS_MOST)
-#define SECONDS_MOST (6 * 3600.0)
 #define SECONDS_HIGHEST (1000 * 3600.0)
 #define PIECE HALVE_PIECE /* samples of all channels at a time */
 
@@ -329,10 +327,9 @@ static hec_status take(reader *r, int64_t frames)
 	else
 		HEC_TRY(samples_add(&r->out, r->name, r->mono, frames));
 	r->frames += frames;
-	if (r->options.progress && r->options.progress(r->options.user, r->frames) != 0)
-		return fail(HEC_ERR_CANCELLED, "%s: cancelled after %lld frames", r->name,
-		            (long long)r->frames);
-	return HEC_OK;
+	hec_status status =
+		call_progress(r->options.progress, r->options.user, "frames", r->frames, 0);
+	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", r->name);
 }
 
 static hec_status read_all(reader *r)
@@ -368,20 +365,23 @@ static hec_status read_all(reader *r)
 	return r->rate ? end_rate(r) : HEC_OK;
 }
 
-static hec_status read_into(reader *r, hec_audio *out)
+static hec_status read_into(reader *r, hec_audio **out)
 {
 	HEC_TRY(open_all(r));
 	HEC_TRY(read_all(r));
 	const bool cut = sound_is_cut(source_look, &r->source, (uint64_t)r->source.size);
 	if (r->source.failed)
 		return HEC_ERR_IO;
-	out->size = sizeof *out;
-	out->rate = r->options.rate;
-	out->file_rate = r->info.samplerate;
-	out->channels = r->info.channels;
-	out->frames = r->frames;
-	out->cut = cut;
-	samples_give(&r->out, &out->samples, &out->count);
+	hec_audio *audio = mem_alloc(sizeof *audio);
+	if (!audio)
+		return fail(HEC_ERR_MEMORY, "%s: no memory for a sound", r->name);
+	*audio = (hec_audio){.rate = r->options.rate,
+	                     .file_rate = r->info.samplerate,
+	                     .channels = r->info.channels,
+	                     .frames = r->frames,
+	                     .cut = cut};
+	samples_give(&r->out, &audio->samples, &audio->count);
+	*out = audio;
 	return HEC_OK;
 }
 
@@ -389,18 +389,17 @@ static hec_status take_options(const hec_audio_options *given, hec_audio_options
 {
 	*o = (hec_audio_options)HEC_AUDIO_OPTIONS_INIT;
 	HEC_TRY(options_take("hec_audio_options", o, sizeof *o, given));
-	o->rate = o->rate == 0 ? RATE : o->rate;
-	o->max_seconds = o->max_seconds == 0 ? SECONDS_MOST : o->max_seconds;
 	if (o->rate < RATE_LEAST || o->rate > RATE_MOST)
 		return fail(HEC_ERR_ARGUMENT, "audio: %lld samples a second; %d to %d are possible",
 		            (long long)o->rate, RATE_LEAST, RATE_MOST);
 	if (!(o->max_seconds > 0 && o->max_seconds <= SECONDS_HIGHEST))
-		return fail(HEC_ERR_ARGUMENT, "audio: max_seconds is %g; up to %g are possible",
+		return fail(HEC_ERR_ARGUMENT,
+		            "audio: max_seconds is %g; above 0 and up to %g are possible",
 		            o->max_seconds, SECONDS_HIGHEST);
 	return HEC_OK;
 }
 
-static hec_status run(source s, const hec_audio_options *options, hec_audio *out, bool *too_long)
+static hec_status run(source s, const hec_audio_options *options, hec_audio **out, bool *too_long)
 {
 	reader r = {.source = s};
 	HEC_TRY(take_options(options, &r.options));
@@ -417,13 +416,13 @@ static hec_status run(source s, const hec_audio_options *options, hec_audio *out
 	return status;
 }
 
-hec_status audio_read(const char *path, const hec_audio_options *options, hec_audio *out,
+hec_status audio_read(const char *path, const hec_audio_options *options, hec_audio **out,
                       bool *too_long)
 {
 	*too_long = false;
-	HEC_TRY(CHECK_GIVEN("audio", path));
 	HEC_TRY(CHECK_GIVEN("audio", out));
-	*out = (hec_audio){.size = sizeof *out};
+	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("audio", path));
 	file_in *file = NULL;
 	HEC_TRY(file_in_open(path, &file));
 	hec_status status;
@@ -438,18 +437,18 @@ hec_status audio_read(const char *path, const hec_audio_options *options, hec_au
 	return status;
 }
 
-hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio *out)
+hec_status hec_audio_read(const char *path, const hec_audio_options *options, hec_audio **out)
 {
 	bool too_long;
 	return audio_read(path, options, out, &too_long);
 }
 
 hec_status hec_audio_read_memory(const char *name, const void *data, size_t bytes,
-                                 const hec_audio_options *options, hec_audio *out)
+                                 const hec_audio_options *options, hec_audio **out)
 {
-	HEC_TRY(CHECK_GIVEN("audio", name));
 	HEC_TRY(CHECK_GIVEN("audio", out));
-	*out = (hec_audio){.size = sizeof *out};
+	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("audio", name));
 	if (bytes > 0)
 		HEC_TRY(CHECK_GIVEN("audio", data));
 	if (bytes > INT64_MAX)

@@ -31,7 +31,7 @@ hec_status samples_add(samples *s, const char *name, const float *data, int64_t 
 	return HEC_OK;
 }
 
-void samples_give(samples *s, float **data, int64_t *count)
+void samples_give(samples *s, const float **data, int64_t *count)
 {
 	float *cut = s->count > 0 ? mem_resize(s->data, (size_t)s->count * sizeof *cut) : NULL;
 	*data = cut ? cut : s->data;
@@ -49,6 +49,6 @@ void hec_audio_free(hec_audio *audio)
 {
 	if (!audio)
 		return;
-	mem_free(audio->samples);
-	*audio = (hec_audio){.size = sizeof *audio};
+	mem_free((float *)audio->samples);
+	mem_free(audio);
 }

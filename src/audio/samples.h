@@ -11,7 +11,7 @@ typedef struct samples {
 
 hec_status samples_add(samples *s, const char *name, const float *data, int64_t n);
 /* Gives the memory away, cut to what is used. */
-void samples_give(samples *s, float **data, int64_t *count);
+void samples_give(samples *s, const float **data, int64_t *count);
 void samples_free(samples *s);
 
 #endif

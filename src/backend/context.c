@@ -9,6 +9,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/dry.h"
 #include "base/cpu.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
@@ -97,6 +98,8 @@ hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 			l->fill(&ctx->table);
 	}
 	ctx->table.name = level->name;
+	log_line(HEC_LOG_INFO, "context: level %s, %d thread%s", level->name, threads,
+	         threads == 1 ? "" : "s");
 	*out = ctx;
 	return HEC_OK;
 }

@@ -25,3 +25,12 @@ hec_status options_take(const char *name, void *to, size_t size, const void *fro
 	memcpy((char *)to + sizeof given, (const char *)from + sizeof given, known - sizeof given);
 	return HEC_OK;
 }
+
+void options_give(void *to, size_t room, const void *from, size_t size)
+{
+	if (!to || room < sizeof room)
+		return;
+	memset(to, 0, room);
+	memcpy(to, from, room < size ? room : size);
+	memcpy(to, &room, sizeof room);
+}

@@ -11,4 +11,7 @@
  * larger: in the padding at the end an older program leaves anything. */
 hec_status options_take(const char *name, void *to, size_t size, const void *from);
 
+/* The other way round: fills in the struct of a caller to whom it has `room` bytes. What is not known here becomes 0. */
+void options_give(void *to, size_t room, const void *from, size_t size);
+
 #endif

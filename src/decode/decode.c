@@ -51,15 +51,19 @@ static hec_status session_add_frames(void *user, int64_t source)
 {
 	session_user *u = user;
 	const hec_tensor *x = &u->features[source];
-	if (x->rank != 2)
-		return fail(HEC_ERR_SHAPE, "decode: features of source %lld have %d axes, not 2",
-		            (long long)source, x->rank);
+	if (x->rank != 2) {
+		fail(HEC_ERR_SHAPE, "decode: features of source %lld have %d axes, not 2",
+		     (long long)source, x->rank);
+		return fail_item(HEC_ERR_SHAPE, source);
+	}
 	hec_tensor one = hec_tensor_3d(x->data, x->dtype, 1, x->shape[0], x->shape[1]);
 	one.stride[1] = x->stride[0];
 	one.stride[2] = x->stride[1];
 	hec_status status = hec_session_add_features(u->session, 1, &one);
-	return status == HEC_OK ? status
-	                        : fail_in(status, "decode: source %lld", (long long)source);
+	if (status == HEC_OK)
+		return HEC_OK;
+	fail_in(status, "decode: source %lld", (long long)source);
+	return status == HEC_ERR_MEMORY ? status : fail_item(status, source);
 }
 
 /* They are there already. */
@@ -93,7 +97,7 @@ static hec_status check_model(const hec_model_config *c, const session_user *u, 
 
 static hec_status decode(session_user *user, int64_t n, const int32_t *const *ids,
                          const int64_t *lengths, const hec_decode_options *options,
-                         hec_decoded *out)
+                         hec_decoded **out)
 {
 	hec_session *session = user->session;
 	const hec_model_config *c = hec_model_config_of(hec_session_model(session));
@@ -136,16 +140,16 @@ static hec_status decode(session_user *user, int64_t n, const int32_t *const *id
 	return status;
 }
 
-static hec_status begin(hec_session *session, hec_decoded *out)
+static hec_status begin(hec_session *session, hec_decoded **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "decode: out is NULL");
-	*out = (hec_decoded){.size = sizeof *out};
+	*out = NULL;
 	return session ? HEC_OK : fail(HEC_ERR_ARGUMENT, "decode: session is NULL");
 }
 
 hec_status hec_decode(hec_session *session, int64_t n, const int32_t *const *ids,
-                      const int64_t *lengths, const hec_decode_options *options, hec_decoded *out)
+                      const int64_t *lengths, const hec_decode_options *options, hec_decoded **out)
 {
 	HEC_TRY(begin(session, out));
 	session_user user = {.session = session};
@@ -153,7 +157,7 @@ hec_status hec_decode(hec_session *session, int64_t n, const int32_t *const *ids
 }
 
 hec_status hec_decode_features(hec_session *session, int64_t n, const hec_tensor *features,
-                               const hec_decode_options *options, hec_decoded *out)
+                               const hec_decode_options *options, hec_decoded **out)
 {
 	HEC_TRY(begin(session, out));
 	if (n > 0 && !features)
@@ -164,7 +168,7 @@ hec_status hec_decode_features(hec_session *session, int64_t n, const hec_tensor
 }
 
 hec_status hec_decode_live(hec_session *session, const hec_decode_options *options,
-                           hec_decoded *out)
+                           hec_decoded **out)
 {
 	HEC_TRY(begin(session, out));
 	session_user user = {.session = session, .live = true};

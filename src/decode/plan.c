@@ -65,12 +65,22 @@ static hec_status check_beams(const hec_decode_options *o, const engine *e)
 	return HEC_OK;
 }
 
+/* A count in which −1 stands for as many as there are. */
+static hec_status check_limit(const char *name, int64_t n)
+{
+	if (n < 1 && n != -1)
+		return fail(HEC_ERR_ARGUMENT,
+		            "decode: %s is %lld; it is 1 or more, or -1 for no limit", name,
+		            (long long)n);
+	return HEC_OK;
+}
+
 static hec_status check_numbers(const hec_decode_options *o)
 {
 	HEC_TRY(check_count("min_tokens", o->min_tokens));
-	HEC_TRY(check_count("max_tokens", o->max_tokens));
+	HEC_TRY(check_limit("max_tokens", o->max_tokens));
 	HEC_TRY(check_count("no_repeat_ngram", o->no_repeat_ngram));
-	HEC_TRY(check_count("top_k", o->top_k));
+	HEC_TRY(check_limit("top_k", o->top_k));
 	/* Beyond these, length^penalty leaves what a float can hold. */
 	HEC_TRY(check_range("length_penalty", o->length_penalty, -8, 8));
 	HEC_TRY(check_range("repetition_penalty", o->repetition_penalty, 1e-3, 1e3));
@@ -85,18 +95,10 @@ hec_status plan_make(plan *p, const engine *e, const hec_decode_options *options
 	*p = (plan){.o = HEC_DECODE_OPTIONS_INIT, .vocab = e->vocab, .eos_id = e->eos_id};
 	hec_decode_options *o = &p->o;
 	HEC_TRY(options_take("hec_decode_options", o, sizeof *o, options));
-	if (o->beams == 0)
-		o->beams = 1;
-	if (o->nbest == 0)
-		o->nbest = 1;
-	if (o->repetition_penalty == 0)
-		o->repetition_penalty = 1;
-	if (o->temperature == 0)
-		o->temperature = 1;
-	if (o->top_p == 0)
-		o->top_p = 1;
 	HEC_TRY(check_beams(o, e));
 	HEC_TRY(check_numbers(o));
+	if (o->top_k == -1)
+		o->top_k = p->vocab;
 	HEC_TRY(check_ids("suppress", o->suppress, o->suppressed, p->vocab));
 	HEC_TRY(check_ids("begin_suppress", o->begin_suppress, o->begin_suppressed, p->vocab));
 	HEC_TRY(check_ids("ends", o->ends, o->end_count, p->vocab));

@@ -1,4 +1,4 @@
-/* plan.h — the options of a call, checked and with their defaults filled in. */
+/* plan.h — the options of a call, checked. */
 #ifndef DECODE_PLAN_H
 #define DECODE_PLAN_H
 
@@ -7,7 +7,7 @@
 #include "decode/engine.h"
 
 typedef struct plan {
-	hec_decode_options o; /* no zeros left that mean a default, but max_tokens */
+	hec_decode_options o; /* top_k is resolved, max_tokens not: −1 depends on the source */
 	int64_t vocab;
 	const int32_t *ends;
 	int64_t end_count;

@@ -13,6 +13,7 @@
 #include "backend/context.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "decode/decoded.h"
 #include "decode/workspace.h"
 
 /* Sources come in when this part of the places is free: the encoder, too, is cheaper for many. */
@@ -73,8 +74,9 @@ static int64_t source_length(const run *r, int64_t source)
 static int64_t max_length(const run *r, int64_t source)
 {
 	int64_t prompt = prompt_length(r, source);
-	int64_t most = r->p.o.max_tokens ? prompt + r->p.o.max_tokens : r->e->max_target + 1;
-	return r->p.o.most ? min_i64(most, prompt + r->p.o.most[source]) : most;
+	const hec_decode_options *o = &r->p.o;
+	int64_t length = o->max_tokens == -1 ? r->e->max_target + 1 : prompt + o->max_tokens;
+	return o->max_tokens_each ? min_i64(length, prompt + o->max_tokens_each[source]) : length;
 }
 
 static hec_status check_tokens(const run *r, const char *what, int64_t i, const int32_t *ids,
@@ -92,6 +94,29 @@ static hec_status check_tokens(const run *r, const char *what, int64_t i, const 
 	return HEC_OK;
 }
 
+/* Whether a row of the session holds what the source begins with and what it may write. */
+static hec_status check_room(const run *r, int64_t i)
+{
+	const int64_t prompt = prompt_length(r, i), row = r->e->max_target;
+	const int64_t tokens = r->p.o.max_tokens;
+	const int64_t *each = r->p.o.max_tokens_each;
+	if (each && (each[i] < 1 || each[i] > INT32_MAX))
+		return fail(HEC_ERR_ARGUMENT,
+		            "decode: max_tokens_each[%lld] is %lld; it is 1 or more", (long long)i,
+		            (long long)each[i]);
+	if (tokens > row || prompt + tokens - 1 > row)
+		return fail(HEC_ERR_SHAPE,
+		            "decode: source %lld begins with %lld tokens and may write %lld; a row "
+		            "of the session holds %lld",
+		            (long long)i, (long long)prompt, (long long)tokens, (long long)row);
+	if (prompt > row)
+		return fail(HEC_ERR_SHAPE,
+		            "decode: source %lld begins with %lld tokens, which leaves no room to "
+		            "write in rows of %lld",
+		            (long long)i, (long long)prompt, (long long)row);
+	return HEC_OK;
+}
+
 static hec_status check_source(const run *r, int64_t i)
 {
 	const engine *e = r->e;
@@ -104,22 +129,7 @@ static hec_status check_source(const run *r, int64_t i)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld has %lld tokens; the session takes %lld",
 		            (long long)i, (long long)length, (long long)e->max_source);
-	int64_t prompt = prompt_length(r, i), most = e->max_target;
-	if (r->p.o.most && (r->p.o.most[i] < 1 || r->p.o.most[i] > INT32_MAX))
-		return fail(HEC_ERR_ARGUMENT, "decode: most[%lld] is %lld; it is 1 or more",
-		            (long long)i, (long long)r->p.o.most[i]);
-	if (r->p.o.max_tokens > most || prompt + r->p.o.max_tokens - 1 > most)
-		return fail(HEC_ERR_SHAPE,
-		            "decode: source %lld begins with %lld tokens and may write %lld; a row "
-		            "of the session holds %lld",
-		            (long long)i, (long long)prompt, (long long)r->p.o.max_tokens,
-		            (long long)most);
-	if (prompt > most)
-		return fail(HEC_ERR_SHAPE,
-		            "decode: source %lld begins with %lld tokens, which leaves no room to "
-		            "write in rows of %lld",
-		            (long long)i, (long long)prompt, (long long)most);
-	return HEC_OK;
+	return check_room(r, i);
 }
 
 static hec_status check_prompts(const run *r)
@@ -140,20 +150,17 @@ static hec_status prepare(run *r)
 	w->places = min_i64(r->e->sources, r->n);
 	w->feed = 1;
 	for (int64_t i = 0; i < r->n; i++) {
-		HEC_TRY(check_source(r, i));
+		hec_status status = check_source(r, i);
+		if (status != HEC_OK)
+			return fail_item(status, i);
 		w->capacity = max_i64(w->capacity, max_length(r, i));
 		w->feed = max_i64(w->feed, prompt_length(r, i));
 		w->width = max_i64(w->width, source_length(r, i));
 	}
 	HEC_TRY(workspace_open(w, &r->p, hec_ctx_threads(r->e->ctx)));
-	size_t bytes, results;
-	if (!size_mul((size_t)r->n, sizeof *r->order, &bytes) ||
-	    !size_mul((size_t)r->n, (size_t)r->p.o.nbest, &results) ||
-	    !(r->order = mem_alloc(bytes)) ||
-	    !(r->out->hypotheses = mem_zeros(results, sizeof *r->out->hypotheses)))
+	r->order = mem_zeros((size_t)r->n, sizeof *r->order);
+	if (!r->order)
 		return fail(HEC_ERR_MEMORY, "decode: no memory for %lld sources", (long long)r->n);
-	r->out->sources = r->n;
-	r->out->nbest = r->p.o.nbest;
 	for (int64_t i = 0; i < r->n; i++)
 		r->order[i] = (waiting){source_length(r, i), i};
 	qsort(r->order, (size_t)r->n, sizeof *r->order, longer_first);
@@ -237,33 +244,38 @@ static hec_status look(run *r)
 		const search *s = w->live[row / r->p.o.beams];
 		if (s->given)
 			continue;
+		hec_status status = HEC_OK;
 		if (!isfinite(w->lse[row]))
-			return fail(HEC_ERR_FORMAT,
-			            "decode: the model's logits for source %lld at position %lld "
-			            "are not finite",
-			            (long long)s->source, (long long)s->length);
-		if (!w->can[row])
-			return fail(HEC_ERR_ARGUMENT,
-			            "decode: the options leave no token to write for source %lld "
-			            "at position %lld",
-			            (long long)s->source, (long long)s->length);
+			status = fail(HEC_ERR_FORMAT,
+			              "decode: the model's logits for source %lld at position "
+			              "%lld are not finite",
+			              (long long)s->source, (long long)s->length);
+		else if (!w->can[row])
+			status = fail(HEC_ERR_ARGUMENT,
+			              "decode: the options leave no token to write for source "
+			              "%lld at position %lld",
+			              (long long)s->source, (long long)s->length);
+		if (status != HEC_OK)
+			return fail_item(status, s->source);
 	}
 	return HEC_OK;
 }
 
-static hec_status give_result(run *r, const search *s)
+static hec_status copy_results(run *r, const search *s)
 {
 	for (int64_t k = 0; k < r->p.o.nbest; k++) {
 		hec_hypothesis *h = &r->out->hypotheses[s->source * r->p.o.nbest + k];
 		const result *from = &s->results[k];
-		size_t bytes = (size_t)from->n * sizeof *h->ids;
+		size_t bytes = (size_t)from->n * sizeof *from->ids;
 		h->score = (double)from->score;
 		if (from->n == 0 || from->log_p <= NO_SCORE / 2)
 			continue;
-		if (!(h->ids = mem_alloc(bytes)))
+		int32_t *ids = mem_alloc(bytes);
+		if (!ids)
 			return fail(HEC_ERR_MEMORY, "decode: no memory for %lld tokens",
 			            (long long)from->n);
-		memcpy(h->ids, from->ids, bytes);
+		memcpy(ids, from->ids, bytes);
+		h->ids = ids;
 		h->n = from->n;
 	}
 	return HEC_OK;
@@ -284,35 +296,35 @@ static hec_status choose(run *r)
 			w->from[i * beams + b] = (int32_t)(i * beams + from);
 			moved = moved || from != b;
 		}
-		if (r->p.o.token && !s->given &&
-		    r->p.o.token(r->p.o.user, s->source, s->next[0]) != 0)
-			return fail(HEC_ERR_CANCELLED,
-			            "decode: cancelled while source %lld was "
-			            "written",
-			            (long long)s->source);
+		if (r->p.o.token && !s->given)
+			TRY_CALLBACK("decode", r->p.o.token(r->p.o.user, s->source, s->next[0]));
 	}
 	return moved ? r->e->reorder(r->e->user, w->from) : HEC_OK;
 }
 
-/* Those that are done give their results; they leave, and the others close ranks, or all stay. */
-static hec_status dismiss(run *r)
+/* Sources that are live in the session keep their places. */
+static hec_status finish_in_place(run *r)
 {
-	workspace *w = &r->w;
-	int64_t kept = 0;
-	for (int64_t i = 0; !r->e->keep && i < r->live; i++) {
-		search *s = w->live[i];
+	for (int64_t i = 0; i < r->live; i++) {
+		search *s = r->w.live[i];
 		if (!s->done || s->given)
 			continue;
-		HEC_TRY(give_result(r, s));
+		HEC_TRY(copy_results(r, s));
 		s->given = true;
 		r->done++;
 	}
-	if (!r->e->keep)
-		return HEC_OK;
+	return HEC_OK;
+}
+
+/* Finished sources leave the session, and the others close ranks. */
+static hec_status finish_and_leave(run *r)
+{
+	workspace *w = &r->w;
+	int64_t kept = 0;
 	for (int64_t i = 0; i < r->live; i++) {
 		search *s = w->live[i];
 		if (s->done) {
-			HEC_TRY(give_result(r, s));
+			HEC_TRY(copy_results(r, s));
 			continue;
 		}
 		w->keep[kept] = i;
@@ -326,49 +338,37 @@ static hec_status dismiss(run *r)
 	return r->e->keep(r->e->user, w->keep, kept);
 }
 
-static hec_status loop(run *r)
+static hec_status decode_all(run *r)
 {
 	while (r->done < r->n) {
 		HEC_TRY(admit(r));
 		HEC_TRY(look(r));
 		HEC_TRY(choose(r));
-		HEC_TRY(dismiss(r));
-		if (r->p.o.progress && r->p.o.progress(r->p.o.user, r->done, r->n) != 0)
-			return fail(HEC_ERR_CANCELLED,
-			            "decode: cancelled after %lld of %lld sources",
-			            (long long)r->done, (long long)r->n);
+		HEC_TRY(r->e->keep ? finish_and_leave(r) : finish_in_place(r));
+		HEC_TRY(call_progress(r->p.o.progress, r->p.o.user, "decoding", r->done, r->n));
 	}
 	return HEC_OK;
 }
 
 hec_status decode_run(const engine *e, int64_t n, const int32_t *const *ids, const int64_t *lengths,
-                      const hec_decode_options *options, hec_decoded *out)
+                      const hec_decode_options *options, hec_decoded **out)
 {
-	*out = (hec_decoded){.size = sizeof *out};
-	run r = {.e = e, .n = n, .ids = ids, .lengths = lengths, .out = out};
+	run r = {.e = e, .n = n, .ids = ids, .lengths = lengths};
+	*out = NULL;
 	HEC_TRY(plan_make(&r.p, e, options));
 	HEC_TRY(check_prompts(&r));
 	if (n < 0 || (n > 0 && !e->add_other && (!ids || !lengths)))
 		return fail(HEC_ERR_ARGUMENT, "decode: %lld sources with ids %s and lengths %s",
 		            (long long)n, ids ? "given" : "NULL", lengths ? "given" : "NULL");
-	if (n == 0)
-		return HEC_OK;
-	hec_status status = prepare(&r);
+	HEC_TRY(decoded_create(n, r.p.o.nbest, &r.out));
+	hec_status status = n > 0 ? prepare(&r) : HEC_OK;
 	if (status == HEC_OK)
-		status = loop(&r);
+		status = decode_all(&r);
 	workspace_close(&r.w);
 	mem_free(r.order);
-	if (status != HEC_OK)
-		hec_decoded_free(out);
+	if (status == HEC_OK)
+		*out = r.out;
+	else
+		hec_decoded_free(r.out);
 	return status;
-}
-
-void hec_decoded_free(hec_decoded *decoded)
-{
-	if (!decoded)
-		return;
-	for (int64_t i = 0; decoded->hypotheses && i < decoded->sources * decoded->nbest; i++)
-		mem_free(decoded->hypotheses[i].ids);
-	mem_free(decoded->hypotheses);
-	*decoded = (hec_decoded){.size = sizeof *decoded};
 }

@@ -5,8 +5,8 @@
 #include "decode/engine.h"
 #include "decode/plan.h"
 
-/* What hec_decode does, with any engine. The engine is empty before and after. */
+/* What hec_decode does, with any engine. The engine is empty before and after. *out is NULL after a failure. */
 hec_status decode_run(const engine *e, int64_t n, const int32_t *const *ids, const int64_t *lengths,
-                      const hec_decode_options *options, hec_decoded *out);
+                      const hec_decode_options *options, hec_decoded **out);
 
 #endif

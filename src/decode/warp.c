@@ -13,7 +13,7 @@
 static float bar_of_top_k(const plan *p, const float *x, scored *best)
 {
 	int64_t k = p->o.top_k;
-	if (k == 0 || k >= p->vocab)
+	if (k >= p->vocab)
 		return -INFINITY;
 	int64_t n = topk(x, p->vocab, k, best);
 	return n == k ? best[k - 1].score : -INFINITY;

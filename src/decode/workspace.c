@@ -59,7 +59,7 @@ static void take_row_scratch(layout *l, const workspace *w, const plan *p, row_s
 {
 	row_scratch own;
 	TAKE(l, own.before, w->capacity, 1);
-	TAKE(l, own.top, p->o.sample ? min_i64(p->o.top_k, p->vocab) : 0, 1);
+	TAKE(l, own.top, p->o.sample && p->o.top_k < p->vocab ? p->o.top_k : 0, 1);
 	TAKE(l, own.chances, p->o.sample ? p->vocab : 0, 1);
 	if (l->at)
 		*b = own;

@@ -178,7 +178,7 @@ static hec_status keep_source(hec_ctx *ctx, session_cache *c, int64_t from, int6
 	hec_tensor x, y;
 	HEC_TRY(hec_tensor_slice(&c->source_features, 0, from, 1, &x));
 	HEC_TRY(hec_tensor_slice(&c->source_features, 0, to, 1, &y));
-	return hec_copy(ctx, &x, &y);
+	return hec_tensor_copy(ctx, &x, &y);
 }
 
 hec_status cache_keep(hec_ctx *ctx, session_cache *c, const int64_t *keep, int64_t n)

@@ -50,7 +50,7 @@ static hec_status add_gathered(const stack_call *call, const hec_embedding *tabl
 	hec_tensor gathered;
 	HEC_TRY(hec_arena_tensor(call->arena, rows->dtype, 2, rows->shape, &gathered));
 	HEC_TRY(hec_embedding_fwd(call->ctx, table, ids, &gathered));
-	HEC_TRY(hec_add(call->ctx, 1, rows, 1, &gathered, rows));
+	HEC_TRY(hec_tensor_add(call->ctx, 1, rows, 1, &gathered, rows));
 	hec_arena_rewind(call->arena, mark);
 	return HEC_OK;
 }
@@ -65,7 +65,7 @@ static hec_status add_types(const stack_call *call, const model_stack *s, hec_te
 		return add_gathered(call, &s->types, &line, rows);
 	}
 	HEC_TRY(hec_tensor_slice(&s->types.table, 0, 0, 1, &line));
-	return hec_add(call->ctx, 1, rows, 1, &line, rows);
+	return hec_tensor_add(call->ctx, 1, rows, 1, &line, rows);
 }
 
 /* Where padding is not counted: pad_id stands at row offset − 1, the others follow it. */
@@ -209,7 +209,7 @@ hec_status embed_bwd(const stack_call *call, const model_stack *s, const embed_k
 		HEC_TRY(hec_dropout_apply(call->ctx, &dropout, dx, dx));
 	if (s->config->embedding_norm) {
 		HEC_TRY(hec_arena_tensor(call->arena, dx->dtype, 3, dx->shape, &dsum));
-		HEC_TRY(hec_fill(call->ctx, 0, &dsum));
+		HEC_TRY(hec_tensor_fill(call->ctx, 0, &dsum));
 		HEC_TRY(norm_rows_bwd(call->ctx, &s->embedding_norm, dx, &kept->sum, &kept->norm,
 		                      &dsum, &grad->embedding_norm));
 	}

@@ -84,7 +84,7 @@ hec_status front_bwd(const stack_call *call, const model_stack *s, const front_k
 	HEC_TRY(hec_tensor_transpose(&call->features, 1, 2, &in));
 	HEC_TRY(activate_bwd(call->ctx, &kept->pre2, dx));
 	HEC_TRY(hec_arena_tensor(call->arena, dx->dtype, 3, kept->a1.shape, &d1));
-	HEC_TRY(hec_fill(call->ctx, 0, &d1));
+	HEC_TRY(hec_tensor_fill(call->ctx, 0, &d1));
 	HEC_TRY(convolve_bwd(call->ctx, 1, &s->front[1], &kept->a1, dx, &d1, &grad->front[1]));
 	HEC_TRY(activate_bwd(call->ctx, &kept->pre1, &d1));
 	return convolve_bwd(call->ctx, 0, &s->front[0], &in, &d1, NULL, &grad->front[0]);

@@ -98,7 +98,7 @@ hec_status head_drows(hec_ctx *ctx, hec_arena *arena, const hec_model *m, hec_te
 {
 	if (m->config.head != HEC_HEAD_CLASSIFY)
 		return view_rows("model: hidden", dhidden, drows);
-	HEC_TRY(hec_fill(ctx, 0, dhidden));
+	HEC_TRY(hec_tensor_fill(ctx, 0, dhidden));
 	if (!is_gathered(m))
 		return first_rows(dhidden, drows);
 	return hec_arena_tensor(arena, dhidden->dtype, 2,
@@ -167,7 +167,7 @@ static hec_status masked_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 {
 	hec_tensor d;
 	HEC_TRY(take_rows_like(arena, rows, &d));
-	HEC_TRY(hec_fill(ctx, 0, &d));
+	HEC_TRY(hec_tensor_fill(ctx, 0, &d));
 	HEC_TRY(hec_norm_bwd(ctx, &m->norm, din, &kept->act, &kept->norm, &d, &grad->norm));
 	HEC_TRY(hec_activation_bwd(ctx, m->config.head_act, &d, &kept->pre, &d));
 	return linear_bwd(ctx, &m->dense, &d, rows, false, drows, &grad->dense);
@@ -214,7 +214,7 @@ hec_status head_fwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 	}
 	if (is_scaled(m)) {
 		HEC_TRY(take_rows_like(arena, rows, &kept->in));
-		HEC_TRY(hec_add(ctx, m->config.output_scale, rows, 0, rows, &kept->in));
+		HEC_TRY(hec_tensor_add(ctx, m->config.output_scale, rows, 0, rows, &kept->in));
 	}
 	hec_dropout dropout = dropout_of(m, key);
 	if (dropout.p > 0) {
@@ -243,5 +243,6 @@ hec_status head_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m, const he
 		return masked_bwd(ctx, arena, m, kept, rows, &din, drows, grad);
 	if (has_pool(m))
 		return classify_bwd(ctx, m, kept, rows, &din, drows, grad);
-	return is_scaled(m) ? hec_add(ctx, m->config.output_scale, drows, 0, drows, drows) : HEC_OK;
+	return is_scaled(m) ? hec_tensor_add(ctx, m->config.output_scale, drows, 0, drows, drows)
+	                    : HEC_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -192,14 +193,32 @@ static hec_status load_model(loading *l)
 	return labels_read(&l->config.scope, l->model);
 }
 
+static void log_model(const loading *l)
+{
+	const hec_model_config *c = hec_model_config_of(l->model);
+	log_line(HEC_LOG_INFO,
+	         "model: %s: %s, %lld + %lld layers, width %lld, %.2f M parameters, %.0f MB",
+	         l->dir, l->config.family->model_type, (long long)c->encoder.layers,
+	         (long long)c->decoder.layers, (long long)c->width,
+	         (double)hec_model_block(l->model).shape[0] / 1e6,
+	         (double)hec_model_bytes(l->model) / 1e6);
+	const char *lost = hec_model_lost(l->model);
+	if (lost[0])
+		log_line(HEC_LOG_WARNING,
+		         "model: %s: weights of layers are not used, the first: %.*s", l->dir,
+		         (int)strcspn(lost, "\n"), lost);
+}
+
 static hec_status load_folder(loading *l, hec_model **out)
 {
 	HEC_TRY(safetensors_open_folder(l->dir, &l->files));
 	hec_status status = load_model(l);
-	if (status == HEC_OK)
+	if (status == HEC_OK) {
+		log_model(l);
 		*out = l->model;
-	else
+	} else {
 		hec_model_destroy(l->model);
+	}
 	mem_free(l->matching.list);
 	safetensors_close(l->files);
 	return status;

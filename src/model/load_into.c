@@ -64,7 +64,7 @@ static hec_status clear_block(hec_ctx *ctx, hec_model *model)
 {
 	HEC_TRY(hec_model_unpack(ctx, model));
 	hec_tensor block = hec_model_block(model);
-	return hec_fill(ctx, 0, &block);
+	return hec_tensor_fill(ctx, 0, &block);
 }
 
 hec_status model_read_into(hec_ctx *ctx, const char *dir, hec_model *model)

@@ -126,7 +126,7 @@ static hec_status learn_counted_rows(loss_run *r, const hec_tensor *rows, const 
 	HEC_TRY(learn_in_pieces(r, &some, &wanted, &dsome));
 	if (!r->grad)
 		return HEC_OK;
-	HEC_TRY(hec_fill(r->ctx, 0, drows));
+	HEC_TRY(hec_tensor_fill(r->ctx, 0, drows));
 	return hec_embedding_bwd(r->ctx, &table, &dsome, &index, drows);
 }
 
@@ -151,19 +151,19 @@ static hec_status learn_answers(loss_run *r, const hec_model_input *input, const
 	hec_tensor turned; /* logits seen as [B, 2, T] */
 	HEC_TRY(hec_tensor_reshape(&logits, 3, (int64_t[]){B, T, 2}, &turned));
 	HEC_TRY(hec_tensor_transpose(&turned, 1, 2, &turned));
-	HEC_TRY(hec_copy(r->ctx, &turned, &scores));
+	HEC_TRY(hec_tensor_copy(r->ctx, &turned, &scores));
 	for (int64_t b = 0; length && b < B; b++) {
 		hec_tensor rest;
 		HEC_TRY(hec_tensor_slice(&scores, 0, b, 1, &rest));
 		HEC_TRY(hec_tensor_slice(&rest, 2, length[b], T - length[b], &rest));
-		HEC_TRY(hec_fill(r->ctx, UNSEEN, &rest));
+		HEC_TRY(hec_tensor_fill(r->ctx, UNSEEN, &rest));
 	}
 	HEC_TRY(hec_tensor_reshape(&r->loss.targets, 1, (int64_t[]){2 * B}, &targets));
 	HEC_TRY(hec_tensor_reshape(&scores, 2, (int64_t[]){2 * B, T}, &line));
 	HEC_TRY(add_rows_loss(r, &line, &targets));
 	if (!r->grad)
 		return HEC_OK;
-	HEC_TRY(hec_copy(r->ctx, &scores, &turned));
+	HEC_TRY(hec_tensor_copy(r->ctx, &scores, &turned));
 	dlogits = logits;
 	HEC_TRY(head_drows(r->ctx, r->arena, r->model, dhidden, &drows));
 	return head_bwd(r->ctx, r->arena, r->model, r->key, &kept, &rows, &dlogits, &drows,
@@ -264,8 +264,6 @@ hec_status hec_model_learn(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	              .grad = grad,
 	              .loss = HEC_MODEL_LOSS_INIT};
 	HEC_TRY(options_take("hec_model_loss", &r.loss, sizeof r.loss, loss));
-	if (r.loss.scale == 0)
-		r.loss.scale = 1;
 	hec_model_input in;
 	HEC_TRY(input_take(m, input, &in));
 	HEC_TRY(check_targets(&r, &in));

@@ -414,7 +414,7 @@ static hec_status copy_rest(const hec_model *from, hec_model *m)
 	                         : HEC_OK;
 }
 
-hec_status hec_model_like(const hec_model *model, hec_model **out)
+hec_status hec_model_create_like(const hec_model *model, hec_model **out)
 {
 	HEC_TRY(CHECK_GIVEN("model", out));
 	*out = NULL;
@@ -472,7 +472,7 @@ static hec_status zero_row(hec_ctx *ctx, const hec_tensor *table, int32_t row)
 {
 	hec_tensor one;
 	HEC_TRY(hec_tensor_slice(table, 0, row, 1, &one));
-	return hec_fill(ctx, 0, &one);
+	return hec_tensor_fill(ctx, 0, &one);
 }
 
 hec_status model_zero_padding(hec_ctx *ctx, hec_model *m)

@@ -64,7 +64,7 @@ static hec_status put_rows(hec_ctx *ctx, const hec_model *m, const weight_part *
 		return put_packed(ctx, m, part, first, rows);
 	HEC_TRY(view_part(m, part, &to));
 	HEC_TRY(hec_tensor_slice(&to, 0, first, rows->shape[0], &to));
-	return hec_copy(ctx, rows, &to);
+	return hec_tensor_copy(ctx, rows, &to);
 }
 
 /* ---- and out of it ---- */
@@ -76,12 +76,12 @@ static hec_status copy_taken(hec_ctx *ctx, const weight_part *part, int64_t firs
 	hec_tensor from = *taken, to;
 	if (!part->transposed) {
 		HEC_TRY(hec_tensor_slice(rows, 0, at, taken->shape[0], &to));
-		return hec_copy(ctx, &from, &to);
+		return hec_tensor_copy(ctx, &from, &to);
 	}
 	HEC_TRY(hec_tensor_transpose(taken, 0, 1, &from));
 	HEC_TRY(hec_tensor_slice(&from, 0, first, rows->shape[0], &from));
 	HEC_TRY(hec_tensor_slice(rows, 1, at, taken->shape[0], &to));
-	return hec_copy(ctx, &from, &to);
+	return hec_tensor_copy(ctx, &from, &to);
 }
 
 static hec_status get_packed(hec_ctx *ctx, const hec_model *m, const weight_part *part,
@@ -116,7 +116,7 @@ static hec_status get_rows(hec_ctx *ctx, const hec_model *m, const weight_part *
 		return get_packed(ctx, m, part, first, rows);
 	HEC_TRY(view_part(m, part, &from));
 	HEC_TRY(hec_tensor_slice(&from, 0, first, rows->shape[0], &from));
-	return hec_copy(ctx, &from, &to);
+	return hec_tensor_copy(ctx, &from, &to);
 }
 
 /* ---- all parts of a tensor ---- */
@@ -155,5 +155,5 @@ hec_status weight_get(hec_ctx *ctx, const hec_model *m, const weight *w, int64_t
 {
 	hec_tensor zeros = *rows;
 	return w->parts > 0 ? move_parts(ctx, m, w, first, rows, get_rows)
-	                    : hec_fill(ctx, 0, &zeros);
+	                    : hec_tensor_fill(ctx, 0, &zeros);
 }

@@ -44,7 +44,7 @@ static hec_status widen_for_pack(hec_ctx *ctx, const hec_model *m, const weight 
 	if (piece->dtype == HEC_F32 || !weight_is_packed(m, w))
 		return HEC_OK;
 	hec_tensor wide = hec_tensor_2d(memory->floats, HEC_F32, piece->shape[0], piece->shape[1]);
-	HEC_TRY(hec_copy(ctx, piece, &wide));
+	HEC_TRY(hec_tensor_copy(ctx, piece, &wide));
 	*piece = wide;
 	return HEC_OK;
 }

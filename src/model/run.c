@@ -114,7 +114,7 @@ hec_status gradient_fits(const hec_model *m, const hec_model *grad)
 	    grad->block.shape[0] != m->block.shape[0])
 		return fail(HEC_ERR_SHAPE,
 		            "model: the gradient has %zu parameters in %lld numbers of %s, the "
-		            "model %zu in %lld of %s: make it with hec_model_like",
+		            "model %zu in %lld of %s: make it with hec_model_create_like",
 		            grad->count, (long long)grad->block.shape[0],
 		            hec_dtype_name(grad->dtype), m->count, (long long)m->block.shape[0],
 		            hec_dtype_name(m->dtype));
@@ -239,7 +239,7 @@ hec_status hidden_bwd(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 		const bool cross = is_present(&k->memory);
 		if (cross) {
 			HEC_TRY(hec_arena_tensor(arena, m->dtype, 3, k->memory.shape, &dmemory));
-			HEC_TRY(hec_fill(ctx, 0, &dmemory));
+			HEC_TRY(hec_tensor_fill(ctx, 0, &dmemory));
 		}
 		stack_call call = decoder_call(ctx, arena, input, key, NULL, &k->memory);
 		HEC_TRY(stack_bwd(&call, &m->decoder, &k->decoder, dhidden, cross ? &dmemory : NULL,
@@ -263,11 +263,11 @@ static hec_status run_model(hec_ctx *ctx, hec_arena *arena, const hec_model *m,
 	hec_tensor out, rows, logits;
 	if (is_present(&o->memory)) {
 		out = o->memory;
-		HEC_TRY(hec_copy(ctx, &k->memory, &out));
+		HEC_TRY(hec_tensor_copy(ctx, &k->memory, &out));
 	}
 	if (is_present(&o->hidden)) {
 		out = o->hidden;
-		HEC_TRY(hec_copy(ctx, &k->hidden, &out));
+		HEC_TRY(hec_tensor_copy(ctx, &k->hidden, &out));
 	}
 	if (is_present(&o->pooled)) {
 		out = o->pooled;

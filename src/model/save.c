@@ -11,6 +11,7 @@
 
 #include <hecate/ops.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
@@ -152,6 +153,9 @@ hec_status hec_model_save(hec_ctx *ctx, const hec_model *model, hec_dtype dtype,
 	snprintf(path, bytes, "%s/config.json", dir);
 	if (status == HEC_OK)
 		status = save_config(model, f, dtype, path);
+	if (status == HEC_OK)
+		log_line(HEC_LOG_INFO, "model: %s: saved in %s as %s", dir, hec_dtype_name(dtype),
+		         f->model_type);
 	mem_free(path);
 	return status;
 }

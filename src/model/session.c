@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
@@ -61,22 +62,20 @@ hec_status hec_session_rewind(hec_session *s)
 
 /* ---- making and unmaking ---- */
 
-/* Fills in `usual` where *size is 0, and checks that it is 1 … max. */
-static hec_status resolve_size(const char *name, int64_t usual, int64_t max, int64_t *size)
+static hec_status check_size(const char *name, int64_t size, int64_t max)
 {
-	if (*size == 0)
-		*size = usual;
-	if (*size < 1 || *size > max)
+	if (size < 1 || size > max)
 		return fail(HEC_ERR_ARGUMENT, "session: %s is %lld, not 1 … %lld", name,
-		            (long long)*size, (long long)max);
+		            (long long)size, (long long)max);
 	return HEC_OK;
 }
 
-/* Room for tokens of a stack. */
+/* Room for tokens of a stack; 0 becomes what the stack takes. */
 static hec_status resolve_length(const char *name, const hec_stack_config *stack, int64_t *length)
 {
-	return resolve_size(name, stack->position.max,
-	                    min_i64(hec_stack_config_max_positions(stack), MAX_SIZE), length);
+	if (*length == 0)
+		*length = stack->position.max;
+	return check_size(name, *length, min_i64(hec_stack_config_max_positions(stack), MAX_SIZE));
 }
 
 static hec_status read_options(const hec_model *m, const hec_session_options *given,
@@ -88,8 +87,8 @@ static hec_status read_options(const hec_model *m, const hec_session_options *gi
 	if (!model_has_decoder(m) || c->head != HEC_HEAD_LM)
 		return fail(HEC_ERR_ARGUMENT, "session: the model has no %s to write with",
 		            model_has_decoder(m) ? "head for words" : "decoder");
-	HEC_TRY(resolve_size("sources", 1, MAX_SIZE, &o->sources));
-	HEC_TRY(resolve_size("beams", 1, MAX_SIZE, &o->beams));
+	HEC_TRY(check_size("sources", o->sources, MAX_SIZE));
+	HEC_TRY(check_size("beams", o->beams, MAX_SIZE));
 	if (!model_has_encoder(m))
 		o->max_source = 0;
 	else if (model_has_front(m)) /* frames fill their window */
@@ -292,11 +291,17 @@ hec_status hec_session_create(hec_ctx *ctx, const hec_model *model,
 	s->model = model;
 	s->options = o;
 	hec_status status = place_session(s);
-	if (status != HEC_OK)
+	if (status != HEC_OK) {
 		hec_session_destroy(s);
-	else
-		*out = s;
-	return status;
+		return status;
+	}
+	log_line(HEC_LOG_DEBUG,
+	         "session: %lld source%s of %lld tokens, %lld beam%s of %lld: %.1f MB",
+	         (long long)o.sources, o.sources == 1 ? "" : "s", (long long)o.max_source,
+	         (long long)o.beams, o.beams == 1 ? "" : "s", (long long)o.max_target,
+	         (double)hec_session_bytes(s) / 1e6);
+	*out = s;
+	return HEC_OK;
 }
 
 const hec_model *hec_session_model(const hec_session *s)

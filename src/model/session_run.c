@@ -118,7 +118,7 @@ static hec_status fill_frames(hec_session *s, const hec_tensor *frames, int64_t 
 		return HEC_OK;
 	hec_tensor kept;
 	HEC_TRY(hec_tensor_slice(&c->source_features, 0, first, n, &kept));
-	return hec_copy(s->ctx, frames, &kept);
+	return hec_tensor_copy(s->ctx, frames, &kept);
 }
 
 /* The sources from `first` of the call, which become those behind the live ones. */
@@ -239,7 +239,7 @@ static hec_status make_bias(hec_session *s, int64_t first, int64_t n, int64_t T,
 		part.data = (char *)s->line.data - (before[i] + T - 1) * bytes;
 		HEC_TRY(hec_tensor_slice(&copies, 0, i, 1, &to));
 		HEC_TRY(hec_tensor_reshape(&to, 2, part.shape, &to));
-		HEC_TRY(hec_copy(s->ctx, &part, &to));
+		HEC_TRY(hec_tensor_copy(s->ctx, &part, &to));
 	}
 	*bias = hec_tensor_4d((char *)copies.data + (T - 1) * bytes, part.dtype, copies.shape[0], H,
 	                      T, S);
@@ -308,7 +308,7 @@ static hec_status take_last(hec_session *s, int64_t first, int64_t n, int64_t T,
 			continue;
 		HEC_TRY(hec_tensor_slice(&s->last, 0, first + i, 1, &to));
 		HEC_TRY(hec_tensor_slice(&rows, 0, i * T + count - 1, 1, &from));
-		HEC_TRY(hec_copy(s->ctx, &from, &to));
+		HEC_TRY(hec_tensor_copy(s->ctx, &from, &to));
 	}
 	return HEC_OK;
 }

@@ -45,7 +45,7 @@ static hec_status decoder_weights(hec_session *s, bool cross, int64_t layer, int
 	q.shape[1] = T;
 	k.shape[1] = S;
 	HEC_TRY(hec_arena_tensor(s->arena, s->model->dtype, 3, (int64_t[]){1, H, T}, &lse));
-	HEC_TRY(hec_fill(s->ctx, S > 0 ? 0 : -INFINITY, &lse));
+	HEC_TRY(hec_tensor_fill(s->ctx, S > 0 ? 0 : -INFINITY, &lse));
 	hec_mask mask = HEC_MASK_INIT;
 	mask.causal = !cross;
 	mask.window = cross ? 0 : stack_window(&s->model->decoder, layer);

@@ -179,7 +179,7 @@ static hec_status next_gradient(hec_ctx *ctx, hec_tensor *d, hec_tensor *other)
 	hec_tensor swap = *d;
 	*d = *other;
 	*other = swap;
-	return hec_fill(ctx, 0, d);
+	return hec_tensor_fill(ctx, 0, d);
 }
 
 hec_status stack_bwd(const stack_call *call, const model_stack *s, const stack_kept *kept,

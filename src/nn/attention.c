@@ -206,13 +206,13 @@ hec_status hec_attention_weights(hec_ctx *ctx, const hec_attention_desc *desc,
 
 hec_status hec_attention_unfused(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor *q,
                                  const hec_tensor *k, const hec_tensor *v, const hec_mask *mask,
-                                 hec_attention_steps *steps)
+                                 const hec_attention_steps *steps)
 {
 	attention_args args;
 	sizes n;
 	HEC_TRY(begin_attention(ctx, desc, q, k, v, mask, &args, &n));
 	HEC_TRY(CHECK_GIVEN("attention", steps));
-	hec_attention_steps s = {.size = sizeof s};
+	hec_attention_steps s = HEC_ATTENTION_STEPS_INIT;
 	HEC_TRY(options_take("hec_attention_steps", &s, sizeof s, steps));
 	const struct {
 		const char *name;

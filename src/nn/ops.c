@@ -7,14 +7,14 @@
 #include "tensor/check.h"
 #include "tensor/view.h"
 
-hec_status hec_fill(hec_ctx *ctx, double value, hec_tensor *x)
+hec_status hec_tensor_fill(hec_ctx *ctx, double value, hec_tensor *x)
 {
 	HEC_TRY(CHECK_GIVEN("fill", ctx));
 	HEC_TRY(check_any("fill: x", x));
 	return BACKEND(ctx, x->dtype, fill, &((fill_args){.value = value, .x = x}));
 }
 
-hec_status hec_copy(hec_ctx *ctx, const hec_tensor *x, hec_tensor *y)
+hec_status hec_tensor_copy(hec_ctx *ctx, const hec_tensor *x, hec_tensor *y)
 {
 	HEC_TRY(CHECK_GIVEN("copy", ctx));
 	HEC_TRY(check_any("copy: x", x));
@@ -23,8 +23,8 @@ hec_status hec_copy(hec_ctx *ctx, const hec_tensor *x, hec_tensor *y)
 	return BACKEND(ctx, x->dtype, cast, &((cast_args){.x = x, .y = y}));
 }
 
-hec_status hec_add(hec_ctx *ctx, double alpha, const hec_tensor *a, double beta,
-                   const hec_tensor *b, hec_tensor *y)
+hec_status hec_tensor_add(hec_ctx *ctx, double alpha, const hec_tensor *a, double beta,
+                          const hec_tensor *b, hec_tensor *y)
 {
 	HEC_TRY(CHECK_GIVEN("add", ctx));
 	HEC_TRY(check_real("add: y", y));

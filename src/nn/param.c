@@ -75,7 +75,7 @@ hec_status hec_param_allocate(void *alloc, const hec_param *p)
 	hec_status status = hec_arena_tensor(a->arena, a->dtype, p->rank, p->shape, &made);
 	if (status != HEC_OK)
 		return fail_in(status, "%s", p->name);
-	HEC_TRY(hec_fill(a->ctx, 0, &made));
+	HEC_TRY(hec_tensor_fill(a->ctx, 0, &made));
 	*p->tensor = made;
 	return HEC_OK;
 }
@@ -88,9 +88,9 @@ hec_status hec_param_initialise(void *alloc, const hec_param *p)
 	double fans;
 	switch (p->init) {
 	case HEC_INIT_ZERO:
-		return hec_fill(a->ctx, 0, p->tensor);
+		return hec_tensor_fill(a->ctx, 0, p->tensor);
 	case HEC_INIT_ONE:
-		return hec_fill(a->ctx, 1, p->tensor);
+		return hec_tensor_fill(a->ctx, 1, p->tensor);
 	case HEC_INIT_XAVIER:
 		fans = (double)(p->shape[0] + p->shape[1]);
 		for (int i = 2; i < p->rank; i++) /* the taps of a convolution */

@@ -68,7 +68,7 @@ hec_status hec_position_add_fwd(hec_ctx *ctx, const hec_tensor *table, int64_t f
 	hec_tensor rows;
 	HEC_TRY(rows_of(table, x, first, &rows));
 	HEC_TRY(check_tensor("position: y", y, x->dtype, 3, x->shape));
-	return hec_add(ctx, 1, x, 1, &rows, y);
+	return hec_tensor_add(ctx, 1, x, 1, &rows, y);
 }
 
 hec_status hec_position_add_bwd(hec_ctx *ctx, const hec_tensor *dy, int64_t first,
@@ -80,7 +80,7 @@ hec_status hec_position_add_bwd(hec_ctx *ctx, const hec_tensor *dy, int64_t firs
 	for (int64_t b = 0; b < dy->shape[0]; b++) {
 		HEC_TRY(hec_tensor_slice(dy, 0, b, 1, &one));
 		HEC_TRY(hec_tensor_reshape(&one, 2, one.shape + 1, &one));
-		HEC_TRY(hec_add(ctx, 1, &rows, 1, &one, &rows));
+		HEC_TRY(hec_tensor_add(ctx, 1, &rows, 1, &one, &rows));
 	}
 	return HEC_OK;
 }

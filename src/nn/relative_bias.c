@@ -138,7 +138,7 @@ hec_status hec_relative_bias_zero(hec_ctx *ctx, hec_arena *arena, const hec_rela
 	HEC_TRY(CHECK_GIVEN("relative bias", dview));
 	hec_tensor line, made;
 	HEC_TRY(make_view(arena, bias, T, S, &line, &made));
-	HEC_TRY(hec_fill(ctx, 0, &line));
+	HEC_TRY(hec_tensor_fill(ctx, 0, &line));
 	*dview = made;
 	return HEC_OK;
 }

@@ -53,7 +53,7 @@ static hec_status residual_bwd(hec_ctx *ctx, const sublayer *s, const hec_tensor
                                const hec_tensor *x, hec_tensor *dx, hec_linear *grad)
 {
 	if (!s->residual)
-		return hec_add(ctx, 1, dx, 1, dsum, dx);
+		return hec_tensor_add(ctx, 1, dx, 1, dsum, dx);
 	hec_tensor xr, dr, dxr;
 	HEC_TRY(view_rows("layer: x", x, &xr));
 	HEC_TRY(view_rows("layer: dsum", dsum, &dr));

@@ -20,7 +20,7 @@ hec_status table_fill(hec_ctx *ctx, hec_tensor *table, table_value *value, const
 			hec_tensor from = hec_tensor_2d(piece, HEC_F64, 1, n), to;
 			HEC_TRY(hec_tensor_slice(table, 0, row, 1, &to));
 			HEC_TRY(hec_tensor_slice(&to, 1, begin, n, &to));
-			HEC_TRY(hec_copy(ctx, &from, &to));
+			HEC_TRY(hec_tensor_copy(ctx, &from, &to));
 		}
 	}
 	return HEC_OK;

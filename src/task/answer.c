@@ -4,21 +4,21 @@
  * held at a time does not grow with the length of a context or the number of questions. */
 #include <hecate/answer.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "task/answer_span.h"
 #include "task/batches.h"
-#include "base/grow.h"
 #include "text/unicode/utf8.h"
 
 #define WINDOW 384 /* tokens; as Transformers has them */
 #define STRIDE 128
-#define MOST 15
 #define TOP_MOST 10000
 #define WAVE 65536 /* tokens that are gathered before they run */
 
@@ -26,6 +26,17 @@ struct hec_answerer {
 	task_model m;
 	batches batches;
 	hec_encoding encoding;
+};
+
+typedef struct answered {
+	hec_answer_item *items; /* [n] */
+	int64_t n, windows;
+	double none;
+} answered;
+
+struct hec_answers {
+	answered *questions; /* [count] */
+	int64_t count;
 };
 
 /* ---- making one ---- */
@@ -164,7 +175,7 @@ static void drop_windows(job *j)
 	j->tokens = 0;
 }
 
-static hec_status give_window(void *user, int64_t input, const hec_tensor *rows)
+static hec_status search_window(void *user, int64_t input, const hec_tensor *rows)
 {
 	job *j = user;
 	const kept_window *w = &j->windows[input];
@@ -181,10 +192,10 @@ static hec_status give_window(void *user, int64_t input, const hec_tensor *rows)
 	return answer_search_add(&j->searches[w->question], &seen);
 }
 
-static int report(void *user, int64_t done, int64_t total)
+static hec_status report(void *user, const char *phase, int64_t done, int64_t total)
 {
 	job *j = user;
-	return j->o.progress ? j->o.progress(j->o.user, j->before + done, j->before + total) : 0;
+	return j->o.progress(j->o.user, phase, j->before + done, j->before + total);
 }
 
 static hec_status run_windows(job *j)
@@ -194,13 +205,14 @@ static hec_status run_windows(job *j)
 	                   .inputs = j->inputs,
 	                   .n = (int64_t)j->count,
 	                   .tokens = j->o.batch,
-	                   .give = give_window,
+	                   .give = search_window,
 	                   .user = j,
-	                   .progress = report,
-	                   .progress_user = j};
+	                   .progress = j->o.progress ? report : NULL,
+	                   .progress_user = j,
+	                   .phase = "windows"};
 	hec_status status = batches_run(&j->a->batches, &work);
-	if (status != HEC_OK && work.failed >= 0)
-		j->out->failed = j->windows[work.failed].question;
+	if (status != HEC_OK && hec_error_item() >= 0)
+		return fail_item(status, j->windows[hec_error_item()].question);
 	if (status == HEC_OK)
 		drop_windows(j);
 	return status;
@@ -209,35 +221,38 @@ static hec_status run_windows(job *j)
 /* ---- answers ---- */
 
 /* The words of the context; what is no UTF-8 in them as U+FFFD. */
-static hec_status copy_text(const char *text, size_t bytes, hec_answer *to)
+static hec_status copy_text(const char *text, size_t bytes, hec_answer_item *to)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
 	size_t room, n = 0;
-	if (!size_mul(bytes, 3, &room) || !size_add(room, 1, &room) ||
-	    !(to->text = mem_alloc(room)))
+	char *copy = NULL;
+	if (size_mul(bytes, 3, &room) && size_add(room, 1, &room))
+		copy = mem_alloc(room);
+	if (!copy)
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %zu bytes of an answer", bytes);
 	while (bytes > 0) {
 		size_t valid = utf8_valid(text, bytes);
-		memcpy(to->text + n, text, valid);
+		memcpy(copy + n, text, valid);
 		n += valid;
 		text += valid;
 		bytes -= valid;
 		if (bytes > 0) {
 			size_t ill = utf8_ill(text, bytes);
-			memcpy(to->text + n, replacement, 3);
+			memcpy(copy + n, replacement, 3);
 			n += 3;
 			text += ill;
 			bytes -= ill;
 		}
 	}
-	to->text[n] = '\0';
+	copy[n] = '\0';
+	to->text = copy;
 	to->bytes = n;
 	return HEC_OK;
 }
 
-static hec_status give_one(hec_answer_list *to, const char *context, answer_span span)
+static hec_status add_answer(answered *to, const char *context, answer_span span)
 {
-	hec_answer *answer = &to->answers[to->n];
+	hec_answer_item *answer = &to->items[to->n];
 	HEC_TRY(copy_text(context + span.begin, span.end - span.begin, answer));
 	answer->score = span.score;
 	answer->begin = span.begin;
@@ -246,28 +261,28 @@ static hec_status give_one(hec_answer_list *to, const char *context, answer_span
 	return HEC_OK;
 }
 
-static hec_status give(job *j, int64_t question)
+static hec_status take_answers(job *j, int64_t question)
 {
 	answer_search *s = &j->searches[question];
 	const char *context = j->questions[question].context;
-	hec_answer_list *to = &j->out->items[question];
+	answered *to = &j->out->questions[question];
 	to->windows = s->windows;
 	to->none = s->windows > 0 ? s->none : 1;
 	const answer_span none = {to->none, 0, 0};
 	size_t most = (size_t)(s->count + (s->count < j->o.top));
-	if (!(to->answers = mem_zeros(most, sizeof *to->answers)))
+	if (!(to->items = mem_zeros(most, sizeof *to->items)))
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %zu answers", most);
 	bool still = j->o.may_be_none || s->count == 0;
 	for (int64_t i = 0; i < s->count && to->n < j->o.top; i++) {
 		if (still && s->best[i].score < to->none - j->o.none_margin) {
-			HEC_TRY(give_one(to, context, none));
+			HEC_TRY(add_answer(to, context, none));
 			still = false;
 		}
 		if (to->n < j->o.top)
-			HEC_TRY(give_one(to, context, s->best[i]));
+			HEC_TRY(add_answer(to, context, s->best[i]));
 	}
 	if (still && to->n < j->o.top)
-		HEC_TRY(give_one(to, context, none));
+		HEC_TRY(add_answer(to, context, none));
 	answer_search_free(s);
 	return HEC_OK;
 }
@@ -305,7 +320,7 @@ static hec_status choose_windows(const job *j, const hec_question *q, int64_t wi
 	o->pair_bytes = q->context_bytes;
 	o->max_length = window;
 	o->truncate = HEC_TRUNCATE_SECOND;
-	o->stride = j->o.stride > 0 ? j->o.stride : min_i64(STRIDE, min_i64(window / 2, room / 2));
+	o->stride = j->o.stride >= 0 ? j->o.stride : min_i64(STRIDE, min_i64(window / 2, room / 2));
 	if (o->stride >= room)
 		return fail(HEC_ERR_ARGUMENT,
 		            "windows are to share %lld tokens, but one of %lld has room for %lld "
@@ -329,7 +344,7 @@ static hec_status ask(job *j, int64_t question)
 	j->searches[question] = (answer_search){.text = q->context,
 	                                        .bytes = q->context_bytes,
 	                                        .top = j->o.top,
-	                                        .longest = j->o.most,
+	                                        .longest = j->o.max_tokens,
 	                                        .part_words = j->o.part_words};
 	bool more = (int64_t)e->n > taken; /* else the context has no words */
 	while (more) {
@@ -342,104 +357,139 @@ static hec_status ask(job *j, int64_t question)
 }
 
 /* Runs what is gathered; all questions before `end` are then answered. */
-static hec_status settle(job *j, int64_t end)
+static hec_status finish(job *j, int64_t end)
 {
 	HEC_TRY(run_windows(j));
 	for (; j->done < end; j->done++)
-		HEC_TRY(give(j, j->done));
+		HEC_TRY(take_answers(j, j->done));
 	return HEC_OK;
 }
 
-static hec_status work(job *j)
+static hec_status answer(job *j)
 {
-	size_t n = (size_t)j->n;
-	if (!(j->out->items = mem_zeros(n, sizeof *j->out->items)) ||
-	    !(j->searches = mem_zeros(n, sizeof *j->searches)))
+	j->searches = mem_zeros((size_t)j->n, sizeof *j->searches);
+	if (!j->searches)
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %lld questions",
 		            (long long)j->n);
-	j->out->questions = j->n;
 	for (int64_t i = 0; i < j->n; i++) {
 		hec_status status = ask(j, i);
 		if (status != HEC_OK) {
-			if (status != HEC_ERR_MEMORY && status != HEC_ERR_CANCELLED &&
-			    j->out->failed < 0)
-				j->out->failed = i;
-			return status;
+			const bool blames = status != HEC_ERR_MEMORY &&
+			                    status != HEC_ERR_CANCELLED && hec_error_item() < 0;
+			return blames ? fail_item(status, i) : status;
 		}
 		if (j->tokens >= WAVE / 2)
-			HEC_TRY(settle(j, i + 1));
+			HEC_TRY(finish(j, i + 1));
 	}
-	return settle(j, j->n);
+	return finish(j, j->n);
 }
 
 static hec_status take_options(job *j, const hec_answer_options *options)
 {
 	hec_answer_options *o = &j->o;
 	HEC_TRY(options_take("hec_answer_options", o, sizeof *o, options));
-	if (o->top < 0 || o->top > TOP_MOST || o->most < 0 || o->window < 0 || o->stride < 0 ||
-	    o->batch < 0)
+	const int64_t longest = j->a->m.longest;
+	if (o->window == -1)
+		o->window = min_i64(WINDOW, longest);
+	if (o->top < 1 || o->top > TOP_MOST || o->max_tokens < 1 || o->window < 1 ||
+	    o->stride < -1 || o->batch < 1)
 		return fail(HEC_ERR_ARGUMENT,
-		            "answer: top %lld (at most %d), most %lld, window %lld, stride %lld, "
-		            "batch %lld: from 0 up",
-		            (long long)o->top, TOP_MOST, (long long)o->most, (long long)o->window,
-		            (long long)o->stride, (long long)o->batch);
+		            "answer: top %lld (1 to %d), max_tokens %lld, window %lld, batch %lld "
+		            "(1 or more), stride %lld (0 or more)",
+		            (long long)o->top, TOP_MOST, (long long)o->max_tokens,
+		            (long long)o->window, (long long)o->batch, (long long)o->stride);
 	if (!(o->none_margin >= -1 && o->none_margin <= 1))
 		return fail(HEC_ERR_ARGUMENT, "answer: none_margin is %g; it is from -1 to 1",
 		            o->none_margin);
-	const int64_t longest = j->a->m.longest;
 	if (o->window > longest)
 		return fail(HEC_ERR_ARGUMENT,
 		            "answer: windows of %lld tokens; the model takes %lld",
 		            (long long)o->window, (long long)longest);
-	if (o->window == 0)
-		o->window = min_i64(WINDOW, longest);
-	o->top = max_i64(1, o->top);
-	o->most = o->most > 0 ? o->most : MOST;
 	return HEC_OK;
 }
 
-hec_status hec_answer_all(hec_answerer *answerer, int64_t n, const hec_question *questions,
-                          const hec_answer_options *options, hec_answers *out)
+static hec_status answers_create(int64_t count, hec_answers **out)
+{
+	hec_answers *a = mem_zeros(1, sizeof *a);
+	if (a)
+		a->questions = mem_zeros((size_t)count + 1, sizeof *a->questions);
+	if (!a || !a->questions) {
+		mem_free(a);
+		return fail(HEC_ERR_MEMORY, "answer: no memory for %lld questions",
+		            (long long)count);
+	}
+	a->count = count;
+	*out = a;
+	return HEC_OK;
+}
+
+static void job_free(job *j)
+{
+	drop_windows(j);
+	for (int64_t i = 0; j->searches && i < j->n; i++)
+		answer_search_free(&j->searches[i]);
+	mem_free(j->searches);
+	mem_free(j->windows);
+	mem_free(j->inputs);
+}
+
+hec_status hec_answer(hec_answerer *answerer, int64_t n, const hec_question *questions,
+                      const hec_answer_options *options, hec_answers **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
-	*out = (hec_answers){.size = sizeof *out, .failed = -1};
+	*out = NULL;
 	if (!answerer || n < 0 || (n > 0 && !questions))
 		return fail(HEC_ERR_ARGUMENT, "answer: %lld questions, answerer %s, questions %s",
 		            (long long)n, answerer ? "given" : "NULL",
 		            questions ? "given" : "NULL");
-	job j = {.a = answerer,
-	         .o = HEC_ANSWER_OPTIONS_INIT,
-	         .n = n,
-	         .questions = questions,
-	         .out = out};
+	job j = {.a = answerer, .o = HEC_ANSWER_OPTIONS_INIT, .n = n, .questions = questions};
 	HEC_TRY(take_options(&j, options));
-	if (n == 0)
-		return HEC_OK;
-	hec_status status = work(&j);
-	drop_windows(&j);
-	for (int64_t i = 0; j.searches && i < n; i++)
-		answer_search_free(&j.searches[i]);
-	mem_free(j.searches);
-	mem_free(j.windows);
-	mem_free(j.inputs);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_answers_free(out);
-		out->failed = failed;
-	}
+	HEC_TRY(answers_create(n, &j.out));
+	hec_status status = n > 0 ? answer(&j) : HEC_OK;
+	job_free(&j);
+	if (status == HEC_OK)
+		*out = j.out;
+	else
+		hec_answers_free(j.out);
 	return status;
+}
+
+static const answered *answers_to(const hec_answers *answers, int64_t question)
+{
+	if (!answers || question < 0 || question >= answers->count)
+		return NULL;
+	return &answers->questions[question];
+}
+
+const hec_answer_item *hec_answers_at(const hec_answers *answers, int64_t question, int64_t rank)
+{
+	const answered *a = answers_to(answers, question);
+	return a && rank >= 0 && rank < a->n ? &a->items[rank] : NULL;
+}
+
+double hec_answers_none(const hec_answers *answers, int64_t question)
+{
+	const answered *a = answers_to(answers, question);
+	return a ? a->none : NAN;
+}
+
+int64_t hec_answers_windows(const hec_answers *answers, int64_t question)
+{
+	const answered *a = answers_to(answers, question);
+	return a ? a->windows : 0;
 }
 
 void hec_answers_free(hec_answers *answers)
 {
 	if (!answers)
 		return;
-	for (int64_t i = 0; answers->items && i < answers->questions; i++) {
-		for (int64_t k = 0; k < answers->items[i].n; k++)
-			mem_free(answers->items[i].answers[k].text);
-		mem_free(answers->items[i].answers);
+	for (int64_t i = 0; i < answers->count; i++) {
+		const answered *a = &answers->questions[i];
+		for (int64_t k = 0; k < a->n; k++)
+			mem_free(mem_own(a->items[k].text));
+		mem_free(a->items);
 	}
-	mem_free(answers->items);
-	*answers = (hec_answers){.size = sizeof *answers, .failed = -1};
+	mem_free(answers->questions);
+	mem_free(answers);
 }

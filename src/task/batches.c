@@ -162,28 +162,34 @@ static int longer_first(const void *a, const void *b)
 	return x->input < y->input ? -1 : 1;
 }
 
-static hec_status sort_inputs(batch_work *w, place *places)
+static hec_status check_length(int64_t n, int64_t longest)
+{
+	if (n < 1)
+		return fail(HEC_ERR_SHAPE, "the text has no tokens");
+	if (n > longest)
+		return fail(HEC_ERR_SHAPE, "the text has %lld tokens; the model takes %lld",
+		            (long long)n, (long long)longest);
+	return HEC_OK;
+}
+
+static hec_status sort_inputs(const batch_work *w, place *places)
 {
 	for (int64_t i = 0; i < w->n; i++) {
-		w->failed = i;
-		if (w->inputs[i].n < 1)
-			return fail(HEC_ERR_SHAPE, "the text has no tokens");
-		if (w->inputs[i].n > w->model->longest)
-			return fail(HEC_ERR_SHAPE, "the text has %lld tokens; the model takes %lld",
-			            (long long)w->inputs[i].n, (long long)w->model->longest);
-		places[i] = (place){w->inputs[i].n, i};
+		const int64_t n = w->inputs[i].n;
+		const hec_status status = check_length(n, w->model->longest);
+		if (status != HEC_OK)
+			return fail_item(status, i);
+		places[i] = (place){n, i};
 	}
-	w->failed = -1;
 	qsort(places, (size_t)w->n, sizeof *places, longer_first);
 	return HEC_OK;
 }
 
 static hec_status report(const batch_work *w, int64_t done)
 {
-	if (w->progress && w->progress(w->progress_user, done, w->n) != 0)
-		return fail(HEC_ERR_CANCELLED, "%s: cancelled after %lld of %lld texts",
-		            w->model->task, (long long)done, (long long)w->n);
-	return HEC_OK;
+	const hec_status status = call_progress(w->progress, w->progress_user,
+	                                        w->phase ? w->phase : "texts", done, w->n);
+	return status == HEC_OK ? status : fail_in(status, "%s", w->model->task);
 }
 
 /* The one that begins with this place. */
@@ -272,7 +278,7 @@ static hec_status measure(batches *all, const batch_work *w, const place *places
 	return status;
 }
 
-static hec_status run_sorted(batches *all, batch_work *w, place *places)
+static hec_status run_sorted(batches *all, const batch_work *w, place *places)
 {
 	batches next = *all;
 	HEC_TRY(sort_inputs(w, places));
@@ -285,9 +291,8 @@ static hec_status run_sorted(batches *all, batch_work *w, place *places)
 	return run_all(w, places, next.arena);
 }
 
-hec_status batches_run(batches *b, batch_work *work)
+hec_status batches_run(batches *b, const batch_work *work)
 {
-	work->failed = -1;
 	if (work->n == 0)
 		return HEC_OK;
 	place *places = mem_zeros((size_t)work->n, sizeof *places);

@@ -3,7 +3,7 @@
 #ifndef TASK_BATCHES_H
 #define TASK_BATCHES_H
 
-#include <hecate/decode.h>
+#include <hecate/status.h>
 
 #include "task/task_model.h"
 
@@ -35,9 +35,9 @@ typedef struct batch_work {
 	int64_t tokens; /* at a time, padding counted, unless one input alone has more; 0: 2048 */
 	batch_fn *give; /* once for each input, in any order */
 	void *user;
-	hec_decode_progress *progress; /* or NULL */
+	hec_progress_fn *progress; /* in inputs; or NULL */
 	void *progress_user;
-	int64_t failed; /* after a failure: the input that is to blame; −1: none */
+	const char *phase; /* of progress; NULL: "texts" */
 } batch_work;
 
 #define BATCH_SHAPES 128
@@ -55,7 +55,8 @@ typedef struct batches {
 	size_t shape_count;
 } batches;
 
-hec_status batches_run(batches *b, batch_work *work);
+/* After a failure hec_error_item() is the input that is to blame. */
+hec_status batches_run(batches *b, const batch_work *work);
 void batches_free(batches *b);
 
 #endif

@@ -22,6 +22,12 @@ struct hec_classifier {
 	char **names; /* [labels]; NULL: those of the model */
 };
 
+struct hec_token_classes {
+	hec_token_class *items; /* of all texts, one behind the other */
+	int64_t *begin;         /* [texts + 1] where those of each text begin */
+	int64_t texts;
+};
+
 /* ---- making one ---- */
 
 static bool labels_tokens(const hec_classifier *c)
@@ -141,7 +147,7 @@ const hec_tokenizer *hec_classifier_tokenizer(const hec_classifier *classifier)
 	return classifier->m.tokenizer;
 }
 
-int64_t hec_classifier_longest(const hec_classifier *classifier)
+int64_t hec_classifier_max_tokens(const hec_classifier *classifier)
 {
 	return classifier->m.longest;
 }
@@ -218,10 +224,14 @@ typedef struct job {
 	hec_classifier *c;
 	hec_classify_options o;
 	text_inputs texts;
-	ranked *ranks; /* [labels] */
-	hec_classes *out;
+	/* of whole texts */
+	int64_t labels;
+	float *scores;  /* [texts, labels] written */
+	int32_t *order; /* [texts, labels] written */
+	ranked *ranks;  /* [labels] */
+	/* of tokens */
 	hec_token_classes *tokens;
-	int64_t items, room; /* of tokens */
+	int64_t items, room;
 } job;
 
 static hec_status take(job *j, bool tokens, const hec_classify_options *options)
@@ -246,10 +256,10 @@ static hec_status take(job *j, bool tokens, const hec_classify_options *options)
 	return text_inputs_check(&j->c->m, &j->texts);
 }
 
-static hec_status run(job *j, batch_fn *give, int64_t *failed)
+static hec_status label_all(job *j, batch_fn *give)
 {
 	batch_input *inputs = NULL;
-	HEC_TRY(text_inputs_encode(&j->c->m, &j->texts, &inputs, failed));
+	HEC_TRY(text_inputs_encode(&j->c->m, &j->texts, &inputs));
 	batch_work work = {.model = &j->c->m,
 	                   .want = BATCH_LOGITS,
 	                   .inputs = inputs,
@@ -259,61 +269,75 @@ static hec_status run(job *j, batch_fn *give, int64_t *failed)
 	                   .progress = j->o.progress,
 	                   .progress_user = j->o.user};
 	hec_status status = batches_run(&j->c->batches, &work);
-	*failed = work.failed;
 	batch_inputs_free(inputs, j->texts.n);
 	return status;
 }
 
 /* ---- whole texts ---- */
 
-static hec_status give_text(void *user, int64_t text, const hec_tensor *rows)
+static hec_status label_text(void *user, int64_t text, const hec_tensor *rows)
 {
 	job *j = user;
-	const int64_t n = j->out->labels;
-	float *scores = j->out->scores + text * n;
+	const int64_t n = j->labels;
+	float *scores = j->scores + text * n;
 	HEC_TRY(check_logits(rows->data, n));
 	score(j->o.scoring, rows->data, n, scores);
 	for (int64_t i = 0; i < n; i++)
 		j->ranks[i] = (ranked){scores[i], (int32_t)i};
 	qsort(j->ranks, (size_t)n, sizeof *j->ranks, better_first);
 	for (int64_t i = 0; i < n; i++)
-		j->out->order[text * n + i] = j->ranks[i].label;
+		j->order[text * n + i] = j->ranks[i].label;
 	return HEC_OK;
 }
 
-static hec_status classify(job *j)
+static hec_status classes_create(int64_t texts, int64_t labels, hec_classes **out)
 {
-	hec_classes *out = j->out;
-	const size_t n = (size_t)j->texts.n, labels = (size_t)hec_classifier_labels(j->c);
-	size_t count;
-	if (!size_mul(n, labels, &count) ||
-	    !(out->scores = mem_zeros(count, sizeof *out->scores)) ||
-	    !(out->order = mem_zeros(count, sizeof *out->order)) ||
-	    !(j->ranks = mem_zeros(labels, sizeof *j->ranks)))
-		return fail(HEC_ERR_MEMORY, "classify: no memory for %zu texts of %zu labels", n,
-		            labels);
-	out->texts = j->texts.n;
-	out->labels = (int64_t)labels;
-	return run(j, give_text, &out->failed);
+	size_t count = 0;
+	hec_classes *c = mem_zeros(1, sizeof *c);
+	if (c && size_mul((size_t)texts, (size_t)labels, &count)) {
+		c->scores = mem_zeros(count + 1, sizeof *c->scores);
+		c->order = mem_zeros(count + 1, sizeof *c->order);
+	}
+	if (!c || !c->scores || !c->order) {
+		hec_classes_free(c);
+		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld texts of %lld labels",
+		            (long long)texts, (long long)labels);
+	}
+	c->texts = texts;
+	c->labels = labels;
+	*out = c;
+	return HEC_OK;
+}
+
+static hec_status classify(job *j, const hec_classes *out)
+{
+	j->labels = out->labels;
+	j->scores = mem_own(out->scores);
+	j->order = mem_own(out->order);
+	j->ranks = mem_zeros((size_t)j->labels, sizeof *j->ranks);
+	if (!j->ranks)
+		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld labels",
+		            (long long)j->labels);
+	hec_status status = label_all(j, label_text);
+	mem_free(j->ranks);
+	return status;
 }
 
 hec_status hec_classify(hec_classifier *classifier, int64_t n, const char *const *texts,
-                        const size_t *bytes, const hec_classify_options *options, hec_classes *out)
+                        const size_t *bytes, const hec_classify_options *options, hec_classes **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
-	*out = (hec_classes){.size = sizeof *out, .failed = -1};
-	job j = {.c = classifier, .out = out, .texts = {.n = n, .texts = texts, .bytes = bytes}};
+	*out = NULL;
+	job j = {.c = classifier, .texts = {.n = n, .texts = texts, .bytes = bytes}};
+	hec_classes *made = NULL;
 	HEC_TRY(take(&j, false, options));
-	if (n == 0)
-		return HEC_OK;
-	hec_status status = classify(&j);
-	mem_free(j.ranks);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_classes_free(out);
-		out->failed = failed;
-	}
+	HEC_TRY(classes_create(n, hec_classifier_labels(classifier), &made));
+	hec_status status = n > 0 ? classify(&j, made) : HEC_OK;
+	if (status == HEC_OK)
+		*out = made;
+	else
+		hec_classes_free(made);
 	return status;
 }
 
@@ -321,9 +345,9 @@ void hec_classes_free(hec_classes *classes)
 {
 	if (!classes)
 		return;
-	mem_free(classes->scores);
-	mem_free(classes->order);
-	*classes = (hec_classes){.size = sizeof *classes, .failed = -1};
+	mem_free(mem_own(classes->scores));
+	mem_free(mem_own(classes->order));
+	mem_free(classes);
 }
 
 /* ---- tokens ---- */
@@ -354,7 +378,7 @@ static hec_status keep_tokens(void *user, int64_t text, const hec_encoding *e)
 	return HEC_OK;
 }
 
-static hec_status give_tokens(void *user, int64_t text, const hec_tensor *rows)
+static hec_status label_tokens(void *user, int64_t text, const hec_tensor *rows)
 {
 	job *j = user;
 	hec_token_classes *out = j->tokens;
@@ -374,30 +398,47 @@ static hec_status give_tokens(void *user, int64_t text, const hec_tensor *rows)
 	return HEC_OK;
 }
 
+static hec_status token_classes_create(int64_t texts, hec_token_classes **out)
+{
+	hec_token_classes *t = mem_zeros(1, sizeof *t);
+	if (t)
+		t->begin = mem_zeros((size_t)texts + 1, sizeof *t->begin);
+	if (!t || !t->begin) {
+		mem_free(t);
+		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld texts", (long long)texts);
+	}
+	t->texts = texts;
+	*out = t;
+	return HEC_OK;
+}
+
 hec_status hec_classify_tokens(hec_classifier *classifier, int64_t n, const char *const *texts,
                                const size_t *bytes, const hec_classify_options *options,
-                               hec_token_classes *out)
+                               hec_token_classes **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
-	*out = (hec_token_classes){.size = sizeof *out, .failed = -1};
-	job j = {.c = classifier, .tokens = out};
+	*out = NULL;
+	job j = {.c = classifier};
 	j.texts = (text_inputs){
 		.n = n, .texts = texts, .bytes = bytes, .encoded = keep_tokens, .user = &j};
 	HEC_TRY(take(&j, true, options));
-	if (n == 0)
-		return HEC_OK;
-	out->begin = mem_zeros((size_t)n + 1, sizeof *out->begin);
-	if (!out->begin)
-		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld texts", (long long)n);
-	out->texts = n;
-	hec_status status = run(&j, give_tokens, &out->failed);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_token_classes_free(out);
-		out->failed = failed;
-	}
+	HEC_TRY(token_classes_create(n, &j.tokens));
+	hec_status status = n > 0 ? label_all(&j, label_tokens) : HEC_OK;
+	if (status == HEC_OK)
+		*out = j.tokens;
+	else
+		hec_token_classes_free(j.tokens);
 	return status;
+}
+
+const hec_token_class *hec_token_classes_at(const hec_token_classes *classes, int64_t text,
+                                            int64_t i)
+{
+	if (!classes || text < 0 || text >= classes->texts || i < 0 ||
+	    i >= classes->begin[text + 1] - classes->begin[text])
+		return NULL;
+	return &classes->items[classes->begin[text] + i];
 }
 
 void hec_token_classes_free(hec_token_classes *classes)
@@ -406,5 +447,5 @@ void hec_token_classes_free(hec_token_classes *classes)
 		return;
 	mem_free(classes->items);
 	mem_free(classes->begin);
-	*classes = (hec_token_classes){.size = sizeof *classes, .failed = -1};
+	mem_free(classes);
 }

@@ -113,7 +113,7 @@ const hec_tokenizer *hec_embedder_tokenizer(const hec_embedder *embedder)
 	return embedder->m.tokenizer;
 }
 
-int64_t hec_embedder_longest(const hec_embedder *embedder)
+int64_t hec_embedder_max_tokens(const hec_embedder *embedder)
 {
 	return embedder->longest;
 }
@@ -138,7 +138,8 @@ typedef struct job {
 	hec_embed_options o;
 	hec_pooling pooling[SENTENCE_POOLINGS]; /* [poolings] */
 	size_t poolings;
-	hec_embeddings *out;
+	int64_t width;
+	float *rows; /* [texts, width] written */
 } job;
 
 /* x: [N, C] of a text; y: [C] written. */
@@ -183,12 +184,12 @@ static hec_status check_finite(const char *what, const float *x, int64_t n)
 	return HEC_OK;
 }
 
-static hec_status give(void *user, int64_t text, const hec_tensor *rows)
+static hec_status pool_text(void *user, int64_t text, const hec_tensor *rows)
 {
 	job *j = user;
-	const int64_t n = rows->shape[0], C = rows->shape[1], width = j->out->width;
+	const int64_t n = rows->shape[0], C = rows->shape[1], width = j->width;
 	hec_ctx *ctx = j->e->m.ctx;
-	float *row = j->out->rows + text * width;
+	float *row = j->rows + text * width;
 	HEC_TRY(check_finite("the model's hidden states", rows->data, n * C));
 	for (size_t i = 0; i < j->poolings; i++) {
 		const hec_tensor to = hec_tensor_1d(row + (int64_t)i * C, HEC_F32, C);
@@ -220,39 +221,48 @@ static void choose_pooling(job *j)
 static hec_status embed(job *j, const text_inputs *texts)
 {
 	hec_embedder *e = j->e;
-	hec_embeddings *out = j->out;
 	batch_input *inputs = NULL;
-	size_t count;
-	out->width = hec_model_config_of(e->m.model)->width * (int64_t)j->poolings;
-	if (!size_mul((size_t)texts->n, (size_t)out->width, &count) ||
-	    !(out->rows = mem_zeros(count, sizeof *out->rows)))
-		return fail(HEC_ERR_MEMORY, "embed: no memory for %lld vectors of %lld",
-		            (long long)texts->n, (long long)out->width);
-	out->texts = texts->n;
-	HEC_TRY(text_inputs_encode(&e->m, texts, &inputs, &out->failed));
+	HEC_TRY(text_inputs_encode(&e->m, texts, &inputs));
 	batch_work work = {.model = &e->m,
 	                   .want = e->decodes ? BATCH_LAST : BATCH_HIDDEN,
 	                   .inputs = inputs,
 	                   .n = texts->n,
-	                   .give = give,
+	                   .give = pool_text,
 	                   .user = j,
 	                   .progress = j->o.progress,
 	                   .progress_user = j->o.user};
 	hec_status status = batches_run(&e->batches, &work);
-	out->failed = work.failed;
 	batch_inputs_free(inputs, texts->n);
 	return status;
 }
 
+static hec_status embeddings_create(int64_t texts, int64_t width, hec_embeddings **out)
+{
+	size_t count;
+	hec_embeddings *e = mem_zeros(1, sizeof *e);
+	if (e && size_mul((size_t)texts, (size_t)width, &count))
+		e->rows = mem_zeros(count + 1, sizeof *e->rows);
+	if (!e || !e->rows) {
+		mem_free(e);
+		return fail(HEC_ERR_MEMORY, "embed: no memory for %lld vectors of %lld",
+		            (long long)texts, (long long)width);
+	}
+	e->texts = texts;
+	e->width = width;
+	*out = e;
+	return HEC_OK;
+}
+
 hec_status hec_embed(hec_embedder *embedder, int64_t n, const char *const *texts,
-                     const size_t *bytes, const hec_embed_options *options, hec_embeddings *out)
+                     const size_t *bytes, const hec_embed_options *options, hec_embeddings **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
-	*out = (hec_embeddings){.size = sizeof *out, .failed = -1};
+	*out = NULL;
 	if (!embedder)
 		return fail(HEC_ERR_ARGUMENT, "embed: the embedder is NULL");
-	job j = {.e = embedder, .o = HEC_EMBED_OPTIONS_INIT, .out = out};
+	job j = {.e = embedder, .o = HEC_EMBED_OPTIONS_INIT};
+	hec_embeddings *made = NULL;
 	HEC_TRY(options_take("hec_embed_options", &j.o, sizeof j.o, options));
 	if (j.o.pooling < 0 || j.o.pooling > POOLING_ALL)
 		return fail(HEC_ERR_ARGUMENT,
@@ -267,14 +277,14 @@ hec_status hec_embed(hec_embedder *embedder, int64_t n, const char *const *texts
 	                       .truncate = j.o.truncate,
 	                       .lossy = j.o.lossy};
 	HEC_TRY(text_inputs_check(&embedder->m, &t));
-	if (n == 0)
-		return HEC_OK;
-	hec_status status = embed(&j, &t);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_embeddings_free(out);
-		out->failed = failed;
-	}
+	j.width = hec_model_config_of(embedder->m.model)->width * (int64_t)j.poolings;
+	HEC_TRY(embeddings_create(n, j.width, &made));
+	j.rows = mem_own(made->rows);
+	hec_status status = n > 0 ? embed(&j, &t) : HEC_OK;
+	if (status == HEC_OK)
+		*out = made;
+	else
+		hec_embeddings_free(made);
 	return status;
 }
 
@@ -282,8 +292,8 @@ void hec_embeddings_free(hec_embeddings *embeddings)
 {
 	if (!embeddings)
 		return;
-	mem_free(embeddings->rows);
-	*embeddings = (hec_embeddings){.size = sizeof *embeddings, .failed = -1};
+	mem_free(mem_own(embeddings->rows));
+	mem_free(embeddings);
 }
 
 static double length_of(const float *x, int64_t n)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/quote.h"
@@ -16,9 +17,7 @@
 #include "model/head.h"
 #include "task/batches.h"
 #include "tensor/arena.h"
-#include "base/grow.h"
 
-#define TOP 5
 #define TOP_MOST 1000
 #define MASK "[MASK]"
 #define LOGITS ((int64_t)16 << 20) /* at a time */
@@ -28,6 +27,12 @@ struct hec_filler {
 	batches batches;
 	hec_encoding encoding;
 	int32_t mask;
+};
+
+struct hec_filled {
+	hec_guess *items; /* of all masks, `top` for each */
+	int64_t *first;   /* [texts + 1] masks before each text */
+	int64_t texts, top;
 };
 
 /* ---- making one ---- */
@@ -149,7 +154,6 @@ typedef struct job {
 	const size_t *bytes;
 	batch_input *inputs; /* [n] */
 	int64_t encoded;     /* of them */
-	int64_t *first;      /* [n + 1] masks before each text */
 	float *rows;         /* [masks, C] what the head is given */
 	float *logits;       /* [some masks, V] */
 	char *mended;        /* a text in which [MASK] has been replaced */
@@ -199,7 +203,7 @@ static hec_status encode(job *j, int64_t i)
 		return fail(HEC_ERR_ARGUMENT, "the text has no %s to fill", hec_filler_mask(j->f));
 	HEC_TRY(batch_input_copy(e, &j->inputs[i]));
 	j->encoded++;
-	j->first[i + 1] = j->first[i] + masks;
+	j->out->first[i + 1] = j->out->first[i] + masks;
 	return HEC_OK;
 }
 
@@ -207,11 +211,8 @@ static hec_status encode_all(job *j)
 {
 	for (int64_t i = 0; i < j->n; i++) {
 		hec_status status = encode(j, i);
-		if (status != HEC_OK) {
-			if (status != HEC_ERR_MEMORY)
-				j->out->failed = i;
-			return status;
-		}
+		if (status != HEC_OK)
+			return status == HEC_ERR_MEMORY ? status : fail_item(status, i);
 	}
 	return HEC_OK;
 }
@@ -223,7 +224,7 @@ static hec_status keep_rows(void *user, int64_t input, const hec_tensor *rows)
 	job *j = user;
 	const batch_input *in = &j->inputs[input];
 	const int64_t C = rows->shape[1];
-	float *to = j->rows + j->first[input] * C;
+	float *to = j->rows + j->out->first[input] * C;
 	for (int64_t t = 0; t < in->n; t++)
 		if (in->ids[t] == j->f->mask) {
 			memcpy(to, (const float *)rows->data + t * C, (size_t)C * sizeof *to);
@@ -325,21 +326,25 @@ static hec_status decode(const job *j, const int32_t *ids, size_t n, bool skip, 
 }
 
 /* Mask number `mask` of text i, whose token is at `at`. */
-static hec_status give(job *j, int64_t i, int64_t mask, int64_t at, const candidate *best,
-                       int64_t n, int32_t *spare)
+static hec_status take_guesses(job *j, int64_t i, int64_t mask, int64_t at, const candidate *best,
+                               int64_t n, int32_t *spare)
 {
 	const batch_input *in = &j->inputs[i];
-	hec_filled_text *to = &j->out->items[i];
+	const bool alone = hec_filled_masks(j->out, i) == 1;
+	hec_guess *guesses = &j->out->items[(j->out->first[i] + mask) * j->out->top];
 	for (int64_t k = 0; k < n; k++) {
-		hec_guess *guess = &to->guesses[mask * to->top + k];
+		hec_guess *guess = &guesses[k];
+		char *text = NULL;
 		guess->id = best[k].id;
 		guess->score = best[k].p;
-		HEC_TRY(decode(j, &guess->id, 1, false, spare, &guess->token, &guess->token_bytes));
+		HEC_TRY(decode(j, &guess->id, 1, false, spare, &text, &guess->token_bytes));
+		guess->token = text;
 		in->ids[at] = guess->id;
-		hec_status status = decode(j, in->ids, (size_t)in->n, to->masks == 1, spare,
-		                           &guess->text, &guess->text_bytes);
+		hec_status status =
+			decode(j, in->ids, (size_t)in->n, alone, spare, &text, &guess->text_bytes);
 		in->ids[at] = j->f->mask;
 		HEC_TRY(status);
+		guess->text = text;
 	}
 	return HEC_OK;
 }
@@ -353,47 +358,43 @@ static void step(const job *j, place *p)
 {
 	p->mask++;
 	p->at++;
-	if (p->mask == j->out->items[p->text].masks)
+	if (p->mask == hec_filled_masks(j->out, p->text))
 		*p = (place){.text = p->text + 1};
 	while (p->text < j->n && j->inputs[p->text].ids[p->at] != j->f->mask)
 		p->at++;
 }
 
-static hec_status give_rows(job *j, int64_t n, candidate *best, int32_t *spare, place *p)
+static hec_status guess_rows(job *j, int64_t n, candidate *best, int32_t *spare, place *p)
 {
 	const int64_t V = hec_model_config_of(j->f->m.model)->vocab;
 	for (int64_t r = 0; r < n; r++, step(j, p)) {
 		int64_t count = 0;
 		HEC_TRY(choose(j, j->logits + r * V, V, best, &count));
-		HEC_TRY(give(j, p->text, p->mask, p->at, best, count, spare));
+		HEC_TRY(take_guesses(j, p->text, p->mask, p->at, best, count, spare));
 	}
 	return HEC_OK;
 }
 
 static hec_status make_items(job *j)
 {
-	for (int64_t i = 0; i < j->n; i++) {
-		hec_filled_text *to = &j->out->items[i];
-		size_t count;
-		to->masks = j->first[i + 1] - j->first[i];
-		to->top = j->o.top;
-		if (!size_mul((size_t)to->masks, (size_t)to->top, &count) ||
-		    !(to->guesses = mem_zeros(count, sizeof *to->guesses)))
-			return fail(HEC_ERR_MEMORY, "fill: no memory for %lld words for %lld masks",
-			            (long long)to->top, (long long)to->masks);
-	}
+	const int64_t masks = j->out->first[j->n], top = j->out->top;
+	size_t count;
+	if (!size_mul((size_t)masks, (size_t)top, &count) ||
+	    !(j->out->items = mem_zeros(count, sizeof *j->out->items)))
+		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld words for %lld masks",
+		            (long long)top, (long long)masks);
 	return HEC_OK;
 }
 
 static hec_status head_all(job *j, int64_t some, hec_arena *arena, candidate *best, int32_t *spare)
 {
-	const int64_t C = hec_model_config_of(j->f->m.model)->width, masks = j->first[j->n];
+	const int64_t C = hec_model_config_of(j->f->m.model)->width, masks = j->out->first[j->n];
 	place p = {.mask = -1, .at = -1};
 	step(j, &p);
 	for (int64_t r = 0; r < masks; r += some) {
 		const int64_t n = min_i64(some, masks - r);
 		HEC_TRY(head_some(j->f->m.ctx, arena, j, j->rows + r * C, n));
-		HEC_TRY(give_rows(j, n, best, spare, &p));
+		HEC_TRY(guess_rows(j, n, best, spare, &p));
 	}
 	return HEC_OK;
 }
@@ -401,7 +402,7 @@ static hec_status head_all(job *j, int64_t some, hec_arena *arena, candidate *be
 static hec_status predict(job *j)
 {
 	const hec_model_config *c = hec_model_config_of(j->f->m.model);
-	const int64_t some = min_i64(j->first[j->n], max_i64(1, LOGITS / c->vocab));
+	const int64_t some = min_i64(j->out->first[j->n], max_i64(1, LOGITS / c->vocab));
 	size_t bytes = 0, count, longest = 1;
 	for (int64_t i = 0; i < j->n; i++)
 		longest = (size_t)max_i64((int64_t)longest, j->inputs[i].n);
@@ -429,32 +430,41 @@ static hec_status predict(job *j)
 
 /* ---- all of it ---- */
 
-static hec_status work(job *j)
+static hec_status run(job *j)
 {
-	size_t n = (size_t)j->n, count;
-	const int64_t C = hec_model_config_of(j->f->m.model)->width;
-	if (!(j->out->items = mem_zeros(n, sizeof *j->out->items)) ||
-	    !(j->inputs = mem_zeros(n, sizeof *j->inputs)) ||
-	    !(j->first = mem_zeros(n + 1, sizeof *j->first)))
-		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld texts", (long long)j->n);
-	j->out->texts = j->n;
-	HEC_TRY(encode_all(j));
-	if (!size_mul((size_t)j->first[j->n], (size_t)C * sizeof *j->rows, &count) ||
+	size_t count;
+	const int64_t C = hec_model_config_of(j->f->m.model)->width, masks = j->out->first[j->n];
+	if (!size_mul((size_t)masks, (size_t)C * sizeof *j->rows, &count) ||
 	    !(j->rows = mem_alloc(count)))
-		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld masks",
-		            (long long)j->first[j->n]);
-	batch_work run = {.model = &j->f->m,
-	                  .want = BATCH_LAST,
-	                  .inputs = j->inputs,
-	                  .n = j->n,
-	                  .tokens = j->o.batch,
-	                  .give = keep_rows,
-	                  .user = j,
-	                  .progress = j->o.progress,
-	                  .progress_user = j->o.user};
-	hec_status status = batches_run(&j->f->batches, &run);
-	j->out->failed = run.failed;
-	return status == HEC_OK ? predict(j) : status;
+		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld masks", (long long)masks);
+	batch_work work = {.model = &j->f->m,
+	                   .want = BATCH_LAST,
+	                   .inputs = j->inputs,
+	                   .n = j->n,
+	                   .tokens = j->o.batch,
+	                   .give = keep_rows,
+	                   .user = j,
+	                   .progress = j->o.progress,
+	                   .progress_user = j->o.user};
+	return batches_run(&j->f->batches, &work);
+}
+
+static hec_status fill(job *j)
+{
+	j->inputs = mem_zeros((size_t)j->n, sizeof *j->inputs);
+	if (!j->inputs)
+		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld texts", (long long)j->n);
+	HEC_TRY(encode_all(j));
+	HEC_TRY(run(j));
+	return predict(j);
+}
+
+static void job_free(job *j)
+{
+	batch_inputs_free(j->inputs, j->encoded);
+	mem_free(j->rows);
+	mem_free(j->logits);
+	mem_free(j->mended);
 }
 
 static hec_status take_options(job *j, const hec_fill_options *options)
@@ -462,13 +472,13 @@ static hec_status take_options(job *j, const hec_fill_options *options)
 	hec_fill_options *o = &j->o;
 	const int64_t V = hec_model_config_of(j->f->m.model)->vocab;
 	HEC_TRY(options_take("hec_fill_options", o, sizeof *o, options));
-	if (o->top < 0 || o->top > TOP_MOST || o->batch < 0 || o->target_count < 0 ||
+	if (o->top < 1 || o->top > TOP_MOST || o->batch < 1 || o->target_count < 0 ||
 	    (o->targets && !o->target_count))
 		return fail(HEC_ERR_ARGUMENT,
-		            "fill: top %lld (at most %d), batch %lld, %lld targets",
+		            "fill: top %lld (1 to %d), batch %lld (1 or more), %lld targets",
 		            (long long)o->top, TOP_MOST, (long long)o->batch,
 		            (long long)o->target_count);
-	o->top = min_i64(o->top > 0 ? o->top : TOP, V);
+	o->top = min_i64(o->top, V);
 	int64_t distinct = 0;
 	for (int64_t i = 0; o->targets && i < o->target_count; i++) {
 		if (o->targets[i] < 0 || o->targets[i] >= V)
@@ -484,50 +494,65 @@ static hec_status take_options(job *j, const hec_fill_options *options)
 	return HEC_OK;
 }
 
-hec_status hec_fill_all(hec_filler *filler, int64_t n, const char *const *texts,
-                        const size_t *bytes, const hec_fill_options *options, hec_filled *out)
+static hec_status filled_create(int64_t texts, int64_t top, hec_filled **out)
+{
+	hec_filled *f = mem_zeros(1, sizeof *f);
+	if (f)
+		f->first = mem_zeros((size_t)texts + 1, sizeof *f->first);
+	if (!f || !f->first) {
+		mem_free(f);
+		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld texts", (long long)texts);
+	}
+	f->texts = texts;
+	f->top = top;
+	*out = f;
+	return HEC_OK;
+}
+
+hec_status hec_fill(hec_filler *filler, int64_t n, const char *const *texts, const size_t *bytes,
+                    const hec_fill_options *options, hec_filled **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "fill: out is NULL");
-	*out = (hec_filled){.size = sizeof *out, .failed = -1};
+	*out = NULL;
 	if (!filler || n < 0 || (n > 0 && !texts))
 		return fail(HEC_ERR_ARGUMENT, "fill: %lld texts, filler %s, texts %s", (long long)n,
 		            filler ? "given" : "NULL", texts ? "given" : "NULL");
-	job j = {.f = filler,
-	         .o = HEC_FILL_OPTIONS_INIT,
-	         .n = n,
-	         .texts = texts,
-	         .bytes = bytes,
-	         .out = out};
+	job j = {.f = filler, .o = HEC_FILL_OPTIONS_INIT, .n = n, .texts = texts, .bytes = bytes};
 	HEC_TRY(take_options(&j, options));
-	if (n == 0)
-		return HEC_OK;
-	hec_status status = work(&j);
-	batch_inputs_free(j.inputs, j.encoded);
-	mem_free(j.first);
-	mem_free(j.rows);
-	mem_free(j.logits);
-	mem_free(j.mended);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_filled_free(out);
-		out->failed = failed;
-	}
+	HEC_TRY(filled_create(n, j.o.top, &j.out));
+	hec_status status = n > 0 ? fill(&j) : HEC_OK;
+	job_free(&j);
+	if (status == HEC_OK)
+		*out = j.out;
+	else
+		hec_filled_free(j.out);
 	return status;
+}
+
+int64_t hec_filled_masks(const hec_filled *filled, int64_t text)
+{
+	if (!filled || text < 0 || text >= filled->texts)
+		return 0;
+	return filled->first[text + 1] - filled->first[text];
+}
+
+const hec_guess *hec_filled_at(const hec_filled *filled, int64_t text, int64_t mask, int64_t rank)
+{
+	if (mask < 0 || mask >= hec_filled_masks(filled, text) || rank < 0 || rank >= filled->top)
+		return NULL;
+	return &filled->items[(filled->first[text] + mask) * filled->top + rank];
 }
 
 void hec_filled_free(hec_filled *filled)
 {
 	if (!filled)
 		return;
-	for (int64_t i = 0; filled->items && i < filled->texts; i++) {
-		const hec_filled_text *item = &filled->items[i];
-		for (int64_t k = 0; item->guesses && k < item->masks * item->top; k++) {
-			mem_free(item->guesses[k].token);
-			mem_free(item->guesses[k].text);
-		}
-		mem_free(item->guesses);
+	for (int64_t i = 0; filled->items && i < filled->first[filled->texts] * filled->top; i++) {
+		mem_free(mem_own(filled->items[i].token));
+		mem_free(mem_own(filled->items[i].text));
 	}
 	mem_free(filled->items);
-	*filled = (hec_filled){.size = sizeof *filled, .failed = -1};
+	mem_free(filled->first);
+	mem_free(filled);
 }

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "decode/decoded.h"
 #include "task/generation_config.h"
 #include "task/task_model.h"
 #include "task/writer.h"
@@ -26,9 +27,14 @@ struct hec_generator {
 	hec_tokenizer *own_tokenizer;
 	char no_tokenizer[REASON]; /* why there is none */
 	generation_config generation;
-	int64_t max_new; /* what the directory says; 0: nothing */
+	int64_t max_new; /* what the directory says; −1: nothing */
 	writer writer;
 	hec_encoding encoding;
+};
+
+struct hec_generations {
+	hec_generation *items; /* [prompts · nbest] */
+	int64_t prompts, nbest;
 };
 
 /* ---- making one ---- */
@@ -62,6 +68,7 @@ static hec_status generator_new(hec_ctx *ctx, hec_generator **out)
 	if (!g)
 		return fail(HEC_ERR_MEMORY, "generate: no memory for a generator");
 	g->ctx = ctx;
+	g->max_new = -1;
 	g->generation.options = (hec_decode_options)HEC_DECODE_OPTIONS_INIT;
 	g->encoding = (hec_encoding)HEC_ENCODING_INIT;
 	snprintf(g->no_tokenizer, sizeof g->no_tokenizer, "generate: there is no tokenizer");
@@ -111,7 +118,7 @@ static hec_status load(hec_generator *g, const char *dir, const hec_model_load_o
 	                               NULL, c));
 	HEC_TRY(generation_config_start(c, g->own_model));
 	g->max_new = c->options.max_tokens;
-	c->options.max_tokens = 0;
+	c->options.max_tokens = -1;
 	if (!c->says_top_k)
 		c->options.top_k = TOP_K;
 	return HEC_OK;
@@ -156,9 +163,9 @@ const hec_tokenizer *hec_generator_tokenizer(const hec_generator *generator)
 	return generator->tokenizer;
 }
 
-const hec_decode_options *hec_generator_defaults(const hec_generator *generator)
+void hec_generator_defaults(const hec_generator *generator, hec_decode_options *out, size_t size)
 {
-	return &generator->generation.options;
+	options_give(out, size, &generator->generation.options, sizeof *out);
 }
 
 bool hec_generator_samples(const hec_generator *generator)
@@ -166,7 +173,7 @@ bool hec_generator_samples(const hec_generator *generator)
 	return generator->generation.sample;
 }
 
-int64_t hec_generator_longest(const hec_generator *generator)
+int64_t hec_generator_max_tokens(const hec_generator *generator)
 {
 	return writer_max_target(generator->model);
 }
@@ -182,8 +189,7 @@ typedef struct job {
 	int32_t **ids; /* [n] */
 	int64_t *lengths, *most;
 	text_stream *streams; /* [n]; NULL: nothing is streamed */
-	hec_status stream_status;
-	int64_t first; /* of this search */
+	int64_t first;        /* of this search */
 	hec_generations *out;
 } job;
 
@@ -284,8 +290,8 @@ static hec_status take_prompt(job *j, int64_t i)
 	memcpy(j->ids[i], ids, bytes);
 	j->lengths[i] = n;
 	j->most[i] = min_i64(wanted(j, n), room(j, n));
-	if (j->given.most)
-		j->most[i] = min_i64(j->most[i], j->given.most[i]);
+	if (j->given.max_tokens_each)
+		j->most[i] = min_i64(j->most[i], j->given.max_tokens_each[i]);
 	return HEC_OK;
 }
 
@@ -293,11 +299,8 @@ static hec_status take_prompts(job *j)
 {
 	for (int64_t i = 0; i < j->n; i++) {
 		hec_status status = take_prompt(j, i);
-		if (status != HEC_OK) {
-			if (status != HEC_ERR_MEMORY)
-				j->out->failed = i;
-			return status;
-		}
+		if (status != HEC_OK)
+			return status == HEC_ERR_MEMORY ? status : fail_item(status, i);
 	}
 	return HEC_OK;
 }
@@ -309,29 +312,25 @@ static hec_status stream_piece(job *j, int64_t i, int32_t id, bool last)
 	char *text;
 	size_t bytes;
 	HEC_TRY(text_stream_add(&j->streams[i], id, last, &text, &bytes));
-	hec_status status = HEC_OK;
-	if (bytes > 0 && j->o.text(j->o.user, i, text, bytes) != 0)
-		status = fail(HEC_ERR_CANCELLED,
-		              "generate: cancelled while prompt %lld was written", (long long)i);
+	const uint64_t before = fail_count();
+	hec_status status = bytes > 0 ? j->o.text(j->o.user, i, text, bytes) : HEC_OK;
 	mem_free(text);
-	return status;
+	return from_callback(status, before, "generate");
 }
 
-static int on_token(void *user, int64_t source, int32_t id)
+static hec_status on_token(void *user, int64_t source, int32_t id)
 {
 	job *j = user;
-	if (j->given.token && j->given.token(j->given.user, j->first + source, id) != 0)
-		return 1;
-	if (j->streams)
-		j->stream_status = stream_piece(j, j->first + source, id, false);
-	return j->stream_status != HEC_OK;
+	if (j->given.token)
+		HEC_TRY(j->given.token(j->given.user, j->first + source, id));
+	return j->streams ? stream_piece(j, j->first + source, id, false) : HEC_OK;
 }
 
-static int on_progress(void *user, int64_t done, int64_t total)
+static hec_status on_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
 	const job *j = user;
 	(void)total;
-	return j->given.progress ? j->given.progress(j->given.user, j->first + done, j->n) : 0;
+	return j->given.progress(j->given.user, phase, j->first + done, j->n);
 }
 
 /* ---- the caller's rules ---- */
@@ -345,14 +344,31 @@ static void on_process(void *user, int64_t source, const int32_t *written, int64
 
 /* ---- ids to texts ---- */
 
-static hec_status give(job *j, hec_hypothesis *h, hec_generation *to)
+static hec_status take_result(const job *j, hec_hypothesis *h, hec_generation *to)
 {
+	char *text = NULL;
 	if (j->g->tokenizer)
-		HEC_TRY(written_text(j->g->tokenizer, h->ids, h->n, &to->text, &to->text_bytes));
+		HEC_TRY(written_text(j->g->tokenizer, h->ids, h->n, &text, &to->text_bytes));
+	to->text = text;
 	to->score = h->score;
 	to->ids = h->ids;
 	to->n = h->n;
 	h->ids = NULL;
+	return HEC_OK;
+}
+
+static hec_status take_results(job *j, int64_t first, int64_t n, hec_decoded *decoded)
+{
+	const int64_t nbest = j->out->nbest;
+	hec_generation *items = j->out->items + first * nbest;
+	for (int64_t i = 0; i < n * nbest; i++)
+		HEC_TRY(take_result(j, &decoded->hypotheses[i], &items[i]));
+	for (int64_t i = 0; i < n; i++) {
+		hec_generation *best = &items[i * nbest];
+		best->prompt = j->ids[first + i];
+		best->prompt_n = j->lengths[first + i];
+		j->ids[first + i] = NULL;
+	}
 	return HEC_OK;
 }
 
@@ -367,31 +383,22 @@ static hec_status write_some(job *j, int64_t first, int64_t n)
 	if (!has_encoder(j->g) && !j->o.no_min_length) /* what that counts is known only now */
 		j->decode.min_tokens =
 			max_i64(j->given.min_tokens, c->min_length - j->lengths[first]);
-	hec_decoded decoded;
+	hec_decoded *decoded = NULL;
 	hec_status status =
 		writer_run(&j->g->writer, n, (const int32_t *const *)j->ids + first,
 	                   j->lengths + first, j->most + first, j->o.batch, &j->decode, &decoded);
-	if (j->stream_status != HEC_OK)
-		return j->stream_status;
+	if (status != HEC_OK && hec_error_item() >= 0)
+		return fail_item(status, first + hec_error_item());
 	HEC_TRY(status);
-	for (int64_t i = 0; status == HEC_OK && i < n * j->out->nbest; i++)
-		status = give(j, &decoded.hypotheses[i], &j->out->items[first * j->out->nbest + i]);
-	hec_decoded_free(&decoded);
-	for (int64_t i = first; status == HEC_OK && i < first + n; i++) {
-		hec_generation *best = &j->out->items[i * j->out->nbest];
-		best->prompt = j->ids[i];
-		best->prompt_n = j->lengths[i];
-		j->ids[i] = NULL;
-	}
+	status = take_results(j, first, n, decoded);
+	hec_decoded_free(decoded);
 	return status;
 }
 
 static hec_status make_room(job *j)
 {
-	size_t n = (size_t)j->n, items;
-	bool ok = size_mul(n, (size_t)j->out->nbest, &items) &&
-	          (j->out->items = mem_zeros(items, sizeof *j->out->items)) &&
-	          (j->ids = mem_zeros(n, sizeof *j->ids)) &&
+	const size_t n = (size_t)j->n;
+	bool ok = (j->ids = mem_zeros(n, sizeof *j->ids)) &&
 	          (j->lengths = mem_zeros(n, sizeof *j->lengths)) &&
 	          (j->most = mem_zeros(n, sizeof *j->most));
 	if (ok && j->o.text)
@@ -401,11 +408,10 @@ static hec_status make_room(job *j)
 		            (long long)j->n);
 	for (size_t i = 0; j->streams && i < n; i++)
 		j->streams[i].tokenizer = j->g->tokenizer;
-	j->out->prompts = j->n;
 	return HEC_OK;
 }
 
-static hec_status work(job *j)
+static hec_status generate(job *j)
 {
 	HEC_TRY(make_room(j));
 	HEC_TRY(take_prompts(j));
@@ -438,8 +444,8 @@ static hec_status take_options(job *j, const hec_generate_options *options)
 {
 	HEC_TRY(options_take("hec_generate_options", &j->o, sizeof j->o, options));
 	HEC_TRY(options_take("hec_decode_options", &j->given, sizeof j->given, j->o.decode));
-	HEC_TRY(writer_check_batch("generate", &j->o.batch));
-	HEC_TRY(writer_check_beams("generate", &j->given));
+	HEC_TRY(writer_check_batch("generate", j->o.batch));
+	HEC_TRY(writer_check_decode("generate", &j->given));
 	if (j->o.text && !j->g->tokenizer)
 		return fail(HEC_ERR_UNSUPPORTED, "%s", j->g->no_tokenizer);
 	j->decode = j->given;
@@ -450,12 +456,29 @@ static hec_status take_options(job *j, const hec_generate_options *options)
 	return HEC_OK;
 }
 
+static hec_status generations_create(int64_t prompts, int64_t nbest, hec_generations **out)
+{
+	size_t items;
+	hec_generations *g = mem_zeros(1, sizeof *g);
+	if (g && size_mul((size_t)prompts, (size_t)nbest, &items))
+		g->items = mem_zeros(items + 1, sizeof *g->items);
+	if (!g || !g->items) {
+		mem_free(g);
+		return fail(HEC_ERR_MEMORY, "generate: no memory for %lld prompts",
+		            (long long)prompts);
+	}
+	g->prompts = prompts;
+	g->nbest = nbest;
+	*out = g;
+	return HEC_OK;
+}
+
 hec_status hec_generate(hec_generator *generator, int64_t n, const hec_prompt *prompts,
-                        const hec_generate_options *options, hec_generations *out)
+                        const hec_generate_options *options, hec_generations **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "generate: out is NULL");
-	*out = (hec_generations){.size = sizeof *out, .failed = -1};
+	*out = NULL;
 	if (!generator || n < 0 || (n > 0 && !prompts))
 		return fail(HEC_ERR_ARGUMENT, "generate: %lld prompts, generator %s, prompts %s",
 		            (long long)n, generator ? "given" : "NULL", prompts ? "given" : "NULL");
@@ -463,32 +486,37 @@ hec_status hec_generate(hec_generator *generator, int64_t n, const hec_prompt *p
 	         .o = HEC_GENERATE_OPTIONS_INIT,
 	         .given = generator->generation.options,
 	         .n = n,
-	         .prompts = prompts,
-	         .out = out};
+	         .prompts = prompts};
 	HEC_TRY(take_options(&j, options));
-	out->nbest = j.given.nbest;
-	if (n == 0)
-		return HEC_OK;
-	hec_status status = work(&j);
+	HEC_TRY(generations_create(n, j.given.nbest, &j.out));
+	hec_status status = n > 0 ? generate(&j) : HEC_OK;
 	job_free(&j);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_generations_free(out);
-		out->failed = failed;
-	}
+	if (status == HEC_OK)
+		*out = j.out;
+	else
+		hec_generations_free(j.out);
 	return status;
+}
+
+const hec_generation *hec_generations_at(const hec_generations *generations, int64_t prompt,
+                                         int64_t rank)
+{
+	if (!generations || prompt < 0 || prompt >= generations->prompts || rank < 0 ||
+	    rank >= generations->nbest)
+		return NULL;
+	return &generations->items[prompt * generations->nbest + rank];
 }
 
 void hec_generations_free(hec_generations *generations)
 {
 	if (!generations)
 		return;
-	for (int64_t i = 0; generations->items && i < generations->prompts * generations->nbest;
-	     i++) {
-		mem_free(generations->items[i].text);
-		mem_free(generations->items[i].ids);
-		mem_free(generations->items[i].prompt);
+	for (int64_t i = 0; i < generations->prompts * generations->nbest; i++) {
+		const hec_generation *g = &generations->items[i];
+		mem_free(mem_own(g->text));
+		mem_free(mem_own(g->ids));
+		mem_free(mem_own(g->prompt));
 	}
 	mem_free(generations->items);
-	*generations = (hec_generations){.size = sizeof *generations, .failed = -1};
+	mem_free(generations);
 }

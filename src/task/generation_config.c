@@ -1,7 +1,6 @@
 /* generation_config.c — Hugging Face's names for hec_decode_options. What is read later holds. */
 #include "task/generation_config.h"
 
-#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +226,7 @@ static hec_status read_lengths(const json_scope *s, generation_config *g)
 		o->max_tokens = min_i64(max_new, TOKENS_MOST);
 		g->max_length = 0;
 	} else if (g->max_length > 0) {
-		o->max_tokens = 0;
+		o->max_tokens = -1;
 	}
 	return HEC_OK;
 }
@@ -236,17 +235,17 @@ static hec_status read_sampling(const json_scope *s, generation_config *g)
 {
 	hec_decode_options *o = &g->options;
 	HEC_TRY(json_want_bool(s, "do_sample", &g->sample));
-	HEC_TRY(json_want_double(s, "temperature", 0, 1e6, &o->temperature));
 	int64_t top_k = -1;
-	double top_p = -1;
+	double temperature = 0;
+	HEC_TRY(json_want_double(s, "temperature", 0, 1e6, &temperature));
+	if (temperature > 0) /* 0 stands in files of models that are not to be sampled */
+		o->temperature = temperature;
 	HEC_TRY(json_want_int(s, "top_k", 0, INT32_MAX, &top_k));
-	HEC_TRY(json_want_double(s, "top_p", 0, 1, &top_p));
 	if (top_k >= 0) {
-		o->top_k = top_k;
+		o->top_k = top_k > 0 ? top_k : -1;
 		g->says_top_k = true;
 	}
-	if (top_p >= 0) /* 0 is the likeliest alone; to the options it is all of them */
-		o->top_p = top_p > 0 ? top_p : DBL_MIN;
+	HEC_TRY(json_want_double(s, "top_p", 0, 1, &o->top_p));
 	return json_want_double(s, "min_p", 0, 1, &o->min_p);
 }
 

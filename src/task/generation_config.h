@@ -10,7 +10,7 @@ typedef struct generation_config {
 	hec_decode_options options;
 	int32_t *suppress, *begin_suppress, *ends;
 	bool sample;        /* what do_sample says */
-	bool says_top_k;    /* options.top_k 0 is what they say */
+	bool says_top_k;    /* options.top_k is what they say */
 	int64_t max_length; /* as the files say, with what a row begins with; 0: they do not, */
 	int64_t min_length; /* or max_new_tokens says more */
 	bool knows_task;    /* config.json has something to say about it */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "base/width.h"
 #include "format/json.h"
 #include "format/safetensors.h"
@@ -105,14 +106,30 @@ static hec_status read_tokenizer(const char *folder, hec_info *info)
 	return status;
 }
 
-hec_status hec_info_read(const char *folder, hec_info *out)
+static hec_status read_folder(const char *folder, hec_info *info)
 {
-	HEC_TRY(CHECK_GIVEN("info", folder));
+	HEC_TRY(read_config(folder, info));
+	HEC_TRY(read_weights(folder, info));
+	return read_tokenizer(folder, info);
+}
+
+hec_status hec_info_read(const char *folder, hec_info **out)
+{
 	HEC_TRY(CHECK_GIVEN("info", out));
-	hec_info info = {.size = sizeof info};
-	HEC_TRY(read_config(folder, &info));
-	HEC_TRY(read_weights(folder, &info));
-	HEC_TRY(read_tokenizer(folder, &info));
-	*out = info;
-	return HEC_OK;
+	*out = NULL;
+	HEC_TRY(CHECK_GIVEN("info", folder));
+	hec_info *info = mem_zeros(1, sizeof *info);
+	if (!info)
+		return fail(HEC_ERR_MEMORY, "info: no memory for %zu bytes", sizeof *info);
+	hec_status status = read_folder(folder, info);
+	if (status == HEC_OK)
+		*out = info;
+	else
+		hec_info_free(info);
+	return status;
+}
+
+void hec_info_free(hec_info *info)
+{
+	mem_free(info);
 }

@@ -37,10 +37,8 @@ static hec_status encode_one(const task_model *m, const text_inputs *t, int64_t 
 	return t->encoded ? t->encoded(t->user, i, e) : HEC_OK;
 }
 
-hec_status text_inputs_encode(const task_model *m, const text_inputs *t, batch_input **out,
-                              int64_t *failed)
+hec_status text_inputs_encode(const task_model *m, const text_inputs *t, batch_input **out)
 {
-	*failed = -1;
 	batch_input *inputs = mem_zeros((size_t)(t->n > 0 ? t->n : 1), sizeof *inputs);
 	if (!inputs)
 		return fail(HEC_ERR_MEMORY, "%s: no memory for %lld texts", m->task,
@@ -50,7 +48,7 @@ hec_status text_inputs_encode(const task_model *m, const text_inputs *t, batch_i
 	for (int64_t i = 0; status == HEC_OK && i < t->n; i++) {
 		status = encode_one(m, t, i, &e, &inputs[i]);
 		if (status != HEC_OK && status != HEC_ERR_MEMORY)
-			*failed = i;
+			fail_item(status, i);
 	}
 	hec_encoding_free(&e);
 	if (status != HEC_OK)

@@ -22,8 +22,7 @@ typedef struct text_inputs {
 /* Whether the caller gave what must be there. */
 hec_status text_inputs_check(const task_model *m, const text_inputs *t);
 
-/* The inputs, for batch_inputs_free. *failed: after a failure the text that is to blame, or −1. */
-hec_status text_inputs_encode(const task_model *m, const text_inputs *t, batch_input **out,
-                              int64_t *failed);
+/* The inputs, for batch_inputs_free. After a failure hec_error_item() is the text that is to blame. */
+hec_status text_inputs_encode(const task_model *m, const text_inputs *t, batch_input **out);
 
 #endif

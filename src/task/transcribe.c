@@ -15,10 +15,12 @@
 #include "base/status.h"
 #include "task/transcript.h"
 
-#define BATCH 4
 #define BATCH_MOST 256
-#define NO_SPEECH 0.6
-#define LEAST_LOG_PROB (-1.0)
+
+struct hec_transcripts {
+	transcript *items; /* [count] */
+	int64_t count;
+};
 
 /* One sound on its way. */
 typedef struct job {
@@ -29,7 +31,7 @@ typedef struct job {
 	bool begun, done;
 	bool times;
 	int32_t language; /* its id; −1: not known yet, or none */
-	hec_transcript *out;
+	transcript *out;
 } job;
 
 typedef struct work {
@@ -45,7 +47,7 @@ typedef struct work {
 	int64_t count; /* windows of this round */
 	hec_decode_options decode;
 	int64_t longest; /* tokens of a window */
-	double seconds_all;
+	double seconds;  /* of all sounds */
 } work;
 
 /* ---- a sound begins ---- */
@@ -63,7 +65,8 @@ static void make_prompt(const work *w, const job *j)
 	}
 	if (!j->times)
 		prompt[n++] = c->no_timestamps;
-	j->out->prompt_length = n;
+	j->out->seen.prompt = prompt;
+	j->out->seen.prompt_length = n;
 }
 
 static int64_t frames_left(const work *w, const job *j)
@@ -134,12 +137,13 @@ static hec_status begin_job(const work *w, job *j)
 
 static hec_status end_job(const work *w, job *j)
 {
-	hec_transcript *t = j->out;
+	transcript *t = j->out;
 	const char *code = w->t->config.multilingual
 	                           ? whisper_language_code(&w->t->config, j->language)
 	                           : "en";
 	memcpy(t->language, code, strlen(code) + 1);
-	t->translated = w->choice.translates;
+	t->seen.language = t->language;
+	t->seen.translated = w->choice.translates;
 	whisper_features_free(&j->features);
 	j->done = true;
 	return transcript_finish(t);
@@ -165,11 +169,19 @@ static double seconds_done(const work *w)
 	return sum;
 }
 
-static int report(void *user, int64_t done, int64_t total)
+static hec_status report(const work *w)
 {
-	(void)done, (void)total;
-	const work *w = user;
-	return w->o.progress ? w->o.progress(w->o.user, seconds_done(w), w->seconds_all) : 0;
+	const int64_t done = llround(1000 * seconds_done(w)), all = llround(1000 * w->seconds);
+	const hec_status status =
+		call_progress(w->o.progress, w->o.user, "milliseconds", done, all);
+	return status == HEC_OK ? status : fail_in(status, "transcribe");
+}
+
+/* Of the search within a round: that it still runs. */
+static hec_status on_progress(void *user, const char *phase, int64_t done, int64_t total)
+{
+	(void)phase, (void)done, (void)total;
+	return report(user);
 }
 
 /* Picks the next windows, and ends what has none left. *who: the sound at work. */
@@ -249,7 +261,7 @@ static hec_status take_round(const work *w, const hec_tensor *windows, const hec
 {
 	for (int64_t i = 0; i < w->count; i++) {
 		job *j = &w->jobs[w->round[i]];
-		const hec_hypothesis *h = &decoded->hypotheses[i];
+		const hec_hypothesis *h = hec_decoded_at(decoded, i, 0);
 		bool nobody;
 		HEC_TRY(nobody_speaks(w, &windows[i], h, &nobody));
 		if (nobody)
@@ -270,7 +282,7 @@ static hec_status run_round(work *w)
 		const job *j = &w->jobs[w->round[i]];
 		windows[i] = put_window(w, j, i);
 		prompts[i] = j->out->prompt;
-		lengths[i] = j->out->prompt_length;
+		lengths[i] = j->out->seen.prompt_length;
 		most[i] = min_i64(w->longest, room - lengths[i]);
 		if (most[i] < 1)
 			return fail(
@@ -281,12 +293,14 @@ static hec_status run_round(work *w)
 	hec_decode_options o = w->decode;
 	o.prompts = prompts;
 	o.prompt_lengths = lengths;
-	o.most = most;
-	hec_decoded decoded;
+	o.max_tokens_each = most;
+	hec_decoded *decoded;
 	hec_status status = hec_decode_features(w->t->session, w->count, windows, &o, &decoded);
+	if (status != HEC_OK && hec_error_item() >= 0)
+		return fail_item(status, w->round[hec_error_item()]);
 	if (status == HEC_OK)
-		status = take_round(w, windows, &decoded);
-	hec_decoded_free(&decoded);
+		status = take_round(w, windows, decoded);
+	hec_decoded_free(decoded);
 	return status;
 }
 
@@ -295,12 +309,9 @@ static hec_status run_all(work *w)
 	for (;;) {
 		int64_t who = -1;
 		hec_status status = gather(w, &who);
-		if (status != HEC_OK) {
-			w->out->failed = status == HEC_ERR_MEMORY ? -1 : who;
-			return status;
-		}
-		if (report(w, 0, 0) != 0)
-			return fail(HEC_ERR_CANCELLED, "transcribe: cancelled");
+		if (status != HEC_OK)
+			return status == HEC_ERR_MEMORY ? status : fail_item(status, who);
+		HEC_TRY(report(w));
 		if (w->count == 0)
 			return HEC_OK;
 		HEC_TRY(run_round(w));
@@ -315,16 +326,13 @@ static hec_status take_options(const hec_transcriber *t, const hec_transcribe_op
 	hec_transcribe_options *o = &w->o;
 	*o = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
 	HEC_TRY(options_take("hec_transcribe_options", o, sizeof *o, given));
-	o->batch = o->batch == 0 ? BATCH : o->batch;
-	o->no_speech = o->no_speech == 0 ? NO_SPEECH : o->no_speech;
-	o->least_log_prob = o->least_log_prob == 0 ? LEAST_LOG_PROB : o->least_log_prob;
 	if (o->batch < 1 || o->batch > BATCH_MOST)
 		return fail(HEC_ERR_ARGUMENT, "transcribe: a batch of %lld; 1 to %d are possible",
 		            (long long)o->batch, BATCH_MOST);
 	if (o->beams < 0 || o->max_tokens < 0)
 		return fail(HEC_ERR_ARGUMENT, "transcribe: %lld beams, %lld tokens",
 		            (long long)o->beams, (long long)o->max_tokens);
-	if (!(o->no_speech > 0) || !(o->least_log_prob < 0))
+	if (!(o->no_speech >= 0) || !(o->least_log_prob <= 0))
 		return fail(HEC_ERR_ARGUMENT, "transcribe: no_speech %g, least_log_prob %g",
 		            o->no_speech, o->least_log_prob);
 	return whisper_choose(&t->config, o->language, o->task, &w->choice);
@@ -335,17 +343,18 @@ static void make_decode(work *w)
 	const whisper_config *c = &w->t->config;
 	hec_decode_options *d = &w->decode;
 	*d = c->generation.options;
-	d->beams = w->o.beams > 0 ? w->o.beams : max_i64(1, d->beams);
+	if (w->o.beams > 0)
+		d->beams = w->o.beams;
 	d->nbest = 1;
 	d->forced_bos = d->forced_eos = -1;
 	d->min_tokens = 0;
 	d->begin_suppressed = 0; /* whisper_rules does it */
-	d->max_tokens = 0;       /* `most` says it for each window */
+	d->max_tokens = -1;      /* max_tokens_each says it for each window */
 	w->longest = w->o.max_tokens > 0 ? w->o.max_tokens
 	             : c->max_length > 0 ? c->max_length
 	                                 : INT64_MAX;
 	d->process = apply_rules;
-	d->progress = report;
+	d->progress = on_progress;
 	d->user = w;
 }
 
@@ -369,43 +378,40 @@ static hec_status make_memory(work *w, const float *const *samples, const int64_
 	const whisper_config *c = &w->t->config;
 	size_t windows, logits;
 	w->jobs = mem_zeros((size_t)w->n + 1, sizeof *w->jobs);
-	w->out->items = mem_zeros((size_t)w->n + 1, sizeof *w->out->items);
 	if (size_mul((size_t)w->o.batch * (size_t)c->mel.mels, (size_t)c->window * sizeof(float),
 	             &windows))
 		w->windows = mem_alloc(windows);
 	if (size_mul((size_t)hec_model_config_of(w->t->base.model)->vocab,
 	             (size_t)w->decode.beams * sizeof(float), &logits))
 		w->logits = mem_alloc(logits);
-	if (!w->jobs || !w->out->items || !w->windows || !w->logits)
+	if (!w->jobs || !w->windows || !w->logits)
 		return fail(HEC_ERR_MEMORY, "transcribe: no memory for %lld sounds",
 		            (long long)w->n);
-	w->out->count = w->n;
 	for (int64_t i = 0; i < w->n; i++) {
 		w->jobs[i] = (job){.samples = samples[i],
 		                   .count = counts[i],
 		                   .language = -1,
 		                   .out = &w->out->items[i]};
-		w->seconds_all += (double)counts[i] / (double)c->mel.rate;
+		w->seconds += (double)counts[i] / (double)c->mel.rate;
 	}
 	return HEC_OK;
 }
 
-static hec_status check_sounds(int64_t n, const float *const *samples, const int64_t *counts,
-                               hec_transcripts *out)
+static hec_status check_sounds(int64_t n, const float *const *samples, const int64_t *counts)
 {
 	if (n < 0 || (n > 0 && (!samples || !counts)))
 		return fail(HEC_ERR_ARGUMENT, "transcribe: %lld sounds, samples or counts is NULL",
 		            (long long)n);
 	for (int64_t i = 0; i < n; i++)
 		if (counts[i] < 0 || (counts[i] > 0 && !samples[i])) {
-			out->failed = i;
-			return fail(HEC_ERR_ARGUMENT, "transcribe: a sound of %lld samples%s",
-			            (long long)counts[i], samples[i] ? "" : " that is NULL");
+			fail(HEC_ERR_ARGUMENT, "transcribe: a sound of %lld samples%s",
+			     (long long)counts[i], samples[i] ? "" : " that is NULL");
+			return fail_item(HEC_ERR_ARGUMENT, i);
 		}
 	return HEC_OK;
 }
 
-static hec_status run(work *w, const float *const *samples, const int64_t *counts)
+static hec_status transcribe(work *w, const float *const *samples, const int64_t *counts)
 {
 	make_decode(w);
 	HEC_TRY(make_session(w));
@@ -413,36 +419,65 @@ static hec_status run(work *w, const float *const *samples, const int64_t *count
 	return run_all(w);
 }
 
+static void work_free(work *w)
+{
+	for (int64_t i = 0; w->jobs && i < w->n; i++)
+		whisper_features_free(&w->jobs[i].features);
+	mem_free(w->jobs);
+	mem_free(w->windows);
+	mem_free(w->logits);
+}
+
+static hec_status transcripts_create(int64_t count, hec_transcripts **out)
+{
+	hec_transcripts *t = mem_zeros(1, sizeof *t);
+	if (t)
+		t->items = mem_zeros((size_t)count + 1, sizeof *t->items);
+	if (!t || !t->items) {
+		mem_free(t);
+		return fail(HEC_ERR_MEMORY, "transcribe: no memory for %lld sounds",
+		            (long long)count);
+	}
+	t->count = count;
+	*out = t;
+	return HEC_OK;
+}
+
 hec_status hec_transcribe(hec_transcriber *transcriber, int64_t n, const float *const *samples,
                           const int64_t *counts, const hec_transcribe_options *options,
-                          hec_transcripts *out)
+                          hec_transcripts **out)
 {
-	if (!transcriber || !out)
-		return fail(HEC_ERR_ARGUMENT, "transcribe: transcriber or out is NULL");
-	*out = (hec_transcripts){.size = sizeof *out, .failed = -1};
-	work w = {.t = transcriber, .n = n, .out = out};
-	HEC_TRY(check_sounds(n, samples, counts, out));
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
+	*out = NULL;
+	if (!transcriber)
+		return fail(HEC_ERR_ARGUMENT, "transcribe: transcriber is NULL");
+	work w = {.t = transcriber, .n = n};
+	HEC_TRY(check_sounds(n, samples, counts));
 	HEC_TRY(take_options(transcriber, options, &w));
-	hec_status status = run(&w, samples, counts);
-	for (int64_t i = 0; w.jobs && i < n; i++)
-		whisper_features_free(&w.jobs[i].features);
-	mem_free(w.jobs);
-	mem_free(w.windows);
-	mem_free(w.logits);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_transcripts_free(out);
-		out->failed = failed;
-	}
+	HEC_TRY(transcripts_create(n, &w.out));
+	hec_status status = transcribe(&w, samples, counts);
+	work_free(&w);
+	if (status == HEC_OK)
+		*out = w.out;
+	else
+		hec_transcripts_free(w.out);
 	return status;
+}
+
+const hec_transcript *hec_transcripts_at(const hec_transcripts *transcripts, int64_t sound)
+{
+	if (!transcripts || sound < 0 || sound >= transcripts->count)
+		return NULL;
+	return &transcripts->items[sound].seen;
 }
 
 void hec_transcripts_free(hec_transcripts *transcripts)
 {
 	if (!transcripts)
 		return;
-	for (int64_t i = 0; transcripts->items && i < transcripts->count; i++)
+	for (int64_t i = 0; i < transcripts->count; i++)
 		transcript_free(&transcripts->items[i]);
 	mem_free(transcripts->items);
-	*transcripts = (hec_transcripts){.size = sizeof *transcripts, .failed = -1};
+	mem_free(transcripts);
 }

@@ -57,14 +57,14 @@ static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int6
 	return status;
 }
 
-static hec_status grow(hec_transcript *t)
+static hec_status grow(transcript *t)
 {
 	/* By powers of two: at such a count there is no room left. */
-	if (t->count & (t->count - 1))
+	if (t->seen.segments & (t->seen.segments - 1))
 		return HEC_OK;
 	size_t bytes;
 	hec_segment *grown = NULL;
-	if (size_mul(t->count ? 2 * (size_t)t->count : 1, sizeof *grown, &bytes))
+	if (size_mul(t->seen.segments ? 2 * (size_t)t->seen.segments : 1, sizeof *grown, &bytes))
 		grown = mem_resize(t->segments, bytes);
 	if (!grown)
 		return no_memory();
@@ -72,59 +72,68 @@ static hec_status grow(hec_transcript *t)
 	return HEC_OK;
 }
 
-hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
-                          const hec_segment *segment, int32_t first_time)
+hec_status transcript_add(transcript *t, const hec_tokenizer *tokenizer, const hec_segment *segment,
+                          int32_t first_time)
 {
 	hec_segment s = *segment;
 	const size_t n = (size_t)(s.place + s.n);
-	s.text = NULL;
-	s.written = mem_zeros(n + 1, sizeof *s.written);
-	if (!s.written)
+	char *text = NULL;
+	int32_t *written = mem_zeros(n + 1, sizeof *written);
+	if (!written)
 		return no_memory();
 	if (n > 0)
-		memcpy(s.written, segment->written, n * sizeof *s.written);
-	s.ids = s.written + s.place;
-	hec_status status = words(tokenizer, s.ids, s.n, first_time, &s.text);
-	if (status == HEC_OK && has_words(s.text))
+		memcpy(written, segment->written, n * sizeof *written);
+	hec_status status = words(tokenizer, written + s.place, s.n, first_time, &text);
+	const bool kept = status == HEC_OK && has_words(text);
+	if (kept)
 		status = grow(t);
-	if (status != HEC_OK || !has_words(s.text)) {
-		mem_free(s.written);
-		mem_free(s.text);
+	if (!kept || status != HEC_OK) {
+		mem_free(written);
+		mem_free(text);
 		return status;
 	}
-	t->segments[t->count++] = s;
+	s.text = text;
+	s.written = written;
+	s.ids = written + s.place;
+	t->segments[t->seen.segments++] = s;
 	return HEC_OK;
 }
 
 /* Space is part of the tokens: languages that write none between words get none between segments. */
-hec_status transcript_finish(hec_transcript *t)
+hec_status transcript_finish(transcript *t)
 {
 	size_t bytes = 1;
-	for (int64_t i = 0; i < t->count; i++)
+	for (int64_t i = 0; i < t->seen.segments; i++)
 		if (!size_add(bytes, strlen(t->segments[i].text), &bytes))
 			return no_memory();
-	t->text = mem_alloc(bytes);
-	if (!t->text)
+	char *text = mem_alloc(bytes), *to = text;
+	if (!text)
 		return no_memory();
-	char *to = t->text;
-	for (int64_t i = 0; i < t->count; i++) {
+	for (int64_t i = 0; i < t->seen.segments; i++) {
 		size_t n = strlen(t->segments[i].text);
 		memcpy(to, t->segments[i].text, n);
 		to += n;
-		trim(t->segments[i].text);
+		trim(mem_own(t->segments[i].text));
 	}
 	*to = '\0';
-	trim(t->text);
+	trim(text);
+	t->seen.text = text;
 	return HEC_OK;
 }
 
-void transcript_free(hec_transcript *t)
+void transcript_free(transcript *t)
 {
-	for (int64_t i = 0; i < t->count; i++) {
-		mem_free(t->segments[i].text);
-		mem_free(t->segments[i].written);
+	for (int64_t i = 0; i < t->seen.segments; i++) {
+		mem_free(mem_own(t->segments[i].text));
+		mem_free(mem_own(t->segments[i].written));
 	}
 	mem_free(t->segments);
-	mem_free(t->text);
-	*t = (hec_transcript){0};
+	mem_free(mem_own(t->seen.text));
+	*t = (transcript){0};
+}
+
+const hec_segment *hec_transcript_segment(const hec_transcript *given, int64_t i)
+{
+	const transcript *t = (const transcript *)given;
+	return t && i >= 0 && i < t->seen.segments ? &t->segments[i] : NULL;
 }

@@ -4,12 +4,23 @@
 
 #include <hecate/transcribe.h>
 
+#include "task/whisper.h"
+
+#define TRANSCRIPT_PROMPT 4
+
+typedef struct transcript {
+	hec_transcript seen;   /* by the caller; comes first, so that its address is this one's */
+	hec_segment *segments; /* [seen.segments] */
+	int32_t prompt[TRANSCRIPT_PROMPT];
+	char language[WHISPER_CODE];
+} transcript;
+
 /* Adds a segment of what was written, with a copy of it and its text; one without a word is left out. Ids
  * from `first_time` on are times. */
-hec_status transcript_add(hec_transcript *t, const hec_tokenizer *tokenizer,
-                          const hec_segment *segment, int32_t first_time);
+hec_status transcript_add(transcript *t, const hec_tokenizer *tokenizer, const hec_segment *segment,
+                          int32_t first_time);
 /* The text of all segments. */
-hec_status transcript_finish(hec_transcript *t);
-void transcript_free(hec_transcript *t);
+hec_status transcript_finish(transcript *t);
+void transcript_free(transcript *t); /* takes a zeroed one */
 
 #endif

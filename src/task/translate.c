@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "decode/decoded.h"
 #include "task/generation_config.h"
 #include "task/sources.h"
 #include "task/writer.h"
@@ -23,6 +24,11 @@ struct hec_translator {
 	task_model m;
 	generation_config generation;
 	writer writer;
+};
+
+struct hec_translations {
+	hec_translation *items; /* [texts · nbest] */
+	int64_t texts, nbest;
 };
 
 /* ---- making one ---- */
@@ -132,12 +138,12 @@ const char *hec_translator_prefix(const hec_translator *translator)
 	return translator->generation.prefix ? translator->generation.prefix : "";
 }
 
-const hec_decode_options *hec_translator_defaults(const hec_translator *translator)
+void hec_translator_defaults(const hec_translator *translator, hec_decode_options *out, size_t size)
 {
-	return &translator->generation.options;
+	options_give(out, size, &translator->generation.options, sizeof *out);
 }
 
-int64_t hec_translator_max_source(const hec_translator *translator)
+int64_t hec_translator_max_tokens(const hec_translator *translator)
 {
 	return writer_max_source(translator->m.model);
 }
@@ -210,15 +216,14 @@ static hec_status set_rules(job *j)
 static hec_status encode_all(job *j)
 {
 	for (int64_t i = 0; i < j->n; i++) {
-		if (!j->texts[i])
-			return fail(HEC_ERR_ARGUMENT, "translate: text %lld is NULL", (long long)i);
+		if (!j->texts[i]) {
+			fail(HEC_ERR_ARGUMENT, "translate: text %lld is NULL", (long long)i);
+			return fail_item(HEC_ERR_ARGUMENT, i);
+		}
 		size_t bytes = j->bytes ? j->bytes[i] : strlen(j->texts[i]);
 		hec_status status = sources_add(&j->sources, &j->rules, i, j->texts[i], bytes);
-		if (status != HEC_OK) {
-			if (status != HEC_ERR_MEMORY)
-				j->out->failed = i;
-			return status;
-		}
+		if (status != HEC_OK)
+			return status == HEC_ERR_MEMORY ? status : fail_item(status, i);
 	}
 	return HEC_OK;
 }
@@ -232,9 +237,9 @@ static void bound_each(job *j)
 	const int64_t room = max_i64(1, writer_max_target(j->t->m.model) - 1);
 	for (int64_t i = 0; i < j->sources.n; i++) {
 		int64_t most = o->max_tokens > 0 ? o->max_tokens : room;
-		if (o->most)
-			most = min_i64(most, o->most[j->sources.which[i]]);
-		else if (o->max_tokens == 0)
+		if (o->max_tokens_each)
+			most = min_i64(most, o->max_tokens_each[j->sources.which[i]]);
+		else if (o->max_tokens == -1)
 			most = TIMES_SOURCE * j->sources.lengths[i] + TOKENS_MORE;
 		j->most[i] = min_i64(most, room);
 	}
@@ -269,7 +274,7 @@ static void set_starts(job *j)
 	j->decode.prompt_lengths = j->start_lengths;
 }
 
-static hec_status write_all(job *j, hec_decoded *decoded)
+static hec_status write_all(job *j, hec_decoded **decoded)
 {
 	const size_t n = (size_t)j->sources.n;
 	j->most = mem_zeros(n, sizeof *j->most);
@@ -281,13 +286,17 @@ static hec_status write_all(job *j, hec_decoded *decoded)
 	bound_each(j);
 	number_streams(j);
 	set_starts(j);
-	return writer_run(&j->t->writer, j->sources.n, (const int32_t *const *)j->sources.ids,
-	                  j->sources.lengths, j->most, j->o.batch, &j->decode, decoded);
+	hec_status status =
+		writer_run(&j->t->writer, j->sources.n, (const int32_t *const *)j->sources.ids,
+	                   j->sources.lengths, j->most, j->o.batch, &j->decode, decoded);
+	if (status != HEC_OK && hec_error_item() >= 0)
+		return fail_item(status, j->sources.which[hec_error_item()]);
+	return status;
 }
 
 /* ---- the caller's callbacks, which know texts and not sources ---- */
 
-static int on_token(void *user, int64_t source, int32_t id)
+static hec_status on_token(void *user, int64_t source, int32_t id)
 {
 	const job *j = user;
 	return j->given.token(j->given.user, j->sources.which[source], id);
@@ -300,10 +309,10 @@ static void on_process(void *user, int64_t source, const int32_t *written, int64
 	j->given.process(j->given.user, j->sources.which[source], written, n, logits, vocab);
 }
 
-static int on_progress(void *user, int64_t done, int64_t total)
+static hec_status on_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
 	const job *j = user;
-	return j->given.progress(j->given.user, done, total);
+	return j->given.progress(j->given.user, phase, done, total);
 }
 
 /* ---- ids to texts ---- */
@@ -313,10 +322,10 @@ static hec_status append(hec_translation *to, const char *text, size_t more,
                          const hec_hypothesis *h)
 {
 	size_t old = to->text_bytes, n = (size_t)to->n, m = (size_t)h->n;
-	char *joined = mem_resize(to->text, old + more + 2);
+	char *joined = mem_resize(mem_own(to->text), old + more + 2);
 	if (joined)
 		to->text = joined;
-	int32_t *ids = mem_resize(to->ids, (n + m + 1) * sizeof *ids);
+	int32_t *ids = mem_resize(mem_own(to->ids), (n + m + 1) * sizeof *ids);
 	if (ids)
 		to->ids = ids;
 	if (!joined || !ids)
@@ -333,9 +342,12 @@ static hec_status append(hec_translation *to, const char *text, size_t more,
 	return HEC_OK;
 }
 
-/* Result i of all sources. */
-static hec_status give(job *j, int64_t i, hec_hypothesis *h, hec_translation *to)
+/* Result `rank` of a source. */
+static hec_status take_result(job *j, int64_t source, int64_t rank, hec_decoded *decoded)
 {
+	const int64_t nbest = j->out->nbest;
+	hec_hypothesis *h = &decoded->hypotheses[source * nbest + rank];
+	hec_translation *to = &j->out->items[j->sources.which[source] * nbest + rank];
 	char *text;
 	size_t bytes;
 	HEC_TRY(written_text(j->t->m.tokenizer, h->ids, h->n, &text, &bytes));
@@ -350,9 +362,8 @@ static hec_status give(job *j, int64_t i, hec_hypothesis *h, hec_translation *to
 	to->ids = h->ids;
 	to->n = h->n;
 	h->ids = NULL;
-	if (i % j->out->nbest > 0)
+	if (rank > 0)
 		return HEC_OK;
-	int64_t source = i / j->out->nbest;
 	to->source = j->sources.ids[source];
 	to->source_n = j->sources.lengths[source];
 	to->start = j->start >= 0 ? j->start : hec_model_config_of(j->t->m.model)->start_id;
@@ -360,12 +371,11 @@ static hec_status give(job *j, int64_t i, hec_hypothesis *h, hec_translation *to
 	return HEC_OK;
 }
 
-static hec_status give_all(job *j, hec_decoded *decoded)
+static hec_status take_results(job *j, hec_decoded *decoded)
 {
-	int64_t nbest = j->out->nbest;
+	const int64_t nbest = j->out->nbest;
 	for (int64_t i = 0; i < j->sources.n * nbest; i++)
-		HEC_TRY(give(j, i, &decoded->hypotheses[i],
-		             &j->out->items[j->sources.which[i / nbest] * nbest + i % nbest]));
+		HEC_TRY(take_result(j, i / nbest, i % nbest, decoded));
 	/* What has no words has no translation. */
 	for (int64_t i = 0; i < j->n * nbest; i++) {
 		hec_translation *item = &j->out->items[i];
@@ -375,39 +385,65 @@ static hec_status give_all(job *j, hec_decoded *decoded)
 	return HEC_OK;
 }
 
-static hec_status work(job *j)
+static hec_status translate(job *j)
 {
-	size_t items;
-	if (!size_mul((size_t)j->n, (size_t)j->out->nbest, &items) ||
-	    !(j->out->items = mem_zeros(items, sizeof *j->out->items)))
-		return fail(HEC_ERR_MEMORY, "translate: no memory for %lld texts", (long long)j->n);
-	j->out->texts = j->n;
+	hec_decoded *decoded = NULL;
 	HEC_TRY(set_rules(j));
 	HEC_TRY(encode_all(j));
-	hec_decoded decoded = {.size = sizeof decoded};
 	if (j->sources.n > 0)
 		HEC_TRY(write_all(j, &decoded));
-	hec_status status = give_all(j, &decoded);
-	hec_decoded_free(&decoded);
+	hec_status status = take_results(j, decoded);
+	hec_decoded_free(decoded);
 	return status;
 }
 
-static void set_decode(job *j)
+static void job_free(job *j)
 {
+	sources_free(&j->sources);
+	mem_free(j->starts);
+	mem_free(j->start_lengths);
+	mem_free(j->streams);
+	mem_free(j->most);
+}
+
+static hec_status take_options(job *j, const hec_translate_options *options)
+{
+	HEC_TRY(options_take("hec_translate_options", &j->o, sizeof j->o, options));
+	HEC_TRY(options_take("hec_decode_options", &j->given, sizeof j->given, j->o.decode));
+	HEC_TRY(writer_check_batch("translate", j->o.batch));
+	HEC_TRY(writer_check_decode("translate", &j->given));
 	j->decode = j->given;
 	j->decode.progress = j->given.progress ? on_progress : NULL;
 	j->decode.token = j->given.token ? on_token : NULL;
 	j->decode.process = j->given.process ? on_process : NULL;
 	j->decode.user = j;
+	return HEC_OK;
+}
+
+static hec_status translations_create(int64_t texts, int64_t nbest, hec_translations **out)
+{
+	size_t items;
+	hec_translations *t = mem_zeros(1, sizeof *t);
+	if (t && size_mul((size_t)texts, (size_t)nbest, &items))
+		t->items = mem_zeros(items + 1, sizeof *t->items);
+	if (!t || !t->items) {
+		mem_free(t);
+		return fail(HEC_ERR_MEMORY, "translate: no memory for %lld texts",
+		            (long long)texts);
+	}
+	t->texts = texts;
+	t->nbest = nbest;
+	*out = t;
+	return HEC_OK;
 }
 
 hec_status hec_translate(hec_translator *translator, int64_t n, const char *const *texts,
                          const size_t *bytes, const hec_translate_options *options,
-                         hec_translations *out)
+                         hec_translations **out)
 {
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
-	*out = (hec_translations){.size = sizeof *out, .failed = -1};
+	*out = NULL;
 	if (!translator || n < 0 || (n > 0 && !texts))
 		return fail(HEC_ERR_ARGUMENT, "translate: %lld texts, translator %s, texts %s",
 		            (long long)n, translator ? "given" : "NULL", texts ? "given" : "NULL");
@@ -416,40 +452,37 @@ hec_status hec_translate(hec_translator *translator, int64_t n, const char *cons
 	         .given = translator->generation.options,
 	         .n = n,
 	         .texts = texts,
-	         .bytes = bytes,
-	         .out = out};
-	HEC_TRY(options_take("hec_translate_options", &j.o, sizeof j.o, options));
-	HEC_TRY(options_take("hec_decode_options", &j.given, sizeof j.given, j.o.decode));
-	HEC_TRY(writer_check_batch("translate", &j.o.batch));
-	HEC_TRY(writer_check_beams("translate", &j.given));
-	out->nbest = j.given.nbest;
-	set_decode(&j);
-	if (n == 0)
-		return HEC_OK;
-	hec_status status = work(&j);
-	sources_free(&j.sources);
-	mem_free(j.starts);
-	mem_free(j.start_lengths);
-	mem_free(j.streams);
-	mem_free(j.most);
-	if (status != HEC_OK) {
-		int64_t failed = out->failed;
-		hec_translations_free(out);
-		out->failed = failed;
-	}
+	         .bytes = bytes};
+	HEC_TRY(take_options(&j, options));
+	HEC_TRY(translations_create(n, j.given.nbest, &j.out));
+	hec_status status = n > 0 ? translate(&j) : HEC_OK;
+	job_free(&j);
+	if (status == HEC_OK)
+		*out = j.out;
+	else
+		hec_translations_free(j.out);
 	return status;
+}
+
+const hec_translation *hec_translations_at(const hec_translations *translations, int64_t text,
+                                           int64_t rank)
+{
+	if (!translations || text < 0 || text >= translations->texts || rank < 0 ||
+	    rank >= translations->nbest)
+		return NULL;
+	return &translations->items[text * translations->nbest + rank];
 }
 
 void hec_translations_free(hec_translations *translations)
 {
 	if (!translations)
 		return;
-	for (int64_t i = 0; translations->items && i < translations->texts * translations->nbest;
-	     i++) {
-		mem_free(translations->items[i].text);
-		mem_free(translations->items[i].ids);
-		mem_free(translations->items[i].source);
+	for (int64_t i = 0; i < translations->texts * translations->nbest; i++) {
+		const hec_translation *t = &translations->items[i];
+		mem_free(mem_own(t->text));
+		mem_free(mem_own(t->ids));
+		mem_free(mem_own(t->source));
 	}
 	mem_free(translations->items);
-	*translations = (hec_translations){.size = sizeof *translations, .failed = -1};
+	mem_free(translations);
 }

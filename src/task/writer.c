@@ -16,23 +16,23 @@ int64_t writer_max_target(const hec_model *model)
 	return hec_stack_config_max_positions(&hec_model_config_of(model)->decoder);
 }
 
-hec_status writer_check_batch(const char *task, int64_t *batch)
+hec_status writer_check_batch(const char *task, int64_t batch)
 {
-	if (*batch == 0)
-		*batch = WRITER_BATCH;
-	if (*batch < 1 || *batch > WRITER_BATCH_MOST)
+	if (batch < 1 || batch > WRITER_BATCH_MOST)
 		return fail(HEC_ERR_ARGUMENT, "%s: batch is %lld; it is from 1 to %d", task,
-		            (long long)*batch, WRITER_BATCH_MOST);
+		            (long long)batch, WRITER_BATCH_MOST);
 	return HEC_OK;
 }
 
-hec_status writer_check_beams(const char *task, hec_decode_options *o)
+hec_status writer_check_decode(const char *task, const hec_decode_options *o)
 {
-	o->beams = max_i64(1, o->beams);
-	o->nbest = max_i64(1, o->nbest);
-	if (o->nbest > o->beams)
+	if (o->nbest < 1 || o->nbest > o->beams)
 		return fail(HEC_ERR_ARGUMENT, "%s: nbest is %lld, with %lld beams", task,
 		            (long long)o->nbest, (long long)o->beams);
+	if (o->max_tokens < 1 && o->max_tokens != -1)
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: max_tokens is %lld; it is 1 or more, or -1 for no limit", task,
+		            (long long)o->max_tokens);
 	return HEC_OK;
 }
 
@@ -65,7 +65,7 @@ static hec_status need_session(writer *w, const hec_session_options *wanted, int
 
 hec_status writer_run(writer *w, int64_t n, const int32_t *const *ids, const int64_t *lengths,
                       const int64_t *most, int64_t batch, const hec_decode_options *options,
-                      hec_decoded *out)
+                      hec_decoded **out)
 {
 	const bool prompts = hec_model_config_of(w->model)->encoder.layers == 0;
 	hec_session_options wanted = HEC_SESSION_OPTIONS_INIT;
@@ -80,8 +80,8 @@ hec_status writer_run(writer *w, int64_t n, const int32_t *const *ids, const int
 			wanted.max_source = max_i64(wanted.max_source, lengths[i]);
 	}
 	HEC_TRY(need_session(w, &wanted, batch));
-	o.max_tokens = 0;
-	o.most = most;
+	o.max_tokens = -1;
+	o.max_tokens_each = most;
 	return hec_decode(w->session, n, ids, lengths, &o, out);
 }
 

@@ -5,7 +5,6 @@
 
 #include <hecate/decode.h>
 
-#define WRITER_BATCH 16
 #define WRITER_BATCH_MOST 4096
 
 typedef struct writer {
@@ -20,16 +19,15 @@ typedef struct writer {
 int64_t writer_max_source(const hec_model *model);
 int64_t writer_max_target(const hec_model *model);
 
-/* 0 becomes WRITER_BATCH; an error where it is out of range. task: for messages. */
-hec_status writer_check_batch(const char *task, int64_t *batch);
-/* Beams and nbest, the zeros filled in; an error where there are more results than beams. */
-hec_status writer_check_beams(const char *task, hec_decode_options *o);
+/* Whether the options of a call are in range. task: for messages. */
+hec_status writer_check_batch(const char *task, int64_t batch);
+hec_status writer_check_decode(const char *task, const hec_decode_options *o);
 
-/* options.max_tokens and most are not looked at: source i writes at most most[i] tokens, which the model
- * must have room for. Each gives the same bits alone or among others. */
+/* max_tokens and max_tokens_each of the options are not looked at: source i writes at most most[i] tokens, which
+ * the model must have room for. Each gives the same bits alone or among others. */
 hec_status writer_run(writer *w, int64_t n, const int32_t *const *ids, const int64_t *lengths,
                       const int64_t *most, int64_t batch, const hec_decode_options *options,
-                      hec_decoded *out);
+                      hec_decoded **out);
 void writer_close(writer *w); /* takes a zeroed one */
 
 #endif

@@ -28,7 +28,8 @@ struct batcher {
 	int64_t first; /* index in the epoch of the pool's first batch */
 	batch_place at;
 	int32_t *source, *types, *input, *target, *source_length, *target_length, *example;
-	float *features; /* of sounds: [rows, mels, frames] */
+	float *features;      /* of sounds: [rows, mels, frames] */
+	hec_model_input read; /* what a batch that was given out points at */
 };
 
 /* ---- numbers ---- */
@@ -409,35 +410,36 @@ static hec_status put_sound(batcher *b, int64_t row)
 	                      &out);
 }
 
-static void describe(const batcher *b, const shape *s, hec_batch *out)
+static void describe_batch(batcher *b, const shape *s, hec_batch *out)
 {
 	hec_task task = b->corpus->task;
-	*out = (hec_batch){.size = sizeof *out};
-	out->input.size = sizeof out->input;
+	hec_model_input *in = &b->read;
+	*in = (hec_model_input)HEC_MODEL_INPUT_INIT;
+	*out = (hec_batch){.size = sizeof *out, .input = in};
 	bool alone = !b->o.encoder && s->source > 0; /* a decoder reads what is judged */
 	if (b->corpus->sounds) {
-		out->input.features = features_of(b, 0, s->rows);
+		in->features = features_of(b, 0, s->rows);
 	} else if (task != HEC_TASK_LM && !alone) {
-		out->input.ids = hec_tensor_2d(b->source, HEC_I32, s->rows, s->source);
-		out->input.length = b->source_length;
+		in->ids = hec_tensor_2d(b->source, HEC_I32, s->rows, s->source);
+		in->length = b->source_length;
 	}
 	if (alone || reads_itself(b)) {
-		out->input.decoder_ids =
+		in->decoder_ids =
 			hec_tensor_2d(alone ? b->source : b->input, HEC_I32, s->rows, s->source);
-		out->input.decoder_length = alone ? b->source_length : b->target_length;
+		in->decoder_length = alone ? b->source_length : b->target_length;
 	}
 	if (task == HEC_TASK_CLASSIFY) {
 		out->targets = hec_tensor_1d(b->target, HEC_I32, s->rows);
 	} else if (task == HEC_TASK_ANSWER) {
 		out->targets = hec_tensor_2d(b->target, HEC_I32, s->rows, 2);
 		if (b->o.types && !alone)
-			out->input.types = hec_tensor_2d(b->types, HEC_I32, s->rows, s->source);
+			in->types = hec_tensor_2d(b->types, HEC_I32, s->rows, s->source);
 	} else if (task == HEC_TASK_MLM) {
 		out->targets = hec_tensor_2d(b->target, HEC_I32, s->rows, s->source);
 	} else {
 		int64_t T = task == HEC_TASK_LM ? s->target - 1 : s->target;
-		out->input.decoder_ids = hec_tensor_2d(b->input, HEC_I32, s->rows, T);
-		out->input.decoder_length = b->target_length;
+		in->decoder_ids = hec_tensor_2d(b->input, HEC_I32, s->rows, T);
+		in->decoder_length = b->target_length;
 		out->targets = hec_tensor_2d(b->target, HEC_I32, s->rows, T);
 	}
 }
@@ -467,7 +469,7 @@ hec_status batcher_next(batcher *b, hec_batch *out, bool *ended)
 		if (b->corpus->sounds)
 			HEC_TRY(put_sound(b, i - begin));
 	}
-	describe(b, &s, out);
+	describe_batch(b, &s, out);
 	move_on(b, ended);
 	return HEC_OK;
 }

@@ -237,7 +237,6 @@ static void take_counts(hec_corpus *c)
 {
 	const corpus_header *h = &c->header;
 	c->counts = (hec_corpus_counts){
-		.size = sizeof c->counts,
 		.lines = h->lines,
 		.examples = h->count,
 		.source_tokens = h->source_tokens,
@@ -357,9 +356,9 @@ static hec_status open_or_build(const hec_corpus_options *o, hec_corpus *c)
 	return found ? HEC_OK : fail(HEC_ERR_IO, "%s: is not what was just written", c->name);
 }
 
-hec_status hec_corpus_open(const hec_corpus_options *options, hec_corpus **out)
+hec_status hec_corpus_create(const hec_corpus_options *options, hec_corpus **out)
 {
-	hec_corpus_options o = {.size = sizeof o};
+	hec_corpus_options o = HEC_CORPUS_OPTIONS_INIT;
 	HEC_TRY(CHECK_GIVEN("corpus", out));
 	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("corpus", options));
@@ -371,7 +370,7 @@ hec_status hec_corpus_open(const hec_corpus_options *options, hec_corpus **out)
 	c->tokens = c->index = -1;
 	hec_status status = open_or_build(&o, c);
 	if (status != HEC_OK) {
-		hec_corpus_close(c);
+		hec_corpus_destroy(c);
 		return status;
 	}
 	take_counts(c);
@@ -379,7 +378,7 @@ hec_status hec_corpus_open(const hec_corpus_options *options, hec_corpus **out)
 	return HEC_OK;
 }
 
-void hec_corpus_close(hec_corpus *c)
+void hec_corpus_destroy(hec_corpus *c)
 {
 	if (!c)
 		return;

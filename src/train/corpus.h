@@ -10,6 +10,7 @@
 #include <hecate/corpus.h>
 
 #include "base/status.h"
+#include "train/speech.h"
 
 #define CORPUS_MAGIC "HECORPUS"
 #define CORPUS_VERSION 3u

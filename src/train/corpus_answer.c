@@ -91,8 +91,9 @@ static hec_status put_all(builder *b, const hec_squad *squad)
 	const size_t n = hec_squad_count(squad);
 	for (size_t i = 0; i < n; i++) {
 		HEC_TRY(put_question(b, hec_squad_at(squad, i)));
-		if (b->o->progress && (i + 1) % 100 == 0)
-			HEC_TRY(b->o->progress(b->o->user, "reading", (int64_t)i + 1, (int64_t)n));
+		if ((i + 1) % 100 == 0)
+			HEC_TRY(call_progress(b->o->progress, b->o->user, "reading", (int64_t)i + 1,
+			                      (int64_t)n));
 	}
 	b->header.lines = (int64_t)n;
 	return HEC_OK;
@@ -101,8 +102,8 @@ static hec_status put_all(builder *b, const hec_squad *squad)
 hec_status builder_put_answers(builder *b)
 {
 	hec_squad *squad;
-	HEC_TRY(hec_squad_read(b->o->files, b->o->n, &squad));
+	HEC_TRY(hec_squad_load(b->o->files, b->o->n, &squad));
 	hec_status status = put_all(b, squad);
-	hec_squad_free(squad);
+	hec_squad_destroy(squad);
 	return status;
 }

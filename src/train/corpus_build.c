@@ -298,8 +298,8 @@ static hec_status put_lines(builder *b)
 			break;
 		HEC_TRY(put_example(b, &e));
 		int64_t lines = hec_lines_counts(b->lines)->lines;
-		if (b->o->progress && lines % (b->o->speech ? 10 : 1000) == 0)
-			HEC_TRY(b->o->progress(b->o->user, "reading", lines, 0));
+		if (lines % (b->o->speech ? 10 : 1000) == 0)
+			HEC_TRY(call_progress(b->o->progress, b->o->user, "reading", lines, 0));
 	}
 	if (b->o->task == HEC_TASK_LM)
 		HEC_TRY(put_last_piece(b));
@@ -378,7 +378,7 @@ static void close_builder(builder *b)
 			unlink(b->names[i]);
 		mem_free(b->names[i]);
 	}
-	hec_lines_close(b->lines);
+	hec_lines_destroy(b->lines);
 	hec_encoding_free(&b->side[0]);
 	hec_encoding_free(&b->side[1]);
 	mem_free(b->piece);
@@ -394,7 +394,7 @@ static hec_status build(builder *b)
 		return fail(HEC_ERR_MEMORY, "corpus: no memory for %lld ids", (long long)room);
 	bool lines = o->task != HEC_TASK_ANSWER;
 	if (lines)
-		HEC_TRY(hec_lines_open(o->task, o->files, o->n, &b->lines));
+		HEC_TRY(hec_lines_create(o->task, o->files, o->n, &b->lines));
 	HEC_TRY(open_files(b));
 	HEC_TRY(lines ? put_lines(b) : builder_put_answers(b));
 	return finish_files(b);

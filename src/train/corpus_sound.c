@@ -19,11 +19,8 @@ hec_status corpus_check_speech(const hec_corpus_options *o)
 	if (o->task != HEC_TASK_SEQ2SEQ)
 		return fail(HEC_ERR_ARGUMENT, "corpus: sounds are the sources of seq2seq, not %s",
 		            hec_task_name(o->task));
-	if (s->size != sizeof *s)
-		return fail(HEC_ERR_ARGUMENT, "corpus: hec_speech of %zu bytes; it has %zu",
-		            s->size, sizeof *s);
 	if (s->mel.length < 1 || s->mel.hop < 1 || s->mel.rate < 1 || s->mel.mels < 1 ||
-	    sound_places(s) < 1 || s->prompt_length < 1 || s->prompt_length > HEC_SPEECH_PROMPT)
+	    sound_places(s) < 1 || s->prompt_length < 1 || s->prompt_length > SPEECH_PROMPT)
 		return fail(HEC_ERR_ARGUMENT,
 		            "corpus: a window of %lld samples, a prompt of %lld tokens",
 		            (long long)s->mel.length, (long long)s->prompt_length);
@@ -63,9 +60,9 @@ static hec_status mix_lines(const hec_corpus_options *o, hec_lines *lines, uint6
 			return HEC_OK;
 		if (e.kind == EXAMPLE_GOOD)
 			*hash = mix_sound(*hash, o->files[lines_file(lines)], &e.side[0]);
-		if (o->progress && hec_lines_counts(lines)->lines % 1000 == 0)
-			HEC_TRY(o->progress(o->user, "looking at sounds",
-			                    hec_lines_counts(lines)->lines, 0));
+		const int64_t seen = hec_lines_counts(lines)->lines;
+		if (seen % 1000 == 0)
+			HEC_TRY(call_progress(o->progress, o->user, "looking at sounds", seen, 0));
 	}
 }
 
@@ -77,9 +74,9 @@ hec_status corpus_mix_sounds(const hec_corpus_options *o, uint64_t *hash)
 	*hash = corpus_mix(*hash, numbers, sizeof numbers);
 	*hash = corpus_mix(*hash, s->prompt, (size_t)s->prompt_length * sizeof *s->prompt);
 	hec_lines *lines;
-	HEC_TRY(hec_lines_open(o->task, o->files, o->n, &lines));
+	HEC_TRY(hec_lines_create(o->task, o->files, o->n, &lines));
 	hec_status status = mix_lines(o, lines, hash);
-	hec_lines_close(lines);
+	hec_lines_destroy(lines);
 	return status;
 }
 
@@ -124,7 +121,7 @@ static hec_status read_source(builder *b, const line *name, int32_t *to, size_t 
 {
 	const size_t list = lines_file(b->lines);
 	char path[PATH_MOST];
-	hec_audio audio;
+	hec_audio *audio = NULL;
 	sound_kind kind = SOUND_NONE;
 	*n = 0;
 	const bool named = sound_path(b->o->files[list], name->text, name->bytes, path);
@@ -136,9 +133,9 @@ static hec_status read_source(builder *b, const line *name, int32_t *to, size_t 
 		tell_left_out(b->o, list, named);
 		return HEC_OK;
 	}
-	*n = sound_pack(sound_sum(&audio), list, name->text, name->bytes, to);
-	b->header.samples += audio.count;
-	hec_audio_free(&audio);
+	*n = sound_pack(sound_sum(audio), list, name->text, name->bytes, to);
+	b->header.samples += audio->count;
+	hec_audio_free(audio);
 	return HEC_OK;
 }
 

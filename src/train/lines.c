@@ -56,7 +56,7 @@ static hec_status check_files(hec_task task, const char *const *files, size_t n)
 	return HEC_OK;
 }
 
-hec_status hec_lines_open(hec_task task, const char *const *files, size_t n, hec_lines **out)
+hec_status hec_lines_create(hec_task task, const char *const *files, size_t n, hec_lines **out)
 {
 	HEC_TRY(CHECK_GIVEN("lines", out));
 	*out = NULL;
@@ -69,11 +69,10 @@ hec_status hec_lines_open(hec_task task, const char *const *files, size_t n, hec
 		return fail(HEC_ERR_MEMORY, "lines: no memory for %zu names", n);
 	}
 	*l = (hec_lines){.task = task, .files = names, .n = n, .side = 2};
-	l->counts.size = sizeof l->counts;
 	for (size_t i = 0; i < n; i++) {
 		names[i] = path_join(files[i], "");
 		if (!names[i]) {
-			hec_lines_close(l);
+			hec_lines_destroy(l);
 			return fail(HEC_ERR_MEMORY, "lines: no memory for %zu names", n);
 		}
 	}
@@ -81,7 +80,7 @@ hec_status hec_lines_open(hec_task task, const char *const *files, size_t n, hec
 	return HEC_OK;
 }
 
-void hec_lines_close(hec_lines *l)
+void hec_lines_destroy(hec_lines *l)
 {
 	if (!l)
 		return;

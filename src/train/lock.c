@@ -18,7 +18,7 @@ struct hec_train_lock {
 	int fd;
 };
 
-hec_status hec_train_lock_take(const char *dir, hec_train_lock **out)
+hec_status hec_train_lock_create(const char *dir, hec_train_lock **out)
 {
 	HEC_TRY(CHECK_GIVEN("train", out));
 	*out = NULL;
@@ -40,11 +40,11 @@ hec_status hec_train_lock_take(const char *dir, hec_train_lock **out)
 	if (status == HEC_OK)
 		*out = lock;
 	else
-		hec_train_lock_free(lock);
+		hec_train_lock_destroy(lock);
 	return status;
 }
 
-void hec_train_lock_free(hec_train_lock *lock)
+void hec_train_lock_destroy(hec_train_lock *lock)
 {
 	if (!lock)
 		return;

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "train/scores.h"
 
 #define LINE_MOST ((size_t)64 << 10)
 

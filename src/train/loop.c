@@ -16,6 +16,7 @@
 #include "train/log.h"
 #include "train/run.h"
 #include "train/schedule.h"
+#include "train/scores.h"
 #include "train/sound.h"
 
 double run_clock(void)
@@ -53,19 +54,27 @@ static double seconds_left(const run *r)
 void run_tell(run *r, hec_train_event *event)
 {
 	const run_state *s = &r->state;
-	event->size = sizeof *event;
 	event->step = s->step;
 	event->steps = r->o.steps;
 	event->epoch = s->place.epoch;
 	event->loss = s->loss_targets > 0 ? s->loss_sum / (double)s->loss_targets : NAN;
-	event->lr = r->last.lr;
+	event->lr = hec_trainer_report(r->trainer)->lr;
 	event->tokens_per_s =
 		r->step_seconds > 0 ? (double)r->step_tokens / r->step_seconds : r->tokens_per_s;
 	event->seconds = run_seconds(r);
 	event->left_s = seconds_left(r);
 	event->skips = r->trainer->skips;
-	if (r->o.progress && r->o.progress(r->o.user, event) == HEC_TRAIN_STOP)
-		r->stop = true;
+	const hec_status answer = r->o.event ? r->o.event(r->o.user, event) : HEC_OK;
+	r->stop = r->stop || answer != HEC_OK;
+	if (answer != HEC_OK && answer != HEC_ERR_CANCELLED && r->failed == HEC_OK)
+		r->failed = answer;
+}
+
+/* Whether the program wants to leave at once. */
+static hec_status check_told(const run *r)
+{
+	return r->failed == HEC_OK ? HEC_OK
+	                           : fail(r->failed, "train: ended by the caller's function");
 }
 
 void run_tell_kind(run *r, hec_train_event_kind kind, const char *message)
@@ -99,7 +108,7 @@ static hec_status gather(run *r)
 		if (r->o.batch)
 			r->o.batch(r->o.user, r->state.step + 1, &batch);
 		HEC_TRY(hec_trainer_add(r->trainer, &batch));
-		r->step_tokens += tokens_of(&batch.input);
+		r->step_tokens += tokens_of(batch.input);
 	}
 	return HEC_OK;
 }
@@ -122,18 +131,18 @@ static hec_status take_step(run *r)
 	hec_status status = gather(r);
 	if (status != HEC_OK)
 		return give_up(r, status);
-	r->last.size = sizeof r->last;
-	HEC_TRY(hec_trainer_apply(r->trainer, &r->last));
-	s->step = r->last.step;
+	HEC_TRY(hec_trainer_apply(r->trainer));
+	const hec_step_report *last = hec_trainer_report(r->trainer);
+	s->step = last->step;
 	s->place = batcher_at(r->train);
-	if (!r->last.skipped) {
-		s->loss_sum += r->last.loss * (double)r->last.targets;
-		s->loss_targets += r->last.targets;
-		s->last_norm = r->last.grad_norm;
+	if (!last->skipped) {
+		s->loss_sum += last->loss * (double)last->targets;
+		s->loss_targets += last->targets;
+		s->last_norm = last->grad_norm;
 	}
 	r->step_seconds += run_clock() - begin;
 	run_tell_kind(r, HEC_TRAIN_STEP, NULL);
-	return HEC_OK;
+	return check_told(r);
 }
 
 static hec_status write_line(const run *r, const log_line *line)
@@ -239,13 +248,15 @@ static hec_status after_step(run *r, bool last)
 		HEC_TRY(run_check_folder(r)); /* a run without a folder has no end to come to */
 	if (valid)
 		HEC_TRY(run_validate(r, due, &scores, &given_up));
+	HEC_TRY(check_told(r));
 	if (given_up)
 		return HEC_OK;
 	if (valid || line)
 		report(r, valid ? &scores : NULL);
+	HEC_TRY(check_told(r));
 	if (save)
 		(void)run_save(r);
-	return HEC_OK;
+	return check_told(r);
 }
 
 /* ---- the loop ---- */
@@ -307,10 +318,11 @@ static hec_status finish(run *r, hec_train_end *end)
 	snprintf(message, sizeof message, "%s", status == HEC_OK ? "" : hec_error_message());
 	if (*end != HEC_TRAIN_STOPPED && status == HEC_OK)
 		HEC_TRY(run_try_average(r));
+	HEC_TRY(check_told(r));
 	if (*end != HEC_TRAIN_STOPPED)
 		keep_some_model(r);
 	run_tell_kind(r, HEC_TRAIN_END, NULL);
-	return status == HEC_OK ? HEC_OK : fail(status, "at the end, %s", message);
+	return status == HEC_OK ? check_told(r) : fail(status, "at the end, %s", message);
 }
 
 static hec_status learn(run *r, hec_train_end *end)
@@ -318,6 +330,7 @@ static hec_status learn(run *r, hec_train_end *end)
 	r->first_step = r->state.step;
 	r->first_moment = run_clock();
 	run_tell_kind(r, HEC_TRAIN_BEGIN, NULL);
+	HEC_TRY(check_told(r));
 	if (r->state.step > 0 && !r->stop)
 		HEC_TRY(after_step(r, is_done(r))); /* what the step before the stop still owes */
 	while (!has_ended(r, end)) {
@@ -358,7 +371,6 @@ static hec_status take_options(const hec_train_options *given, bool valid, hec_t
 		            "train: nothing measures %s, by which the best model "
 		            "is to be kept",
 		            hec_metric_name(o->best));
-	o->trainer.steps = o->trainer.steps > 0 ? o->trainer.steps : o->steps;
 	o->keep = max_i64(o->keep, o->average);
 	return HEC_OK;
 }
@@ -382,8 +394,8 @@ static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 {
 	const hec_model_config *c = hec_model_config_of(r->model);
 	batcher_options b = {
-		.max_tokens = r->o.trainer.max_tokens,
-		.max_rows = r->o.trainer.max_rows,
+		.max_tokens = r->trainer_options.max_tokens,
+		.max_rows = r->trainer_options.max_rows,
 		.seed = r->o.seed,
 		.pad_id = c->pad_id >= 0 ? c->pad_id : 0,
 		.start_id = hec_model_config_starts_with_last(c) ? -1 : c->start_id,
@@ -407,7 +419,7 @@ static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 	r->valid_corpus = valid;
 	r->state.identity = (run_identity){
 		.seed = r->o.seed,
-		.dropout_seed = r->o.trainer.seed,
+		.dropout_seed = r->trainer_options.seed,
 		.max_tokens = b.max_tokens,
 		.max_rows = b.max_rows,
 		.accumulate = r->o.accumulate,
@@ -422,7 +434,7 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 	bool found = false;
 	if (!r->o.lock) {
 		HEC_TRY(folder_make(r->o.dir));
-		HEC_TRY(hec_train_lock_take(r->o.dir, &r->lock));
+		HEC_TRY(hec_train_lock_create(r->o.dir, &r->lock));
 	}
 	HEC_TRY(run_check_folder(r));
 	folder_sweep(r->o.dir, 2);
@@ -435,7 +447,7 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 	r->checkpoints.lock = r->o.lock ? r->o.lock : r->lock;
 	r->checkpoints.run = r->o.dir;
 	HEC_TRY(open_data(r, train, valid));
-	HEC_TRY(hec_trainer_create(r->ctx, r->model, &r->o.trainer, &r->trainer));
+	HEC_TRY(hec_trainer_create(r->ctx, r->model, &r->trainer_options, &r->trainer));
 	if (hec_train_can_resume(r->o.dir) && !r->o.resume)
 		return fail(HEC_ERR_ARGUMENT,
 		            "%s: holds a run already; resume it, or take another "
@@ -460,14 +472,35 @@ static void close_run(run *r)
 	batcher_destroy(r->valid);
 	hec_trainer_destroy(r->trainer);
 	checkpoints_close(&r->checkpoints);
-	hec_train_lock_free(r->lock);
+	hec_train_lock_destroy(r->lock);
 	mem_free(r->log);
 	mem_free(r->curve);
 }
 
-hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train, hec_corpus *valid,
-                     const hec_train_options *options, hec_train_result *result)
+static hec_status make_result(const run *r, hec_train_end end, hec_train_result **out)
 {
+	hec_train_result *result = mem_alloc(sizeof *result);
+	if (!result)
+		return fail(HEC_ERR_MEMORY, "train: no memory");
+	*result = (hec_train_result){
+		.end = end,
+		.step = r->state.step,
+		.epoch = r->state.place.epoch,
+		.skips = r->trainer->skips,
+		.best_step = r->state.best_step[r->o.best],
+		.best = r->state.best[r->o.best],
+		.seconds = run_seconds(r),
+		.saves_failed = r->saves_failed,
+	};
+	*out = result;
+	return HEC_OK;
+}
+
+hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train, hec_corpus *valid,
+                     const hec_train_options *options, hec_train_result **out)
+{
+	if (out)
+		*out = NULL;
 	HEC_TRY(CHECK_GIVEN("train", ctx));
 	HEC_TRY(CHECK_GIVEN("train", model));
 	HEC_TRY(CHECK_GIVEN("train", train));
@@ -475,21 +508,19 @@ hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train, hec_corp
 	run r = {.ctx = ctx, .model = model, .begin = run_clock()};
 	hec_train_end end = HEC_TRAIN_DONE;
 	HEC_TRY(take_options(options, valid != NULL, &r.o));
+	HEC_TRY(trainer_take_options(r.o.trainer, &r.trainer_options));
+	if (r.trainer_options.steps == 0)
+		r.trainer_options.steps = r.o.steps;
 	hec_status status = open_run(&r, train, valid);
 	if (status == HEC_OK)
 		status = learn(&r, &end);
-	if (result && r.trainer)
-		*result = (hec_train_result){
-			.size = sizeof *result,
-			.end = end,
-			.step = r.state.step,
-			.epoch = r.state.place.epoch,
-			.skips = r.trainer->skips,
-			.best_step = r.state.best_step[r.o.best],
-			.best = r.state.best[r.o.best],
-			.seconds = run_seconds(&r),
-			.saves_failed = r.saves_failed,
-		};
+	if (status == HEC_OK && out)
+		status = make_result(&r, end, out);
 	close_run(&r);
 	return status;
+}
+
+void hec_train_result_free(hec_train_result *result)
+{
+	mem_free(result);
 }

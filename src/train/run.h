@@ -13,6 +13,7 @@ typedef struct run {
 	hec_ctx *ctx;
 	hec_model *model;
 	hec_train_options o;
+	hec_trainer_options trainer_options; /* what o.trainer says, checked */
 	hec_trainer *trainer;
 	hec_corpus *valid_corpus; /* or NULL */
 	batcher *train, *valid;
@@ -20,7 +21,6 @@ typedef struct run {
 	hec_train_lock *lock; /* our own; NULL: the caller holds one */
 	char *log, *curve;
 	run_state state;
-	hec_step_report last;
 	double begin;                     /* when this run began: a moment of run_clock */
 	double seconds_before;            /* of earlier ones */
 	double step_seconds;              /* since the last report */
@@ -28,7 +28,8 @@ typedef struct run {
 	double tokens_per_s;              /* of the last report */
 	int64_t first_step, saves_failed; /* of this run */
 	double first_moment;
-	bool stop;
+	bool stop;         /* the program asked for the end */
+	hec_status failed; /* what its event function failed with: the run ends at once */
 } run;
 
 double run_clock(void); /* seconds */
@@ -37,7 +38,7 @@ double run_seconds(const run *r);
 /* An error where DIR is not the folder any more in which the run began: another's may be in its place. */
 hec_status run_check_folder(const run *r);
 
-/* Tells the program; what it answers may set r->stop. */
+/* Tells the program; what it answers may set r->stop, and r->failed. */
 void run_tell(run *r, hec_train_event *event);
 void run_tell_kind(run *r, hec_train_event_kind kind, const char *message);
 

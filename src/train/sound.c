@@ -55,7 +55,7 @@ static bool is_absent(const char *path)
 	return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP;
 }
 
-hec_status sound_read(const hec_speech *speech, const char *path, hec_audio *out, sound_kind *kind)
+hec_status sound_read(const hec_speech *speech, const char *path, hec_audio **out, sound_kind *kind)
 {
 	hec_audio_options o = HEC_AUDIO_OPTIONS_INIT;
 	o.rate = speech->mel.rate;
@@ -63,18 +63,19 @@ hec_status sound_read(const hec_speech *speech, const char *path, hec_audio *out
 	bool too_long;
 	*kind = SOUND_GOOD;
 	hec_status status = audio_read(path, &o, out, &too_long);
-	if (status == HEC_OK && out->count == 0)
+	if (status == HEC_OK && (*out)->count == 0)
 		status = fail(HEC_ERR_FORMAT, "%s: holds no sample", path);
-	if (status == HEC_OK && out->cut) /* what is said in it is more than what is there */
+	if (status == HEC_OK && (*out)->cut) /* what is said in it is more than what is there */
 		status = fail(HEC_ERR_FORMAT, "%s: the file ends before its sound does", path);
 	if (too_long)
 		*kind = SOUND_TOO_LONG;
 	else if (status == HEC_ERR_FORMAT || (status == HEC_ERR_IO && is_absent(path)))
 		*kind = SOUND_NONE;
-	if (*kind == SOUND_GOOD)
-		return status;
-	hec_audio_free(out);
-	return HEC_OK;
+	if (*kind == SOUND_GOOD && status == HEC_OK)
+		return HEC_OK;
+	hec_audio_free(*out);
+	*out = NULL;
+	return *kind == SOUND_GOOD ? status : HEC_OK;
 }
 
 uint32_t sound_sum(const hec_audio *audio)
@@ -99,15 +100,16 @@ int64_t sound_places(const hec_speech *speech)
 }
 
 static hec_status read_again(const hec_speech *speech, const char *path, uint32_t sum,
-                             hec_audio *out)
+                             hec_audio **out)
 {
 	sound_kind kind;
 	HEC_TRY(sound_read(speech, path, out, &kind));
 	if (kind != SOUND_GOOD)
 		return fail_in(HEC_ERR_IO, "a sound that could be read before");
-	if (sound_sum(out) == sum)
+	if (sound_sum(*out) == sum)
 		return HEC_OK;
-	hec_audio_free(out);
+	hec_audio_free(*out);
+	*out = NULL;
 	return fail(HEC_ERR_FORMAT, "%s: changed while it was in use", path);
 }
 
@@ -116,14 +118,14 @@ hec_status sound_features(hec_ctx *ctx, const hec_speech *speech, const char *co
 {
 	const char *name = (const char *)(ids + SOUND_HEAD);
 	char path[PATH_MOST];
-	hec_audio audio;
+	hec_audio *audio;
 	uint32_t sum;
 	memcpy(&sum, &ids[0], sizeof sum);
 	if (!sound_path(lists[ids[1]], name, strlen(name), path))
 		return fail(HEC_ERR_FORMAT, "%s: names a sound that there cannot be",
 		            lists[ids[1]]);
 	HEC_TRY(read_again(speech, path, sum, &audio));
-	hec_status status = hec_log_mel(ctx, &speech->mel, audio.samples, audio.count, out);
-	hec_audio_free(&audio);
+	hec_status status = hec_log_mel(ctx, &speech->mel, audio->samples, audio->count, out);
+	hec_audio_free(audio);
 	return status;
 }

@@ -15,10 +15,8 @@
 #ifndef TRAIN_SOUND_H
 #define TRAIN_SOUND_H
 
-#include <hecate/audio.h>
-#include <hecate/speech.h>
-
 #include "base/path.h"
+#include "train/speech.h"
 
 #define SOUND_HEAD 2                                  /* sum and list */
 #define SOUND_MOST (SOUND_HEAD + (PATH_MOST + 3) / 4) /* ids of a source */
@@ -28,9 +26,10 @@ typedef enum sound_kind { SOUND_GOOD = 0, SOUND_NONE, SOUND_TOO_LONG } sound_kin
 /* The name as the list means it. False: there can be no such file. */
 bool sound_path(const char *list, const char *name, size_t bytes, char out[PATH_MOST]);
 
-/* Reads a whole sound. One that is not there, is none, or is longer than a window, is a kind; anything else
- * that is against reading it (the system, memory, how this was built) is a failure. */
-hec_status sound_read(const hec_speech *speech, const char *path, hec_audio *out, sound_kind *kind);
+/* Reads a whole sound. One that is not there, is none, or is longer than a window, is a kind, and *out is NULL;
+ * anything else that is against reading it (the system, memory, how this was built) is a failure. */
+hec_status sound_read(const hec_speech *speech, const char *path, hec_audio **out,
+                      sound_kind *kind);
 uint32_t sound_sum(const hec_audio *audio);
 
 /* Frames of a window, and places that they take in the encoder. */

@@ -208,7 +208,7 @@ static hec_status read_roots(squad_reader *r, hec_squad *s, const char *const *f
 static hec_status read_all(squad_reader *r, hec_squad *s, const char *const *files)
 {
 	for (size_t i = 0; i < s->n; i++)
-		HEC_TRY(json_file_read(files[i], HEC_SQUAD_MOST, &s->roots[i]));
+		HEC_TRY(json_file_read(files[i], HEC_SQUAD_MAX_BYTES, &s->roots[i]));
 	HEC_TRY(read_roots(r, s, files));
 	s->count = r->count;
 	s->answer_count = r->answers;
@@ -221,7 +221,7 @@ static hec_status read_all(squad_reader *r, hec_squad *s, const char *const *fil
 	return read_roots(r, s, files);
 }
 
-hec_status hec_squad_read(const char *const *files, size_t n, hec_squad **out)
+hec_status hec_squad_load(const char *const *files, size_t n, hec_squad **out)
 {
 	HEC_TRY(CHECK_GIVEN("squad", out));
 	*out = NULL;
@@ -238,14 +238,14 @@ hec_status hec_squad_read(const char *const *files, size_t n, hec_squad **out)
 	hec_status status = read_all(&r, s, files);
 	mem_free(r.marks);
 	if (status != HEC_OK) {
-		hec_squad_free(s);
+		hec_squad_destroy(s);
 		return status;
 	}
 	*out = s;
 	return HEC_OK;
 }
 
-void hec_squad_free(hec_squad *s)
+void hec_squad_destroy(hec_squad *s)
 {
 	if (!s)
 		return;

@@ -25,15 +25,16 @@ hec_status trainer_pass(hec_ctx *ctx, hec_arena *arena, const hec_model *model,
                         const hec_batch *given, const hec_dropout_key *key, double smoothing,
                         hec_model *grad, double *sum, int64_t *targets)
 {
-	hec_batch batch = {.size = sizeof batch};
+	hec_batch batch = HEC_BATCH_INIT;
 	HEC_TRY(options_take("hec_batch", &batch, sizeof batch, given));
+	HEC_TRY(CHECK_GIVEN("trainer", batch.input));
 	hec_model_loss loss = HEC_MODEL_LOSS_INIT;
 	loss.targets = batch.targets;
 	/* The two places of an answer are not softened. */
 	loss.smoothing = hec_model_config_of(model)->head == HEC_HEAD_ANSWER ? 0 : smoothing;
 	double part = 0;
 	int64_t count = 0;
-	HEC_TRY(hec_model_learn(ctx, arena, model, &batch.input, &loss, key, grad, &part, &count));
+	HEC_TRY(hec_model_learn(ctx, arena, model, batch.input, &loss, key, grad, &part, &count));
 	*sum += part;
 	*targets += count;
 	return HEC_OK;
@@ -63,7 +64,7 @@ hec_status trainer_take_options(const hec_trainer_options *given, hec_trainer_op
 	HEC_TRY(check_number("smoothing", o->smoothing, 0, 1));
 	HEC_TRY(check_number("warmup", (double)o->warmup, 0, 1e15));
 	HEC_TRY(check_number("max_rows", (double)o->max_rows, 0, 1e9));
-	HEC_TRY(check_number("max_tokens", (double)o->max_tokens, 1, HEC_BATCH_TOKENS_MOST + 1.0));
+	HEC_TRY(check_number("max_tokens", (double)o->max_tokens, 1, HEC_MAX_BATCH_TOKENS + 1.0));
 	HEC_TRY(check_number("max_source", (double)o->max_source, 1, 1e7));
 	HEC_TRY(check_number("max_target", (double)o->max_target, 1, 1e7));
 	if ((int)o->schedule < 0 || o->schedule > HEC_SCHEDULE_CONSTANT)
@@ -95,13 +96,13 @@ static hec_status make_ranges(hec_trainer *t)
 
 static hec_status make_trainer(hec_trainer *t)
 {
-	hec_trainer_memory memory = {.size = sizeof memory};
+	hec_trainer_memory memory;
 	HEC_TRY(hec_model_unpack(t->ctx, t->model));
-	HEC_TRY(hec_trainer_plan(t->ctx, t->model, &t->options, &memory));
+	HEC_TRY(trainer_measure(t->ctx, t->model, &t->options, &memory));
 	HEC_TRY(hec_arena_create(memory.activations, &t->arena));
-	HEC_TRY(hec_model_like(t->model, &t->grad));
-	HEC_TRY(hec_model_like(t->model, &t->first));
-	HEC_TRY(hec_model_like(t->model, &t->second));
+	HEC_TRY(hec_model_create_like(t->model, &t->grad));
+	HEC_TRY(hec_model_create_like(t->model, &t->first));
+	HEC_TRY(hec_model_create_like(t->model, &t->second));
 	HEC_TRY(make_ranges(t));
 	return hec_model_pack(t->ctx, t->model, true);
 }
@@ -146,6 +147,11 @@ void hec_trainer_destroy(hec_trainer *t)
 	mem_free(t);
 }
 
+const hec_step_report *hec_trainer_report(const hec_trainer *t)
+{
+	return &t->report;
+}
+
 int64_t hec_trainer_steps(const hec_trainer *t)
 {
 	return t->step;
@@ -164,7 +170,7 @@ static hec_status begin_step(hec_trainer *t)
 	t->targets = 0;
 	t->loss = 0;
 	t->broken = false;
-	return hec_fill(t->ctx, 0, &block);
+	return hec_tensor_fill(t->ctx, 0, &block);
 }
 
 hec_status hec_trainer_add(hec_trainer *t, const hec_batch *batch)
@@ -216,7 +222,7 @@ static hec_status update(hec_trainer *t, double lr, double scale)
 	return hec_model_pack(t->ctx, t->model, true);
 }
 
-hec_status hec_trainer_apply(hec_trainer *t, hec_step_report *report)
+hec_status hec_trainer_apply(hec_trainer *t)
 {
 	HEC_TRY(CHECK_GIVEN("trainer", t));
 	if (t->batches == 0)
@@ -241,29 +247,26 @@ hec_status hec_trainer_apply(hec_trainer *t, hec_step_report *report)
 		HEC_TRY(update(t, lr, scale));
 	t->step++;
 	t->skips += skip;
-	if (report)
-		*report = (hec_step_report){.size = sizeof *report,
-		                            .step = t->step,
-		                            .loss = t->loss / count,
-		                            .targets = t->targets,
-		                            .lr = lr,
-		                            .grad_norm = norm,
-		                            .skipped = skip,
-		                            .skips = t->skips};
+	t->report = (hec_step_report){.step = t->step,
+	                              .loss = t->loss / count,
+	                              .targets = t->targets,
+	                              .lr = lr,
+	                              .grad_norm = norm,
+	                              .skipped = skip,
+	                              .skips = t->skips};
 	return HEC_OK;
 }
 
-hec_status hec_trainer_step(hec_trainer *t, const hec_batch *batches, size_t n,
-                            hec_step_report *report)
+hec_status hec_trainer_step(hec_trainer *t, const hec_batch *const *batches, size_t n)
 {
 	HEC_TRY(CHECK_GIVEN("trainer", t));
 	HEC_TRY(CHECK_GIVEN("trainer", batches));
 	hec_status status = HEC_OK;
 	for (size_t i = 0; i < n && status == HEC_OK; i++)
-		status = hec_trainer_add(t, &batches[i]);
+		status = hec_trainer_add(t, batches[i]);
 	if (status != HEC_OK)
 		hec_trainer_drop(t);
-	return status == HEC_OK ? hec_trainer_apply(t, report) : status;
+	return status == HEC_OK ? hec_trainer_apply(t) : status;
 }
 
 hec_status hec_trainer_loss(hec_trainer *t, const hec_batch *batch, double *sum, int64_t *targets)

@@ -23,11 +23,16 @@ struct hec_trainer {
 	/* of the step under way */
 	int64_t batches, targets;
 	double loss;
-	bool broken; /* something was not finite */
+	bool broken;            /* something was not finite */
+	hec_step_report report; /* of the last step that ended */
 };
 
 /* The options with their defaults, checked. */
 hec_status trainer_take_options(const hec_trainer_options *given, hec_trainer_options *o);
+
+/* What hec_trainer_plan tells, by options that are taken already. */
+hec_status trainer_measure(hec_ctx *ctx, const hec_model *model, const hec_trainer_options *o,
+                           hec_trainer_memory *memory);
 
 /* Forward, loss and, where grad is given, backward. Nothing stays in the arena. */
 hec_status trainer_pass(hec_ctx *ctx, hec_arena *arena, const hec_model *model,

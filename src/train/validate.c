@@ -8,12 +8,25 @@
 #include "tensor/arena.h"
 #include "train/folder.h"
 #include "train/run.h"
+#include "train/scores.h"
 
 static const char *const names[HEC_METRICS] = {"loss", "bleu", "chrf", "accuracy", "exact", "f1"};
 
 const char *hec_metric_name(hec_metric metric)
 {
 	return (int)metric >= 0 && (int)metric < HEC_METRICS ? names[metric] : "?";
+}
+
+double hec_train_scores_get(const hec_train_scores *scores, hec_metric metric)
+{
+	return scores && (int)metric >= 0 && (int)metric < HEC_METRICS ? scores->value[metric]
+	                                                               : NAN;
+}
+
+void hec_train_scores_set(hec_train_scores *scores, hec_metric metric, double value)
+{
+	if (scores && (int)metric >= 0 && (int)metric < HEC_METRICS)
+		scores->value[metric] = value;
 }
 
 static bool is_better(hec_metric metric, double value, double than)
@@ -44,7 +57,6 @@ static hec_status valid_loss(run *r, const hec_model *model, double *loss, bool 
 hec_status run_scores(run *r, hec_model *model, hec_train_scores *scores, bool *given_up)
 {
 	*given_up = false;
-	*scores = (hec_train_scores){.size = sizeof *scores};
 	for (int i = 0; i < HEC_METRICS; i++)
 		scores->value[i] = NAN;
 	if (r->valid)

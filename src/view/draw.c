@@ -8,7 +8,7 @@
 #include "view/look.h"
 
 hec_status hec_view_draw(const hec_view *view, hec_view_format format,
-                         const hec_view_options *options, hec_view_write *write, void *user)
+                         const hec_view_options *options, hec_view_write_fn *write, void *user)
 {
 	static void (*const drawings[HEC_VIEW_FORMATS])(page *, const look *) = {
 		draw_text, draw_svg, draw_html, draw_json};
@@ -26,28 +26,25 @@ hec_status hec_view_draw(const hec_view *view, hec_view_format format,
 typedef struct growing {
 	char *data;
 	size_t used, capacity;
-	bool no_memory;
 } growing;
 
-static int grow_text(void *user, const char *text, size_t length)
+static hec_status grow_text(void *user, const char *text, size_t length)
 {
 	growing *g = user;
 	size_t need;
 	if (!size_add(g->used, length, &need))
-		return -1;
+		return HEC_ERR_MEMORY;
 	if (need > g->capacity) {
 		size_t capacity = need > SIZE_MAX / 2 ? need : need * 2;
 		char *data = mem_resize(g->data, capacity);
-		if (!data) {
-			g->no_memory = true;
-			return -1;
-		}
+		if (!data)
+			return HEC_ERR_MEMORY;
 		g->data = data;
 		g->capacity = capacity;
 	}
 	memcpy(g->data + g->used, text, length);
 	g->used = need;
-	return 0;
+	return HEC_OK;
 }
 
 hec_status hec_view_save(const hec_view *view, hec_view_format format,
@@ -57,7 +54,7 @@ hec_status hec_view_save(const hec_view *view, hec_view_format format,
 		return fail(HEC_ERR_ARGUMENT, "view: no path is given");
 	growing g = {0};
 	hec_status status = hec_view_draw(view, format, options, grow_text, &g);
-	if (g.no_memory)
+	if (status == HEC_ERR_MEMORY)
 		status = fail(HEC_ERR_MEMORY, "view: no memory for %zu bytes of %s", g.used, path);
 	if (status == HEC_OK)
 		status = file_replace(path, g.data, g.used);

@@ -87,22 +87,21 @@ static void find_scale(look *l)
 
 hec_status look_take(const hec_view *view, const hec_view_options *options, look *l)
 {
-	static const hec_view_options defaults = HEC_VIEW_OPTIONS_INIT;
 	if (!view)
 		return fail(HEC_ERR_ARGUMENT, "view: no view is given");
-	*l = (look){.view = {.size = sizeof l->view}, .options = defaults};
+	*l = (look){.view = HEC_VIEW_INIT, .options = HEC_VIEW_OPTIONS_INIT};
 	HEC_TRY(options_take("hec_view", &l->view, sizeof l->view, view));
 	HEC_TRY(options_take("hec_view_options", &l->options, sizeof l->options, options));
 	HEC_TRY(check_view(&l->view));
 	hec_view_options *o = &l->options;
 	HEC_TRY(choose_range("layer", o->layer, l->view.layers, &l->layer, &l->layers));
 	HEC_TRY(choose_range("head", o->head, l->view.heads, &l->head, &l->heads));
-	if (o->top < 0 || o->top > HEC_VIEW_TOP_MOST)
+	if (o->top < 0 || o->top > HEC_VIEW_MAX_TOP)
 		return fail(HEC_ERR_ARGUMENT, "view: top %" PRId64 " is not in 0 … %d", o->top,
-		            HEC_VIEW_TOP_MOST);
+		            HEC_VIEW_MAX_TOP);
 	if ((unsigned)o->colour > HEC_VIEW_24BIT)
 		return fail(HEC_ERR_ARGUMENT, "view: there is no colour mode %d", (int)o->colour);
-	if (o->columns < 0)
+	if (o->columns < 1)
 		return fail(HEC_ERR_ARGUMENT, "view: %" PRId64 " columns", o->columns);
 	find_scale(l);
 	return HEC_OK;

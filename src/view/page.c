@@ -18,9 +18,11 @@
 static void flush_page(page *p)
 {
 	if (p->status == HEC_OK && p->used > 0) {
-		if (p->write(p->user, p->data, p->used) != 0)
-			p->status = fail(HEC_ERR_CANCELLED,
-			                 "view: stopped by the caller after %zu bytes", p->written);
+		p->status = p->write(p->user, p->data, p->used);
+		if (p->status != HEC_OK)
+			(void)fail(p->status,
+			           "view: stopped by the caller's function after %zu bytes",
+			           p->written);
 		p->written += p->used;
 	}
 	p->used = 0;

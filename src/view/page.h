@@ -7,7 +7,7 @@
 #define PAGE_BUFFER 8192
 
 typedef struct page {
-	hec_view_write *write;
+	hec_view_write_fn *write;
 	void *user;
 	hec_status status; /* after a failure nothing more is written */
 	size_t written, used;

@@ -486,7 +486,7 @@ static int top_columns(const look *l)
 
 static void put_top(page *p, const look *l)
 {
-	top_key keys[HEC_VIEW_TOP_MOST];
+	top_key keys[HEC_VIEW_MAX_TOP];
 	panel a = {.label = label_columns(l)};
 	int64_t widest = top_columns(l), one = widest + 7;
 	int64_t in_a_line = max_i64(1, (room_for_cells(l, &a) - 1) / one);

@@ -31,7 +31,7 @@ static hec_model_config small_config(void)
 static hec_status learn(world *w, const hec_model *m, const int32_t *ids, hec_model *grad)
 {
 	hec_tensor block = hec_model_block(grad);
-	hec_status status = hec_fill(w->ctx, 0, &block);
+	hec_status status = hec_tensor_fill(w->ctx, 0, &block);
 	hec_model_input input = {.size = sizeof input,
 	                         .ids = hec_tensor_2d((void *)(uintptr_t)ids, HEC_I32, B, 7),
 	                         .decoder_ids =
@@ -52,7 +52,7 @@ static void steps(world *w, hec_model **model, hec_model **grad)
 	BEGIN(w);
 	const hec_model_config config = small_config();
 	CALL(w, hec_model_create(w->ctx, &config, HEC_F32, 11, model));
-	CALL(w, hec_model_like(*model, grad));
+	CALL(w, hec_model_create_like(*model, grad));
 	CALL(w, hec_model_pack(w->ctx, *model, false));
 	CALL(w, hec_model_pack(w->ctx, *model, true));
 	CALL(w, learn(w, *model, ids, *grad));

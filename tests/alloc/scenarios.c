@@ -33,9 +33,9 @@ void plain_operations(world *w)
 	MAKE2(w, &x, T, C);
 	MAKE2(w, &y, T, C);
 	MAKE2(w, &z, T, C);
-	CALL(w, hec_fill(w->ctx, 3, &y));
-	CALL(w, hec_copy(w->ctx, &x, &y));
-	CALL(w, hec_add(w->ctx, 2, &x, -1, &y, &z));
+	CALL(w, hec_tensor_fill(w->ctx, 3, &y));
+	CALL(w, hec_tensor_copy(w->ctx, &x, &y));
+	CALL(w, hec_tensor_add(w->ctx, 2, &x, -1, &y, &z));
 	add_bits(w, &z);
 	CALL(w, hec_random_normal(w->ctx, 1, 2, 0, 1, &z));
 	add_bits(w, &z);
@@ -139,11 +139,11 @@ static hec_status adamw_from_start(world *w, const hec_tensor *grad, hec_tensor 
                                    hec_tensor *x)
 {
 	hec_adamw options = HEC_ADAMW_INIT;
-	hec_status status = hec_fill(w->ctx, 0, m);
+	hec_status status = hec_tensor_fill(w->ctx, 0, m);
 	if (status == HEC_OK)
-		status = hec_fill(w->ctx, 0, v);
+		status = hec_tensor_fill(w->ctx, 0, v);
 	if (status == HEC_OK)
-		status = hec_fill(w->ctx, 1, x);
+		status = hec_tensor_fill(w->ctx, 1, x);
 	return status == HEC_OK ? hec_adamw_step(w->ctx, &options, 1, grad, m, v, x) : status;
 }
 

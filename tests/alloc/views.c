@@ -11,12 +11,12 @@
 
 #include "support/scratch.h"
 
-static int count_bytes(void *user, const char *text, size_t length)
+static hec_status count_bytes(void *user, const char *text, size_t length)
 {
 	world *w = user;
 	for (size_t i = 0; i < length; i++)
 		w->bits = (w->bits ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return 0;
+	return HEC_OK;
 }
 
 void views(world *w)
@@ -25,7 +25,16 @@ void views(world *w)
 	static const bool sink[] = {true, false, false};
 	static const float weights[] = {0.5f, 0.5f, 0, 0.25f, 0.25f, 0.5f, 1, 0, 0,
 	                                0.5f, 0.5f, 0, 0.25f, 0.25f, 0.5f, 1, 0, 0};
-	hec_view view = {sizeof view, HEC_VIEW_SELF, words, 3, words, 3, sink, 2, 1, weights};
+	hec_view view = {.size = sizeof view,
+	                 .kind = HEC_VIEW_SELF,
+	                 .query = words,
+	                 .queries = 3,
+	                 .key = words,
+	                 .keys = 3,
+	                 .sink = sink,
+	                 .layers = 2,
+	                 .heads = 1,
+	                 .weights = weights};
 	for (int format = 0; format < HEC_VIEW_FORMATS; format++) {
 		char folder[64], path[80];
 		assert_int_equal(scratch_folder(folder, sizeof folder), 0);

@@ -62,5 +62,5 @@ hec_status make(world *w, hec_tensor *t, int rank, int64_t a, int64_t b, int64_t
 
 hec_status zero(world *w, hec_tensor *t)
 {
-	return hec_fill(w->ctx, 0, t);
+	return hec_tensor_fill(w->ctx, 0, t);
 }

@@ -24,20 +24,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	hec_audio_options options = HEC_AUDIO_OPTIONS_INIT;
 	options.max_seconds = SECONDS;
-	hec_audio audio;
+	hec_audio *audio;
 	const double begin = seconds_of_processor();
 	hec_status status = hec_audio_read_memory("fuzz", data, size, &options, &audio);
 	if (seconds_of_processor() - begin > SECONDS / 4)
 		stop("it takes too long for what it plays");
 	if (status == HEC_OK) {
-		if ((double)audio.count > (SECONDS + 1) * (double)audio.rate)
+		if ((double)audio->count > (SECONDS + 1) * (double)audio->rate)
 			stop("more samples than were asked for");
-		for (int64_t i = 0; i < audio.count; i++)
-			if (!isfinite(audio.samples[i]))
+		for (int64_t i = 0; i < audio->count; i++)
+			if (!isfinite(audio->samples[i]))
 				stop("a sample is not finite");
-	} else if (audio.samples || !*hec_error_message()) {
+	} else if (audio || !*hec_error_message()) {
 		stop("refused without a reason");
 	}
-	hec_audio_free(&audio);
+	hec_audio_free(audio);
 	return 0;
 }

@@ -25,9 +25,9 @@ static void check(const generation_config *g)
 	if (o->forced_bos < -1 || o->forced_bos >= VOCAB || o->forced_eos < -1 ||
 	    o->forced_eos >= VOCAB)
 		stop("a forced id beyond the vocabulary");
-	if (o->beams < 0 || o->nbest > o->beams || o->min_tokens < 0 || o->max_tokens < 0 ||
-	    o->no_repeat_ngram < 0 || o->top_k < 0 || g->max_length < 0 || g->min_length < 0)
-		stop("a number below zero");
+	if (o->beams < 1 || o->nbest > o->beams || o->min_tokens < 0 || o->max_tokens < -1 ||
+	    o->no_repeat_ngram < 0 || o->top_k < -1 || g->max_length < 0 || g->min_length < 0)
+		stop("a number below its least");
 	if (!isfinite(o->length_penalty) || !isfinite(o->repetition_penalty) ||
 	    !isfinite(o->temperature) || !isfinite(o->top_p) || !isfinite(o->min_p))
 		stop("a number that is not finite");
@@ -70,20 +70,22 @@ static void write_some(const generation_config *g)
 	const int32_t *const prompts[] = {prompt};
 	const int64_t length = 2;
 	hec_decode_options o = g->options;
-	hec_decoded out;
+	hec_decoded *out;
 	if (o.beams > BEAMS)
 		return;
-	o.sample = g->sample && o.beams <= 1;
+	o.sample = g->sample && o.beams == 1;
 	o.max_tokens = TOKENS;
-	if (hec_decode(session(o.beams > 0 ? o.beams : 1), 1, prompts, &length, &o, &out) !=
-	    HEC_OK) {
+	if (hec_decode(session(o.beams), 1, prompts, &length, &o, &out) != HEC_OK) {
 		expect_reason();
+		if (out)
+			stop("a result of a failure");
 		return;
 	}
-	check_ids(out.hypotheses[0].ids, (size_t)out.hypotheses[0].n);
-	if (out.hypotheses[0].n > TOKENS || isnan(out.hypotheses[0].score))
+	const hec_hypothesis *best = hec_decoded_at(out, 0, 0);
+	check_ids(best->ids, (size_t)best->n);
+	if (best->n > TOKENS || isnan(best->score))
 		stop("more than was asked for, or by no score");
-	hec_decoded_free(&out);
+	hec_decoded_free(out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -33,7 +33,7 @@ static void read_pairs(const char *path, hec_task task)
 	size_t bytes[2];
 	hec_lines *lines;
 	bool more = true;
-	if (hec_lines_open(task, files, task == HEC_TASK_TRANSLATE ? 2 : 1, &lines) != HEC_OK)
+	if (hec_lines_create(task, files, task == HEC_TASK_TRANSLATE ? 2 : 1, &lines) != HEC_OK)
 		stop("the lines cannot be opened");
 	while (more && hec_lines_next_pair(lines, text, bytes, &more) == HEC_OK)
 		if (more && bytes[1] == 0)
@@ -41,7 +41,7 @@ static void read_pairs(const char *path, hec_task task)
 	const hec_corpus_counts *c = hec_lines_counts(lines);
 	if (c->lines != c->examples + c->empty + c->bad_utf8 + c->too_long + c->no_tab)
 		stop("a line is not counted");
-	hec_lines_close(lines);
+	hec_lines_destroy(lines);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

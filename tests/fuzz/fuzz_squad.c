@@ -32,12 +32,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parts_make(names);
 	parts_write(names[0], data, size);
 	const char *file = parts_path(names[0]);
-	if (hec_squad_read(&file, 1, &s) != HEC_OK) {
+	if (hec_squad_load(&file, 1, &s) != HEC_OK) {
 		expect_reason();
 		return 0;
 	}
 	for (size_t i = 0; i < hec_squad_count(s); i++)
 		look(hec_squad_at(s, i));
-	hec_squad_free(s);
+	hec_squad_destroy(s);
 	return 0;
 }

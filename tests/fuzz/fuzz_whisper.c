@@ -102,7 +102,7 @@ static void hear(void)
 	static float samples[192000 / 10];
 	const float *sound = samples;
 	hec_transcriber *t = NULL;
-	hec_transcripts out;
+	hec_transcripts *out;
 	if (hec_transcriber_create_like(context(), parts_folder, model(), tokenizer(), &t) !=
 	    HEC_OK)
 		stop("rules that can be read, but not used");
@@ -114,10 +114,12 @@ static void hear(void)
 	if (hec_transcribe(t, 1, &sound, &count, &o, &out) != HEC_OK) {
 		expect_reason();
 	} else {
-		for (int64_t i = 0; i < out.items[0].count; i++)
-			if (!(out.items[0].segments[i].begin <= out.items[0].segments[i].end))
+		const hec_segment *s;
+		const hec_transcript *heard = hec_transcripts_at(out, 0);
+		for (int64_t i = 0; (s = hec_transcript_segment(heard, i)); i++)
+			if (!(s->begin <= s->end))
 				stop("a segment that ends before it begins");
-		hec_transcripts_free(&out);
+		hec_transcripts_free(out);
 	}
 	hec_transcriber_destroy(t);
 }

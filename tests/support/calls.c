@@ -39,7 +39,12 @@ RUN(attention_weights)
 
 RUN(attention_unfused)
 {
-	hec_attention_steps steps = {sizeof steps, a[3], a[4], a[5], a[6], a[7]};
+	hec_attention_steps steps = {.size = sizeof steps,
+	                             .scores = a[3],
+	                             .scaled = a[4],
+	                             .masked = a[5],
+	                             .weights = a[6],
+	                             .out = a[7]};
 	return hec_attention_unfused(c->ctx, NULL, a[0], a[1], a[2], NULL, &steps);
 }
 
@@ -204,17 +209,17 @@ RUN(sum_squares)
 
 RUN(fill)
 {
-	return hec_fill(c->ctx, 2, a[0]);
+	return hec_tensor_fill(c->ctx, 2, a[0]);
 }
 
 RUN(copy)
 {
-	return hec_copy(c->ctx, a[0], a[1]);
+	return hec_tensor_copy(c->ctx, a[0], a[1]);
 }
 
 RUN(add)
 {
-	return hec_add(c->ctx, 2, a[0], 3, a[1], a[2]);
+	return hec_tensor_add(c->ctx, 2, a[0], 3, a[1], a[2]);
 }
 
 RUN(random_uniform)

@@ -419,7 +419,7 @@ static hec_status pass_learn(exercise *e, hec_ctx *ctx, hec_arena *arena, int64_
 		const int64_t shape[] = {ROWS, e->c->decoder.layers > 0 ? D : S, e->c->width};
 		status = hec_arena_tensor(arena, HEC_F32, 3, shape, &dhidden);
 		if (status == HEC_OK)
-			status = hec_fill(ctx, 0.5, &dhidden);
+			status = hec_tensor_fill(ctx, 0.5, &dhidden);
 		if (status == HEC_OK)
 			status = hec_model_fwd(ctx, arena, e->model, &b.input, &key, NULL, &kept);
 		return status == HEC_OK ? hec_model_bwd(ctx, arena, e->model, &b.input, &key, kept,
@@ -437,7 +437,7 @@ static const char *run_learning(exercise *e)
 {
 	hec_model *grad = NULL;
 	hec_arena *arena = NULL;
-	if (hec_model_like(e->model, &grad) != HEC_OK)
+	if (hec_model_create_like(e->model, &grad) != HEC_OK)
 		return "a gradient";
 	snprintf(e->what, sizeof e->what, "learning");
 	const char *broken = run_pass(e, pass_learn, at_most(3, longest(e->c)), grad, &arena);

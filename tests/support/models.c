@@ -246,7 +246,7 @@ void golden_edited(kit *k, const char *name, const char *const *without, const c
 	}
 	for (; *with; with++) {
 		list[count] = (hec_named_tensor){*with, make(k, HEC_F32, (int64_t[]){4, -1})};
-		OK(k, hec_fill(k->ctx, 0, &list[count++].tensor));
+		OK(k, hec_tensor_fill(k->ctx, 0, &list[count++].tensor));
 		assert_true(count < 128);
 	}
 	snprintf(path, sizeof path, "%s/model.safetensors", dir);

@@ -78,9 +78,9 @@ void lab_learn_tokenizer(lab *l, const char *source, const char *target)
 	hec_lines *lines;
 	o.vocab = 290;
 	o.threads = 1;
-	OK(&l->k, hec_lines_open(HEC_TASK_TRANSLATE, files, 2, &lines));
+	OK(&l->k, hec_lines_create(HEC_TASK_TRANSLATE, files, 2, &lines));
 	OK(&l->k, hec_bpe_train(&o, hec_lines_next, lines, &l->tokenizer));
-	hec_lines_close(lines);
+	hec_lines_destroy(lines);
 }
 
 hec_corpus *lab_corpus(const lab *l, const char *source, const char *target, const char *cache)
@@ -95,6 +95,6 @@ hec_corpus *lab_corpus(const lab *l, const char *source, const char *target, con
 	                        .max_target = 24,
 	                        .cache = lab_path(l, cache)};
 	hec_corpus *corpus = NULL;
-	OK(&l->k, hec_corpus_open(&o, &corpus));
+	OK(&l->k, hec_corpus_create(&o, &corpus));
 	return corpus;
 }

@@ -26,7 +26,7 @@ static void on_batch(void *user, int64_t step, const hec_batch *batch)
 	}
 }
 
-static hec_train_go on_event(void *user, const hec_train_event *e)
+static hec_status on_event(void *user, const hec_train_event *e)
 {
 	order *o = user;
 	o->step = e->step;
@@ -53,9 +53,9 @@ static hec_train_go on_event(void *user, const hec_train_event *e)
 		setrlimit(RLIMIT_FSIZE, &limit);
 	}
 	if (e->kind == HEC_TRAIN_VALIDATE && e->step == o->stop_in_valid)
-		return HEC_TRAIN_STOP;
-	return o->stop_at > 0 && e->kind == HEC_TRAIN_STEP && e->step >= o->stop_at ? HEC_TRAIN_STOP
-	                                                                            : HEC_TRAIN_GO;
+		return HEC_ERR_CANCELLED;
+	bool stop = o->stop_at > 0 && e->kind == HEC_TRAIN_STEP && e->step >= o->stop_at;
+	return stop ? HEC_ERR_CANCELLED : HEC_OK;
 }
 
 bench bench_open(uint64_t seed)
@@ -91,13 +91,17 @@ bench bench_open(uint64_t seed)
 	                              .bos_id = -1,
 	                              .eos_id = 0,
 	                              .start_id = vocab - 1};
+	b.trainer = (hec_trainer_options)HEC_TRAINER_OPTIONS_INIT;
+	b.trainer.max_tokens = 80;
+	b.trainer.max_source = b.trainer.max_target = 24;
+	b.trainer.warmup = 10;
 	return b;
 }
 
 void bench_close(bench *b)
 {
-	hec_corpus_close(b->train);
-	hec_corpus_close(b->valid);
+	hec_corpus_destroy(b->train);
+	hec_corpus_destroy(b->valid);
 	lab_close(&b->l);
 }
 
@@ -107,9 +111,7 @@ hec_train_options bench_options(bench *b, const char *dir, order *o)
 	snprintf(path, sizeof path, "%s", lab_path(&b->l, dir));
 	hec_train_options t = HEC_TRAIN_OPTIONS_INIT;
 	t.dir = path;
-	t.trainer.max_tokens = 80;
-	t.trainer.max_source = t.trainer.max_target = 24;
-	t.trainer.warmup = 10;
+	t.trainer = &b->trainer;
 	t.tokenizer = b->l.tokenizer;
 	t.steps = STEPS;
 	t.accumulate = ACCUMULATE;
@@ -117,7 +119,7 @@ hec_train_options bench_options(bench *b, const char *dir, order *o)
 	t.valid_every = VALID_EVERY;
 	t.save_every = SAVE_EVERY;
 	t.keep = 2;
-	t.progress = on_event;
+	t.event = on_event;
 	t.batch = on_batch;
 	t.user = o;
 	return t;
@@ -126,12 +128,16 @@ hec_train_options bench_options(bench *b, const char *dir, order *o)
 hec_status bench_run(bench *b, hec_train_options *t, hec_train_result *result)
 {
 	hec_model *model = NULL;
-	hec_train_result local = {.size = sizeof local};
+	hec_train_result *made = NULL;
 	OK(&b->l.k, hec_model_create(b->l.k.ctx, &b->config, HEC_F32, 3, &model));
 	((order *)t->user)->ctx = b->l.k.ctx;
 	((order *)t->user)->model = model;
-	hec_status status =
-		hec_train(b->l.k.ctx, model, b->train, b->valid, t, result ? result : &local);
+	hec_status status = hec_train(b->l.k.ctx, model, b->train, b->valid, t, &made);
+	CHECK(&b->l.k, !made == (status != HEC_OK), "%s, and %s result", hec_status_name(status),
+	      made ? "a" : "no");
+	if (result)
+		*result = made ? *made : (hec_train_result){0};
+	hec_train_result_free(made);
 	hec_model_destroy(model);
 	return status;
 }
@@ -190,7 +196,7 @@ void bench_check_same(bench *b, const char *one, const char *two)
 void bench_unbroken(bench *b)
 {
 	order o = {0};
-	hec_train_result r = {.size = sizeof r};
+	hec_train_result r;
 	hec_train_options t = bench_options(b, "whole", &o);
 	OK(&b->l.k, bench_run(b, &t, &r));
 	assert_int_equal(r.end, HEC_TRAIN_DONE);
@@ -207,6 +213,6 @@ hec_status bench_worse_each_step(void *user, hec_ctx *ctx, const hec_model *mode
 {
 	(void)ctx;
 	(void)model;
-	scores->value[HEC_METRIC_BLEU] = 100 - (double)((order *)user)->step;
+	hec_train_scores_set(scores, HEC_METRIC_BLEU, 100 - (double)((order *)user)->step);
 	return HEC_OK;
 }

@@ -26,6 +26,7 @@ typedef struct bench {
 	lab l;
 	hec_corpus *train, *valid;
 	hec_model_config config;
+	hec_trainer_options trainer; /* what bench_options points at */
 } bench;
 
 bench bench_open(uint64_t seed);
@@ -33,7 +34,8 @@ void bench_close(bench *b);
 
 /* STEPS steps into dir, valid until it is asked for again. */
 hec_train_options bench_options(bench *b, const char *dir, order *o);
-/* A run in a process that remembers nothing of the one before. */
+/* A run in a process that remembers nothing of the one before. result (or NULL) gets a copy of what hec_train
+ * gave, which a program of another build may not take; all zeros where it failed. */
 hec_status bench_run(bench *b, hec_train_options *t, hec_train_result *result);
 /* An evaluate by which each step makes the model worse. */
 hec_status bench_worse_each_step(void *order, hec_ctx *ctx, const hec_model *model,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int drawn_add(void *user, const char *text, size_t length)
+hec_status drawn_add(void *user, const char *text, size_t length)
 {
 	drawn *d = user;
 	d->text = realloc(d->text, d->length + length + 1);
@@ -12,7 +12,7 @@ int drawn_add(void *user, const char *text, size_t length)
 	memcpy(d->text + d->length, text, length);
 	d->length += length;
 	d->text[d->length] = '\0';
-	return 0;
+	return HEC_OK;
 }
 
 drawn draw_view(const hec_view *v, hec_view_format format, const hec_view_options *o)

@@ -11,8 +11,8 @@ typedef struct drawn {
 	size_t length;
 } drawn;
 
-/* A hec_view_write: adds to a drawn. */
-int drawn_add(void *drawn, const char *text, size_t length);
+/* A hec_view_write_fn: adds to a drawn. */
+hec_status drawn_add(void *drawn, const char *text, size_t length);
 /* To free(). */
 drawn draw_view(const hec_view *v, hec_view_format format, const hec_view_options *o);
 

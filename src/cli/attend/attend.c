@@ -209,7 +209,7 @@ static int run_attend(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--write", "N",
 	         "a decoder alone: first let it write N tokens on from TEXT", &r.write, 1, 1 << 20},
 		{OPTION_WHOLE, "--top", "K", "also the K keys that each token looks at most",
-	         &r.top, 0, HEC_VIEW_TOP_MOST},
+	         &r.top, 0, HEC_VIEW_MAX_TOP},
 		OPTION_LOSSY(r.lossy),
 		OPTION_OVERRIDE(r.overrides),
 		{OPTION_TEXT, "--color", "C", "auto, 24 (bits), 256 or none", &r.colour, 0, 0},

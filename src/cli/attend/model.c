@@ -90,46 +90,48 @@ static hec_status read_target(work *w)
 /* … or from what the model itself would write, by its folder's own settings of decoding. */
 static hec_status write_translation(work *w)
 {
-	hec_translations found = {0};
+	hec_translations *found = NULL;
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
 	o.lossy = w->r->lossy;
 	hec_status status = attend_library(
 		&w->error, hec_translate(w->r->translator, 1, &w->r->text, NULL, &o, &found));
-	if (status == HEC_OK && found.items[0].n == 0)
+	const hec_translation *best = status == HEC_OK ? hec_translations_at(found, 0, 0) : NULL;
+	if (status == HEC_OK && best->n == 0)
 		status = attend_say(&w->error, HEC_ERR_ARGUMENT,
 		                    "the model writes nothing for this text");
 	if (status == HEC_OK)
-		status = keep_written(w, found.items[0].ids, found.items[0].n);
-	hec_translations_free(&found);
+		status = keep_written(w, best->ids, best->n);
+	hec_translations_free(found);
 	return status;
 }
 
 /* What a decoder alone writes on is a part of what it then reads: all of it. */
 static hec_status write_continuation(work *w)
 {
-	hec_generations found = {0};
-	hec_decode_options decode = *hec_generator_defaults(w->r->generator);
+	hec_generations *found = NULL;
+	hec_decode_options decode;
 	hec_generate_options o = HEC_GENERATE_OPTIONS_INIT;
 	hec_prompt prompt = {.ids = w->text.ids, .n = (int64_t)w->text.n};
+	hec_generator_defaults(w->r->generator, &decode, sizeof decode);
 	decode.beams = decode.nbest = 1;
 	decode.max_tokens = w->r->write;
 	o.decode = &decode;
 	hec_status status =
 		attend_library(&w->error, hec_generate(w->r->generator, 1, &prompt, &o, &found));
-	const int64_t more = status == HEC_OK ? found.items[0].n : 0;
-	if (status == HEC_OK) {
-		w->T = prompt.n + more;
+	const hec_generation *more = status == HEC_OK ? hec_generations_at(found, 0, 0) : NULL;
+	if (more) {
+		w->T = prompt.n + more->n;
 		w->written = malloc((size_t)w->T * sizeof *w->written);
 		if (!w->written)
 			status = attend_no_memory(&w->error);
 	}
 	if (status == HEC_OK) {
 		memcpy(w->written, prompt.ids, (size_t)prompt.n * sizeof *w->written);
-		if (more > 0)
-			memcpy(w->written + prompt.n, found.items[0].ids,
-			       (size_t)more * sizeof *w->written);
+		if (more->n > 0)
+			memcpy(w->written + prompt.n, more->ids,
+			       (size_t)more->n * sizeof *w->written);
 	}
-	hec_generations_free(&found);
+	hec_generations_free(found);
 	return status;
 }
 

@@ -7,12 +7,12 @@
 
 #define TITLE_COLUMNS 40
 
-static int write_out(void *user, const char *text, size_t length)
+static hec_status write_out(void *user, const char *text, size_t length)
 {
 	if (fwrite(text, 1, length, user) == length)
-		return 0;
+		return HEC_OK;
 	(void)command_output_failed();
-	return 1;
+	return HEC_ERR_CANCELLED;
 }
 
 static hec_view view_of(const attended *a, bool labels)

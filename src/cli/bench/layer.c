@@ -101,7 +101,7 @@ hec_status encoder_bwd_setup(bench_case *c)
 	TRY(hec_encoder_layer_params(&s->grad, "", hec_param_allocate, &s->alloc));
 	TRY(case_normal(c, 3, s->x.shape, &s->dy));
 	TRY(case_tensor(c, 3, s->x.shape, &s->dx));
-	TRY(hec_fill(c->ctx, 0, &s->dx));
+	TRY(hec_tensor_fill(c->ctx, 0, &s->dx));
 	TRY(hec_encoder_layer_fwd(c->ctx, c->arena, &s->layer, &s->x, NULL, NULL, &s->y, NULL,
 	                          &s->kept));
 	c->call = bwd_call;

@@ -47,7 +47,8 @@ typedef struct model_run {
 	hec_model *model;
 	hec_trainer *trainer;
 	hec_session *session;
-	hec_batch batch;
+	hec_model_input input;
+	hec_batch batch; /* of input */
 	hec_decode_options decode;
 	int32_t *ids; /* sources, what the decoder reads, targets: each of `batch` numbers */
 	const int32_t **sentences;
@@ -124,8 +125,7 @@ static hec_status train_call(bench_case *c, int64_t i)
 {
 	(void)i;
 	model_run *r = c->state;
-	hec_step_report report = {.size = sizeof report};
-	return hec_trainer_step(r->trainer, &r->batch, 1, &report);
+	return hec_trainer_step(r->trainer, (const hec_batch *[]){&r->batch}, 1);
 }
 
 static hec_status train_setup(model_run *r, bench_case *c, model_result *out)
@@ -133,22 +133,25 @@ static hec_status train_setup(model_run *r, bench_case *c, model_result *out)
 	const model_sizes *z = r->sizes;
 	const int64_t n = z->B * (z->S > z->T ? z->S : z->T);
 	hec_trainer_options o = HEC_TRAINER_OPTIONS_INIT;
-	hec_trainer_memory memory = {.size = sizeof memory};
+	hec_trainer_memory *memory;
 	o.max_tokens = n;
 	o.max_source = z->S > 0 ? z->S : 1;
 	o.max_target = z->T;
 	o.weight_decay = 0.01;
-	r->batch = (hec_batch){.size = sizeof r->batch, .input = {.size = sizeof r->batch.input}};
+	r->input = (hec_model_input)HEC_MODEL_INPUT_INIT;
 	if (z->encoder > 0)
-		r->batch.input.ids = hec_tensor_2d(r->ids, HEC_I32, z->B, z->S);
-	r->batch.input.decoder_ids = hec_tensor_2d(r->ids + n, HEC_I32, z->B, z->T);
+		r->input.ids = hec_tensor_2d(r->ids, HEC_I32, z->B, z->S);
+	r->input.decoder_ids = hec_tensor_2d(r->ids + n, HEC_I32, z->B, z->T);
+	r->batch = (hec_batch)HEC_BATCH_INIT;
+	r->batch.input = &r->input;
 	r->batch.targets = hec_tensor_2d(r->ids + 2 * n, HEC_I32, z->B, z->T);
 	TRY(hec_trainer_plan(r->ctx, r->model, &o, &memory));
+	out->memory = (double)memory->activations;
+	hec_trainer_memory_free(memory);
 	TRY(hec_trainer_create(r->ctx, r->model, &o, &r->trainer));
 	const double S = (double)z->S, T = (double)z->T, B = (double)z->B;
 	out->tokens = B * T;
 	out->flops = 3 * (matrix_flops(r->model, B * S, B * T) + attention_flops(z, B, S, T));
-	out->memory = (double)memory.activations;
 	c->call = train_call;
 	snprintf(out->what, sizeof out->what, "train");
 	return HEC_OK;
@@ -160,10 +163,10 @@ static hec_status translate_call(bench_case *c, int64_t i)
 {
 	(void)i;
 	model_run *r = c->state;
-	hec_decoded decoded = {.size = sizeof decoded};
+	hec_decoded *decoded;
 	hec_status status = hec_decode(r->session, hec_session_options_of(r->session)->sources,
 	                               r->sentences, r->lengths, &r->decode, &decoded);
-	hec_decoded_free(&decoded);
+	hec_decoded_free(decoded);
 	return status;
 }
 

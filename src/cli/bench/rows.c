@@ -202,8 +202,8 @@ hec_status adamw_setup(bench_case *c)
 	TRY(case_tensor(c, 1, &n, &s->m));
 	TRY(case_tensor(c, 1, &n, &s->v));
 	TRY(case_normal(c, 1, &n, &s->w));
-	TRY(hec_fill(c->ctx, 0, &s->m));
-	TRY(hec_fill(c->ctx, 0, &s->v));
+	TRY(hec_tensor_fill(c->ctx, 0, &s->m));
+	TRY(hec_tensor_fill(c->ctx, 0, &s->v));
 	c->bytes = 28.0 * (double)n; /* reads four, writes three */
 	c->call = adamw_call;
 	return HEC_OK;

@@ -104,12 +104,15 @@ int interrupt_signal(void)
 	return asked;
 }
 
-int interrupt_stops(void *user, int64_t done, int64_t total)
+hec_status interrupt_status(void)
 {
-	(void)user;
-	(void)done;
-	(void)total;
-	return interrupt_asked();
+	return interrupt_asked() ? HEC_ERR_CANCELLED : HEC_OK;
+}
+
+hec_status interrupt_stops(void *user, const char *phase, int64_t done, int64_t total)
+{
+	(void)user, (void)phase, (void)done, (void)total;
+	return interrupt_status();
 }
 
 void interrupt_answer_begins(void)

@@ -13,7 +13,8 @@
 #define CLI_COMMAND_INTERRUPT_H
 
 #include <stdbool.h>
-#include <stdint.h>
+
+#include <hecate/status.h>
 
 /* From now on signals ask. Calls of the system go on, so that no result is lost on its way out; who waits for
  * input waits by poll (lines.c), which comes back. */
@@ -23,8 +24,10 @@ void interrupt_catch_all(void);
 
 bool interrupt_asked(void);
 int interrupt_signal(void); /* which of them; 0: none */
-/* The `progress` of what is asked on the way: other than 0 once a signal asks to stop. */
-int interrupt_stops(void *user, int64_t done, int64_t total);
+/* HEC_ERR_CANCELLED once a signal asks to stop: what a callback of the library returns. */
+hec_status interrupt_status(void);
+/* The `progress` of what is only to be stopped. */
+hec_progress_fn interrupt_stops;
 
 /* Between them Ctrl-C (SIGINT) stops an answer alone, and the conversation goes on: however long the answer takes
  * to notice it. SIGTERM ends the command there, too. */

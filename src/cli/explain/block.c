@@ -51,10 +51,10 @@ hec_status block_steps(hec_ctx *ctx, const explain_problem *p, explain_steps *s)
 	TRY(random_linear(ctx, p->seed, STREAM_W_2, &w2, &down));
 	hec_dropout dropout = {.p = BLOCK_DROPOUT, .site = SITE_OUTPUT, .key = {.seed = p->seed}};
 	TRY(hec_dropout_apply(ctx, &dropout, &s->output, &dropped));
-	TRY(hec_add(ctx, 1, x, 1, &dropped, &residual));
+	TRY(hec_tensor_add(ctx, 1, x, 1, &dropped, &residual));
 	TRY(hec_linear_fwd(ctx, &up, HEC_ACT_RELU, &residual, NULL, &hidden, NULL));
 	TRY(hec_linear_fwd(ctx, &down, HEC_ACT_NONE, &hidden, NULL, &block, NULL));
 	dropout.site = SITE_HIDDEN;
 	TRY(hec_dropout_apply(ctx, &dropout, &block, &block));
-	return hec_add(ctx, 1, &residual, 1, &block, &block);
+	return hec_tensor_add(ctx, 1, &residual, 1, &block, &block);
 }

@@ -159,7 +159,7 @@ static bool split_answer(forward *f, const hec_tensor *logits)
 		hec_tensor from, to;
 		if (hec_tensor_slice(logits, 2, i, 1, &from) != HEC_OK ||
 		    hec_tensor_reshape(&one, 3, from.shape, &to) != HEC_OK ||
-		    hec_copy(f->ctx, &from, &to) != HEC_OK)
+		    hec_tensor_copy(f->ctx, &from, &to) != HEC_OK)
 			return false;
 	}
 	return true;
@@ -236,7 +236,7 @@ static hec_tensor ids_row(const number_list *n)
 static bool widen_features(forward *f, hec_tensor *wide)
 {
 	return hec_arena_tensor(f->arena, f->real, 3, f->frames.shape, wide) == HEC_OK &&
-	       hec_copy(f->ctx, &f->frames, wide) == HEC_OK;
+	       hec_tensor_copy(f->ctx, &f->frames, wide) == HEC_OK;
 }
 
 static int compute_outputs(forward *f)

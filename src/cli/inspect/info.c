@@ -58,20 +58,22 @@ static hec_status load_both(const request *r, hec_ctx *ctx, hec_model **model, h
 static int load_and_show(const request *r)
 {
 	info_facts f = {0};
+	hec_info *files = NULL;
 	hec_ctx *ctx = NULL;
 	hec_model *model = NULL, *unpacked = NULL;
 	hec_tokenizer *tokenizer = NULL;
-	hec_status status = hec_info_read(r->dir, &f.files);
+	hec_status status = hec_info_read(r->dir, &files);
 	if (status == HEC_OK)
 		status = hec_ctx_create(NULL, &ctx);
 	if (status == HEC_OK)
 		status = load_both(r, ctx, &model, &unpacked);
 	if (status == HEC_OK)
 		status = hec_tokenizer_load(r->dir, &tokenizer);
-	if (status == HEC_ERR_IO && model && !*f.files.tokenizer)
+	if (status == HEC_ERR_IO && model && !*files->tokenizer)
 		status = HEC_OK; /* no file of any kind of tokenizer is there */
 	int code = EXIT_FAILED;
 	if (status == HEC_OK) {
+		f.files = files;
 		f.model = model;
 		f.config = hec_model_config_of(model);
 		f.tokenizer = tokenizer;
@@ -79,6 +81,7 @@ static int load_and_show(const request *r)
 	} else {
 		code = command_failed(r->self, "%s", hec_error_message());
 	}
+	hec_info_free(files);
 	hec_tokenizer_destroy(tokenizer);
 	hec_model_destroy(model);
 	hec_model_destroy(unpacked);

@@ -108,7 +108,7 @@ static hec_status measure_reading(const hec_model *model, info_memory *m)
 
 static hec_status measure_training(hec_ctx *ctx, const hec_model *model, info_memory *m)
 {
-	hec_trainer_memory plan = {.size = sizeof plan};
+	hec_trainer_memory *plan;
 	hec_trainer_options options = HEC_TRAINER_OPTIONS_INIT;
 	const hec_model_config *c = hec_model_config_of(model);
 	const hec_head head = c->head;
@@ -117,10 +117,13 @@ static hec_status measure_training(hec_ctx *ctx, const hec_model *model, info_me
 	options.max_tokens = m->batch;
 	options.max_source = options.max_target = m->length;
 	hec_status status = hec_trainer_plan(ctx, model, &options, &plan);
-	m->state = plan.parameters;
-	m->packs = plan.packs;
-	m->activations = plan.activations;
-	return status;
+	if (status != HEC_OK)
+		return status;
+	m->state = plan->parameters;
+	m->packs = plan->packs;
+	m->activations = plan->activations;
+	hec_trainer_memory_free(plan);
+	return HEC_OK;
 }
 
 hec_status info_measure(hec_ctx *ctx, const hec_model *model, const hec_model *unpacked,

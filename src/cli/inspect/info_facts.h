@@ -22,7 +22,7 @@ typedef struct info_memory {
 } info_memory;
 
 typedef struct info_facts {
-	hec_info files;
+	const hec_info *files;
 	const hec_model *model;
 	const hec_model_config *config;
 	const hec_tokenizer *tokenizer; /* or NULL */

@@ -99,7 +99,7 @@ static void show_tokenizer(const info_facts *f, FILE *out)
 		return;
 	}
 	fprintf(out, "  %-13s %s%s%s, %s tokens\n", "tokenizer", hec_tokenizer_kind(f->tokenizer),
-	        *f->files.pre_tokenizer ? " after " : "", f->files.pre_tokenizer,
+	        *f->files->pre_tokenizer ? " after " : "", f->files->pre_tokenizer,
 	        with_commas(hec_tokenizer_vocab(f->tokenizer), number));
 	fprintf(out, "  %-13s", "special");
 	bool first = true;
@@ -180,18 +180,18 @@ void info_show_text(const info_facts *f, const char *dir, FILE *out)
 {
 	char path[DIR_COLUMNS * 4 + 8], number[32];
 	hec_text_clean(dir, DIR_COLUMNS, path, sizeof path);
-	fprintf(out, "%s\n  %-13s %s%s%s%s\n", path, "family", f->files.family,
-	        *f->files.architecture ? " (" : "", f->files.architecture,
-	        *f->files.architecture ? ")" : "");
+	fprintf(out, "%s\n  %-13s %s%s%s%s\n", path, "family", f->files->family,
+	        *f->files->architecture ? " (" : "", f->files->architecture,
+	        *f->files->architecture ? ")" : "");
 	fprintf(out, "  %-13s %" PRId64 "\n", "width", f->config->width);
 	show_stack("encoder", &f->config->encoder, out);
 	show_stack("decoder", &f->config->decoder, out);
 	fprintf(out, "  %-13s %s, vocabulary %s\n", "head", head_name(f->config->head),
 	        with_commas(f->config->vocab, number));
 	show_parameters(f, out);
-	fprintf(out, "  %-13s %s, %s in %" PRId64 " file%s\n", "files", f->files.dtype,
-	        bytes_text((size_t)f->files.file_bytes, number), f->files.files,
-	        plural(f->files.files));
+	fprintf(out, "  %-13s %s, %s in %" PRId64 " file%s\n", "files", f->files->dtype,
+	        bytes_text((size_t)f->files->file_bytes, number), f->files->files,
+	        plural(f->files->files));
 	show_ignored(f->model, out);
 	show_tokenizer(f, out);
 	show_ids(f->config, out);
@@ -233,7 +233,7 @@ static json_t *tokenizer_json(const info_facts *f)
 			json_object_set_new(special, roles[i], json_integer(id));
 	}
 	return json_pack("{s:s, s:s, s:I, s:o}", "kind", hec_tokenizer_kind(f->tokenizer),
-	                 "pre_tokenizer", f->files.pre_tokenizer, "vocab",
+	                 "pre_tokenizer", f->files->pre_tokenizer, "vocab",
 	                 (json_int_t)hec_tokenizer_vocab(f->tokenizer), "special", special);
 }
 
@@ -268,11 +268,11 @@ bool info_show_json(const info_facts *f, FILE *out)
 	json_t *root = json_pack(
 		"{s:s, s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:o, s:o, "
 		"s:{s:i, s:i, s:i, s:i}, s:o}",
-		"family", f->files.family, "architecture", f->files.architecture, "width",
+		"family", f->files->family, "architecture", f->files->architecture, "width",
 		(json_int_t)c->width, "vocab", (json_int_t)c->vocab, "head", head_name(c->head),
 		"encoder", stack_json(&c->encoder), "decoder", stack_json(&c->decoder),
-		"parameters", parameters_json(f), "dtype", f->files.dtype, "files",
-		(json_int_t)f->files.files, "file_bytes", (json_int_t)f->files.file_bytes,
+		"parameters", parameters_json(f), "dtype", f->files->dtype, "files",
+		(json_int_t)f->files->files, "file_bytes", (json_int_t)f->files->file_bytes,
 		"ignored", ignored_json(f->model), "tokenizer", tokenizer_json(f), "ids", "start",
 		(int)c->start_id, "bos", (int)c->bos_id, "eos", (int)c->eos_id, "pad",
 		(int)c->pad_id, "memory", memory_json(&f->memory));

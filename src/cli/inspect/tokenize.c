@@ -215,7 +215,7 @@ static int tokenize_some(void *user, int64_t n, const char *const *texts, const 
 	settings *s = user;
 	const int64_t before = s->lines.done;
 	int code = EXIT_DONE;
-	(void)line_work_progress(&s->lines, 0, n);
+	(void)line_work_progress(&s->lines, "lines", 0, n);
 	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
 		const size_t length = bytes ? bytes[i] : strlen(texts[i]);
 		s->lines.done = before + i;

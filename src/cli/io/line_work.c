@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hecate/status.h>
-
 #include "cli/command/interrupt.h"
 #include "cli/io/lines.h"
 #include "cli/io/plural.h"
@@ -21,16 +19,16 @@ void line_work_clear(line_work *w)
 	w->bar_shown = false;
 }
 
-int line_work_progress(void *line_work_of, int64_t done, int64_t total)
+hec_status line_work_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
-	line_work *w = line_work_of;
-	(void)total;
+	line_work *w = user;
+	(void)phase, (void)total;
 	if (w->bar) {
 		fprintf(stderr, "\r%" PRId64 " line%s", w->done + done, plural(w->done + done));
 		fflush(stderr);
 		w->bar_shown = true;
 	}
-	return interrupt_asked();
+	return interrupt_status();
 }
 
 static int fail_interrupted(const line_work *w)

@@ -9,9 +9,12 @@
 
 #include <stdint.h>
 
+#include <hecate/status.h>
+
 #include "cli/command/command.h"
 
-/* The library refused: hec_error_message() tells why, *failed which of the texts is to blame. */
+/* The library refused: hec_error_message() tells why, *failed which of the texts is to blame (hec_error_item(),
+ * where they are the texts of one call). */
 #define LINE_WORK_REFUSED (-2)
 
 /* Does n texts and prints their results, all or none. Returns EXIT_DONE; LINE_WORK_REFUSED; or the exit
@@ -36,8 +39,8 @@ typedef struct line_work {
 int line_work_run(line_work *w, int operands, char **argv);
 
 /* How far the texts of this call are, for the library's `progress` (its user is the line_work): shows it
- * where there is a bar. Other than 0: a signal asks to stop. */
-int line_work_progress(void *line_work, int64_t done, int64_t total);
+ * where there is a bar. A signal cancels. */
+hec_progress_fn line_work_progress;
 /* Takes the bar away: before anything is printed. */
 void line_work_clear(line_work *w);
 

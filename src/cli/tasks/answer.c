@@ -19,9 +19,8 @@
 typedef struct settings {
 	const char *context;
 	option_list questions;
-	int64_t top, most, window, stride;
 	double none;
-	bool json, lossy, part_words;
+	bool json;
 } settings;
 
 typedef struct answering {
@@ -37,7 +36,7 @@ typedef struct answering {
 
 /* ---- results ---- */
 
-static json_t *answer_json(const hec_answer *a)
+static json_t *answer_json(const hec_answer_item *a)
 {
 	json_t *object = json_object();
 	if (json_object_set_new(object, "answer", json_stringn(a->text, a->bytes)) != 0 ||
@@ -50,14 +49,15 @@ static json_t *answer_json(const hec_answer *a)
 	return object;
 }
 
-static bool put_json(const answering *w, const hec_answer_list *list)
+static bool put_json(const answering *w, const hec_answers *answers, int64_t question)
 {
-	json_t *line = answer_json(&list->answers[0]);
-	if (line && w->s.top > 1) {
+	json_t *line = answer_json(hec_answers_at(answers, question, 0));
+	if (line && w->options.top > 1) {
 		json_t *all = json_array();
 		bool good = all != NULL;
-		for (int64_t i = 0; good && i < list->n; i++)
-			good = json_array_append_new(all, answer_json(&list->answers[i])) == 0;
+		const hec_answer_item *a;
+		for (int64_t i = 0; good && (a = hec_answers_at(answers, question, i)); i++)
+			good = json_array_append_new(all, answer_json(a)) == 0;
 		if (!good)
 			json_decref(all);
 		if (!good || json_object_set_new(line, "answers", all) != 0) {
@@ -68,20 +68,20 @@ static bool put_json(const answering *w, const hec_answer_list *list)
 	return put_json_line(line, stdout);
 }
 
-static void put_plain(const hec_answer *a)
+static void put_plain(const hec_answer_item *a)
 {
 	put_field(a->text, a->bytes, stdout);
 	printf("\t%.4f\t%zu\t%zu\n", a->score, a->begin, a->end);
 }
 
-static int put_all(const answering *w, const hec_answers *out)
+static int put_all(const answering *w, const hec_answers *answers, int64_t n)
 {
-	for (int64_t i = 0; i < out->questions; i++) {
-		const hec_answer_list *list = &out->items[i];
-		if (w->s.json && !put_json(w, list))
+	for (int64_t i = 0; i < n; i++) {
+		const hec_answer_item *a;
+		if (w->s.json && !put_json(w, answers, i))
 			return command_failed(w->self, "no memory for JSON");
-		for (int64_t k = 0; !w->s.json && k < list->n; k++)
-			put_plain(&list->answers[k]);
+		for (int64_t k = 0; !w->s.json && (a = hec_answers_at(answers, i, k)); k++)
+			put_plain(a);
 	}
 	return put_done();
 }
@@ -89,31 +89,32 @@ static int put_all(const answering *w, const hec_answers *out)
 /* ---- work ---- */
 
 /* A long context is one line: its windows tell how far it is. */
-static int on_progress(void *user, int64_t done, int64_t total)
+static hec_status on_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
 	answering *w = user;
-	(void)total;
+	(void)phase, (void)total;
 	if (w->lines.bar && done > 0) {
 		fprintf(stderr, "\r%" PRId64 " line%s, %" PRId64 " window%s", w->lines.done,
 		        plural(w->lines.done), done, plural(done));
 		fflush(stderr);
 		w->lines.bar_shown = true;
 	}
-	return interrupt_asked();
+	return interrupt_status();
 }
 
 static int answer_some(answering *w, int64_t n, const hec_question *questions, int64_t *failed)
 {
 	if (n == 0)
 		return EXIT_DONE;
-	hec_answers out;
-	hec_status status = hec_answer_all(w->answerer, n, questions, &w->options, &out);
-	*failed = out.failed;
-	if (status != HEC_OK)
+	hec_answers *out;
+	hec_status status = hec_answer(w->answerer, n, questions, &w->options, &out);
+	if (status != HEC_OK) {
+		*failed = hec_error_item();
 		return LINE_WORK_REFUSED;
+	}
 	line_work_clear(&w->lines);
-	int code = put_all(w, &out);
-	hec_answers_free(&out);
+	int code = put_all(w, out, n);
+	hec_answers_free(out);
 	if (code == EXIT_DONE)
 		code = attend_flag_text(&w->m.attend, w->self, hec_answerer_model(w->answerer),
 		                        hec_answerer_tokenizer(w->answerer), questions->question,
@@ -176,15 +177,8 @@ static int work(void *job, int operands, char **argv)
 		if (code != EXIT_DONE)
 			return code;
 	}
-	w->options = (hec_answer_options)HEC_ANSWER_OPTIONS_INIT;
-	w->options.top = s->top;
-	w->options.most = s->most;
-	w->options.window = s->window;
-	w->options.stride = s->stride;
-	w->options.part_words = s->part_words;
 	w->options.may_be_none = s->none >= -1;
 	w->options.none_margin = s->none >= -1 ? s->none : 0;
-	w->options.lossy = s->lossy;
 	w->options.progress = on_progress;
 	w->options.user = w;
 	w->lines = (line_work){.self = w->self, .work = answer_lines, .user = w, .most = CHUNK};
@@ -204,8 +198,9 @@ static const model_work answering_work = {load, work, end};
 
 static int run(const command *self, int argc, char **argv)
 {
-	answering w = {.self = self, .s = {.top = 1, .none = -2}};
+	answering w = {.self = self, .s = {.none = -2}, .options = HEC_ANSWER_OPTIONS_INIT};
 	settings *s = &w.s;
+	hec_answer_options *o = &w.options;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "the model: one with a head for question answering",
 	         &w.m.named, 0, 0},
@@ -213,22 +208,22 @@ static int run(const command *self, int argc, char **argv)
 	         0},
 		{OPTION_TEXT, "--context", "FILE", "the text to answer from; -: standard input",
 	         &s->context, 0, 0},
-		{OPTION_WHOLE, "--top", "N", "answers to each question, the best first", &s->top, 1,
+		{OPTION_WHOLE, "--top", "N", "answers to each question, the best first", &o->top, 1,
 	         10000},
 		{OPTION_REAL, "--no-answer", "X",
 	         "no answer where its score is more than X above the best (0: as it comes)",
 	         &s->none, -1, 1},
 		{OPTION_WHOLE, "--most", "N", "tokens of the longest answer (default: 15)",
-	         &s->most, 1, 1 << 20},
+	         &o->max_tokens, 1, 1 << 20},
 		{OPTION_WHOLE, "--window", "N",
-	         "tokens of a window (default: 384, or what the model takes)", &s->window, 1,
+	         "tokens of a window (default: 384, or what the model takes)", &o->window, 1,
 	         1 << 20},
 		{OPTION_WHOLE, "--stride", "N",
-	         "tokens that windows share (default: 128, or half a window)", &s->stride, 1,
+	         "tokens that windows share (default: 128, or half a window)", &o->stride, 1,
 	         1 << 20},
 		{OPTION_FLAG, "--part-words", NULL, "answers may begin and end within words",
-	         &s->part_words, 0, 0},
-		OPTION_LOSSY(s->lossy),
+	         &o->part_words, 0, 0},
+		OPTION_LOSSY(o->lossy),
 		OPTION_THREADS(w.m.threads),
 		OPTION_OVERRIDE(w.m.overrides),
 		ATTEND_OPTION(&w.m.attend),

@@ -69,18 +69,18 @@ static const char *token_text(const classifying *w, const hec_token_class *t)
 	return token ? token : "";
 }
 
-static bool put_tokens_json(const classifying *w, const hec_token_class *t, int64_t n)
+static bool put_tokens_json(const classifying *w, const hec_token_classes *classes, int64_t text)
 {
 	json_t *line = json_object(), *list = json_array();
 	bool done = true;
-	for (int64_t i = 0; i < n; i++) {
-		json_t *one =
-			json_pack("{s:s, s:s, s:f, s:I, s:I}", "token", token_text(w, &t[i]),
-		                  "label", hec_classifier_label(w->classifier, t[i].label), "score",
-		                  (double)t[i].score, "begin", (json_int_t)t[i].span.begin, "end",
-		                  (json_int_t)t[i].span.end);
+	const hec_token_class *t;
+	for (int64_t i = 0; (t = hec_token_classes_at(classes, text, i)); i++) {
+		json_t *one = json_pack("{s:s, s:s, s:f, s:I, s:I}", "token", token_text(w, t),
+		                        "label", hec_classifier_label(w->classifier, t->label),
+		                        "score", (double)t->score, "begin",
+		                        (json_int_t)t->span.begin, "end", (json_int_t)t->span.end);
 		if (one && w->pair)
-			done = json_object_set_new(one, "text", json_integer(t[i].second)) == 0 &&
+			done = json_object_set_new(one, "text", json_integer(t->second)) == 0 &&
 			       done;
 		done = json_array_append_new(list, one) == 0 && done;
 	}
@@ -92,18 +92,17 @@ static bool put_tokens_json(const classifying *w, const hec_token_class *t, int6
 	return put_json_line(line, stdout);
 }
 
-static int put_tokens(const classifying *w, const hec_token_classes *c)
+static int put_tokens(const classifying *w, const hec_token_classes *classes, int64_t n)
 {
-	for (int64_t i = 0; i < c->texts; i++) {
-		const hec_token_class *t = c->items + c->begin[i];
-		const int64_t n = c->begin[i + 1] - c->begin[i];
-		if (w->json && !put_tokens_json(w, t, n))
+	for (int64_t i = 0; i < n; i++) {
+		const hec_token_class *t;
+		if (w->json && !put_tokens_json(w, classes, i))
 			return command_failed(w->self, "no memory for JSON");
-		for (int64_t k = 0; !w->json && k < n; k++) {
-			put_string(token_text(w, &t[k]));
+		for (int64_t k = 0; !w->json && (t = hec_token_classes_at(classes, i, k)); k++) {
+			put_string(token_text(w, t));
 			fputc('\t', stdout);
-			put_string(hec_classifier_label(w->classifier, t[k].label));
-			printf("\t%.6g\t%zu\t%zu\n", t[k].score, t[k].span.begin, t[k].span.end);
+			put_string(hec_classifier_label(w->classifier, t->label));
+			printf("\t%.6g\t%zu\t%zu\n", t->score, t->span.begin, t->span.end);
 		}
 		if (!w->json)
 			fputc('\n', stdout);
@@ -116,19 +115,20 @@ static int put_tokens(const classifying *w, const hec_token_classes *c)
 static int classify(classifying *w, int64_t n, const char *const *texts, const size_t *bytes,
                     int64_t *failed)
 {
-	hec_classes classes = {0};
-	hec_token_classes tokens = {0};
+	hec_classes *classes = NULL;
+	hec_token_classes *tokens = NULL;
 	hec_status status =
 		w->tokens
 			? hec_classify_tokens(w->classifier, n, texts, bytes, &w->options, &tokens)
 			: hec_classify(w->classifier, n, texts, bytes, &w->options, &classes);
-	*failed = w->tokens ? tokens.failed : classes.failed;
-	if (status != HEC_OK)
+	if (status != HEC_OK) {
+		*failed = hec_error_item();
 		return LINE_WORK_REFUSED;
+	}
 	line_work_clear(&w->lines);
-	int code = w->tokens ? put_tokens(w, &tokens) : put_texts(w, &classes);
-	hec_classes_free(&classes);
-	hec_token_classes_free(&tokens);
+	int code = w->tokens ? put_tokens(w, tokens, n) : put_texts(w, classes);
+	hec_classes_free(classes);
+	hec_token_classes_free(tokens);
 	if (code == EXIT_DONE && n > 0)
 		code = attend_flag_text(&w->m.attend, w->self, hec_classifier_model(w->classifier),
 		                        hec_classifier_tokenizer(w->classifier), texts[0],

@@ -24,11 +24,11 @@ typedef struct embedding {
 	model_args m;
 	const char *pooling, *query;
 	int64_t top;
-	bool json, lossy, truncate, normalize;
+	bool json;
 	hec_embedder *embedder;
 	hec_embed_options options;
-	hec_embeddings wanted; /* of the query */
-	similar *lines;        /* all so far, to be ranked */
+	hec_embeddings *wanted; /* of the query */
+	similar *lines;         /* all so far, to be ranked */
 	int64_t count, room;
 	line_work work;
 } embedding;
@@ -104,7 +104,7 @@ static int keep_lines(embedding *e, const hec_embeddings *v, const char *const *
                       const size_t *bytes)
 {
 	for (int64_t i = 0; i < v->texts; i++) {
-		double score = hec_cosine(e->wanted.rows, v->rows + i * v->width, v->width);
+		double score = hec_cosine(e->wanted->rows, v->rows + i * v->width, v->width);
 		if (!keep_line(e, texts[i], bytes ? bytes[i] : strlen(texts[i]), score))
 			return command_failed(e->self, "no memory for %" PRId64 " lines", e->count);
 	}
@@ -144,14 +144,15 @@ static int embed_lines(void *user, int64_t n, const char *const *texts, const si
                        int64_t *failed)
 {
 	embedding *e = user;
-	hec_embeddings v;
+	hec_embeddings *v;
 	hec_status status = hec_embed(e->embedder, n, texts, bytes, &e->options, &v);
-	*failed = v.failed;
-	if (status != HEC_OK)
+	if (status != HEC_OK) {
+		*failed = hec_error_item();
 		return LINE_WORK_REFUSED;
+	}
 	line_work_clear(&e->work);
-	int code = e->query ? keep_lines(e, &v, texts, bytes) : put_vectors(e, &v);
-	hec_embeddings_free(&v);
+	int code = e->query ? keep_lines(e, v, texts, bytes) : put_vectors(e, v);
+	hec_embeddings_free(v);
 	if (code == EXIT_DONE && n > 0 && !e->query) /* else behind the ranks */
 		code = attend(e, texts[0], bytes ? bytes[0] : strlen(texts[0]));
 	return code;
@@ -205,7 +206,7 @@ static void end(void *job)
 	for (int64_t i = 0; i < e->count; i++)
 		free(e->lines[i].text);
 	free(e->lines);
-	hec_embeddings_free(&e->wanted);
+	hec_embeddings_free(e->wanted);
 	hec_embedder_destroy(e->embedder);
 }
 
@@ -225,11 +226,11 @@ static int run(const command *self, int argc, char **argv)
 	         "folder says, else mean)",
 	         &e.pooling, 0, 0},
 		{OPTION_FLAG, "--normalize", NULL,
-	         "vectors of length 1 (default: as the folder says)", &e.normalize, 0, 0},
+	         "vectors of length 1 (default: as the folder says)", &e.options.normalize, 0, 0},
 		OPTION_THREADS(e.m.threads),
 		OPTION_OVERRIDE(e.m.overrides),
-		OPTION_LOSSY(e.lossy),
-		OPTION_TRUNCATE(e.truncate),
+		OPTION_LOSSY(e.options.lossy),
+		OPTION_TRUNCATE(e.options.truncate),
 		ATTEND_OPTION(&e.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &e.json, 0, 0},
 		{0},
@@ -242,9 +243,6 @@ static int run(const command *self, int argc, char **argv)
 	code = set_pooling(&e);
 	if (code != EXIT_DONE)
 		return code;
-	e.options.normalize = e.normalize;
-	e.options.truncate = e.truncate;
-	e.options.lossy = e.lossy;
 	return model_run(self, &e.m, &embedding_work, &e, operands, argv);
 }
 

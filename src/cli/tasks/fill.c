@@ -15,8 +15,7 @@
 
 typedef struct settings {
 	const char *targets;
-	int64_t top;
-	bool json, lossy;
+	bool json;
 } settings;
 
 typedef struct filling {
@@ -31,14 +30,14 @@ typedef struct filling {
 
 /* ---- results ---- */
 
-static json_t *mask_json(const hec_guess *guesses, int64_t top)
+static json_t *mask_json(const hec_filled *filled, int64_t text, int64_t mask)
 {
 	json_t *list = json_array();
-	for (int64_t i = 0; list && i < top; i++) {
-		json_t *one = json_pack("{s:s%, s:f, s:i, s:s%}", "token", guesses[i].token,
-		                        guesses[i].token_bytes, "score", guesses[i].score, "id",
-		                        (int)guesses[i].id, "text", guesses[i].text,
-		                        guesses[i].text_bytes);
+	const hec_guess *g;
+	for (int64_t i = 0; list && (g = hec_filled_at(filled, text, mask, i)); i++) {
+		json_t *one = json_pack("{s:s%, s:f, s:i, s:s%}", "token", g->token, g->token_bytes,
+		                        "score", g->score, "id", (int)g->id, "text", g->text,
+		                        g->text_bytes);
 		if (json_array_append_new(list, one) != 0) {
 			json_decref(list);
 			list = NULL;
@@ -47,13 +46,12 @@ static json_t *mask_json(const hec_guess *guesses, int64_t top)
 	return list;
 }
 
-static bool put_json(const hec_filled_text *item)
+static bool put_json(const hec_filled *filled, int64_t text)
 {
 	json_t *line = json_object(), *masks = json_array();
 	bool good = line && masks;
-	for (int64_t m = 0; good && m < item->masks; m++)
-		good = json_array_append_new(
-			       masks, mask_json(item->guesses + m * item->top, item->top)) == 0;
+	for (int64_t m = 0; good && m < hec_filled_masks(filled, text); m++)
+		good = json_array_append_new(masks, mask_json(filled, text, m)) == 0;
 	if (!good)
 		json_decref(masks);
 	if (!good || json_object_set_new(line, "masks", masks) != 0) {
@@ -63,17 +61,25 @@ static bool put_json(const hec_filled_text *item)
 	return put_json_line(line, stdout);
 }
 
-static int put_all(const filling *w, const hec_filled *out)
+static void put_plain(const hec_filled *filled, int64_t text)
 {
-	for (int64_t i = 0; i < out->texts; i++) {
-		const hec_filled_text *item = &out->items[i];
-		if (w->s.json && !put_json(item))
-			return command_failed(w->self, "no memory for JSON");
-		for (int64_t k = 0; !w->s.json && k < item->masks * item->top; k++) {
-			put_field(item->guesses[k].token, strlen(item->guesses[k].token), stdout);
-			printf("\t%.4f\t", item->guesses[k].score);
-			put_text_line(item->guesses[k].text, item->guesses[k].text_bytes, stdout);
+	for (int64_t m = 0; m < hec_filled_masks(filled, text); m++) {
+		const hec_guess *g;
+		for (int64_t i = 0; (g = hec_filled_at(filled, text, m, i)); i++) {
+			put_field(g->token, strlen(g->token), stdout);
+			printf("\t%.4f\t", g->score);
+			put_text_line(g->text, g->text_bytes, stdout);
 		}
+	}
+}
+
+static int put_all(const filling *w, const hec_filled *filled, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		if (!w->s.json)
+			put_plain(filled, i);
+		else if (!put_json(filled, i))
+			return command_failed(w->self, "no memory for JSON");
 	}
 	return put_done();
 }
@@ -84,14 +90,15 @@ static int fill(void *user, int64_t n, const char *const *texts, const size_t *b
                 int64_t *failed)
 {
 	filling *w = user;
-	hec_filled out;
-	hec_status status = hec_fill_all(w->filler, n, texts, bytes, &w->options, &out);
-	*failed = out.failed;
-	if (status != HEC_OK)
+	hec_filled *out;
+	hec_status status = hec_fill(w->filler, n, texts, bytes, &w->options, &out);
+	if (status != HEC_OK) {
+		*failed = hec_error_item();
 		return LINE_WORK_REFUSED;
+	}
 	line_work_clear(&w->lines);
-	int code = put_all(w, &out);
-	hec_filled_free(&out);
+	int code = put_all(w, out, n);
+	hec_filled_free(out);
 	if (code == EXIT_DONE && n > 0)
 		code = attend_flag_text(&w->m.attend, w->self, hec_filler_model(w->filler),
 		                        hec_filler_tokenizer(w->filler), texts[0],
@@ -148,12 +155,9 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
 static int work(void *job, int operands, char **argv)
 {
 	filling *w = job;
-	w->options = (hec_fill_options)HEC_FILL_OPTIONS_INIT;
 	int code = take_targets(w);
 	if (code != EXIT_DONE)
 		return code;
-	w->options.top = w->s.top;
-	w->options.lossy = w->s.lossy;
 	w->options.progress = line_work_progress;
 	w->options.user = &w->lines;
 	w->lines = (line_work){.self = w->self, .work = fill, .user = w, .most = CHUNK};
@@ -171,14 +175,14 @@ static const model_work filling_work = {load, work, end};
 static int run(const command *self, int argc, char **argv)
 {
 	static filling w; /* too large for the stack of some */
-	w = (filling){.self = self};
+	w = (filling){.self = self, .options = HEC_FILL_OPTIONS_INIT};
 	settings *s = &w.s;
 	const option table[] = {
 		{OPTION_TEXT, "-m", "DIR", "the model: BERT or its kin, or BART", &w.m.named, 0, 0},
 		{OPTION_WHOLE, "--top", "N", "words for each mask, the best first (default: 5)",
-	         &s->top, 1, 1000},
+	         &w.options.top, 1, 1000},
 		{OPTION_TEXT, "--targets", "A,B…", "only these words", &s->targets, 0, 0},
-		OPTION_LOSSY(s->lossy),
+		OPTION_LOSSY(w.options.lossy),
 		OPTION_THREADS(w.m.threads),
 		OPTION_OVERRIDE(w.m.overrides),
 		ATTEND_OPTION(&w.m.attend),

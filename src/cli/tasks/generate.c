@@ -1,7 +1,6 @@
 /* generate.c — `hecate generate`: prompts in, what the model writes after them out. */
 #include "cli/tasks/generate.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +117,7 @@ static int attend(generating *g, const hec_generation *one)
 
 /* ---- calls ---- */
 
-hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts, hec_generations *out)
+hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts, hec_generations **out)
 {
 	g->decode.first_stream = (uint64_t)g->lines.done;
 	return hec_generate(g->generator, n, prompts, &g->options, out);
@@ -126,25 +125,30 @@ hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts, he
 
 /* ---- as it is written ---- */
 
-static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
+hec_status generate_put_text(const char *text, size_t bytes)
+{
+	put_words(text, bytes, stdout);
+	return put_done() == EXIT_DONE ? interrupt_status() : HEC_ERR_CANCELLED;
+}
+
+static hec_status on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 {
 	(void)user, (void)prompt;
-	put_words(text, bytes, stdout);
-	return put_done() != EXIT_DONE || interrupt_asked();
+	return generate_put_text(text, bytes);
 }
 
 static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
 {
-	hec_generations out;
+	hec_generations *out;
 	if (g->echo && p->text)
 		put_words(p->text, p->bytes, stdout);
 	hec_status status = generate_call(g, 1, p, &out);
 	if (status == HEC_OK) {
 		fputc('\n', stdout);
 		fflush(stdout);
-		*code = attend(g, &out.items[0]);
+		*code = attend(g, hec_generations_at(out, 0, 0));
 	}
-	hec_generations_free(&out);
+	hec_generations_free(out);
 	return status;
 }
 
@@ -169,20 +173,20 @@ int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *
 {
 	if (g->stream)
 		return stream_some(g, n, prompts, failed);
-	hec_generations out;
-	hec_status status = generate_call(g, n, prompts, &out);
-	*failed = out.failed;
-	if (status != HEC_OK)
+	hec_generations *out;
+	if (generate_call(g, n, prompts, &out) != HEC_OK) {
+		*failed = hec_error_item();
 		return LINE_WORK_REFUSED;
+	}
 	line_work_clear(&g->lines);
 	int code = EXIT_DONE;
 	for (int64_t i = 0; code == EXIT_DONE && i < n; i++)
-		code = put_one(g, &prompts[i], &out.items[i * out.nbest]);
+		code = put_one(g, &prompts[i], hec_generations_at(out, i, 0));
 	if (code == EXIT_DONE)
 		code = put_done();
 	if (code == EXIT_DONE && n > 0)
-		code = attend(g, &out.items[0]);
-	hec_generations_free(&out);
+		code = attend(g, hec_generations_at(out, 0, 0));
+	hec_generations_free(out);
 	return code;
 }
 
@@ -239,9 +243,9 @@ static void set_sampling(const settings *s, hec_decode_options *o)
 	if (s->temperature > 0)
 		o->temperature = s->temperature;
 	if (s->top_k >= 0)
-		o->top_k = s->top_k;
-	if (s->top_p >= 0) /* 0 is the likeliest alone; to the options it is all of them */
-		o->top_p = s->top_p > 0 ? s->top_p : DBL_MIN;
+		o->top_k = s->top_k > 0 ? s->top_k : -1;
+	if (s->top_p >= 0)
+		o->top_p = s->top_p;
 	if (s->min_p >= 0)
 		o->min_p = s->min_p;
 	o->seed = s->seed.given ? s->seed.value : any_seed();
@@ -250,11 +254,12 @@ static void set_sampling(const settings *s, hec_decode_options *o)
 static int set_options(generating *g, const settings *s, int operands)
 {
 	hec_decode_options *o = &g->decode;
-	*o = *hec_generator_defaults(g->generator);
+	hec_generator_defaults(g->generator, o, sizeof *o);
 	if (s->beam > 0)
 		o->beams = s->beam;
 	set_sampling(s, o);
-	o->max_tokens = s->max_tokens;
+	if (s->max_tokens > 0)
+		o->max_tokens = s->max_tokens;
 	if (s->min_tokens >= 0)
 		o->min_tokens = s->min_tokens;
 	if (s->no_repeat >= 0)

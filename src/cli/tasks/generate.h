@@ -25,7 +25,10 @@ typedef struct generating {
 
 /* hec_generate of prompts of which the first has the number lines.done in the whole input, from 0 on: what a
  * prompt draws depends on the seed and its number alone, in whatever calls the others come. */
-hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts, hec_generations *out);
+hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts,
+                         hec_generations **out);
+/* Prints a piece of what is written, as it is written. HEC_ERR_CANCELLED: it is to end here. */
+hec_status generate_put_text(const char *text, size_t bytes);
 /* n prompts in one call; what they write is printed. As line_work_fn. */
 int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed);
 

@@ -126,7 +126,7 @@ typedef struct answer {
 	size_t length, capacity;
 } answer;
 
-static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
+static hec_status on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 {
 	answer *a = user;
 	(void)prompt;
@@ -134,15 +134,14 @@ static int on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 		size_t capacity = 2 * (a->length + bytes + 1);
 		char *grown = realloc(a->text, capacity);
 		if (!grown)
-			return 1;
+			return HEC_ERR_MEMORY;
 		a->text = grown;
 		a->capacity = capacity;
 	}
 	for (size_t i = 0; i < bytes; i++) /* a message is a string: it holds no NUL bytes */
 		if (text[i] != '\0')
 			a->text[a->length++] = text[i];
-	put_words(text, bytes, stdout);
-	return put_done() != EXIT_DONE || interrupt_asked();
+	return generate_put_text(text, bytes);
 }
 
 /* One answer, to the conversation and to the terminal. Each has a number, as a line of input has. */
@@ -153,7 +152,7 @@ static int reply(generating *g, conversation *c)
 	answer a = {0};
 	hec_status status = generate_chat_text(g, c->messages, c->n, &text, &prompt.bytes);
 	prompt.text = text;
-	hec_generations out = {0};
+	hec_generations *out = NULL;
 	g->options.text = on_text;
 	g->options.user = &a;
 	if (status == HEC_OK)
@@ -167,7 +166,7 @@ static int reply(generating *g, conversation *c)
 		code = command_failed(g->self, "%s", hec_error_message());
 	else if (!say(c, "assistant", a.text ? a.text : "", a.length))
 		code = command_failed(g->self, "no memory for the conversation");
-	hec_generations_free(&out);
+	hec_generations_free(out);
 	free(a.text);
 	hec_free(text);
 	return code;

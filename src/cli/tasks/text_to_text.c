@@ -34,13 +34,14 @@ static json_t *tokens_json(const hec_tokenizer *tokenizer, const hec_translation
 	return tokens;
 }
 
-static bool put_json(const translating *w, const hec_translation *best, int64_t nbest)
+static bool put_json(const translating *w, const hec_translations *t, int64_t i)
 {
+	const hec_translation *best = hec_translations_at(t, i, 0), *k;
 	json_t *line = json_object(), *all = json_array();
-	for (int64_t k = 0; k < nbest; k++) {
+	for (int64_t rank = 0; (k = hec_translations_at(t, i, rank)); rank++) {
 		json_t *one = json_object();
-		json_object_set_new(one, "text", json_stringn(best[k].text, best[k].text_bytes));
-		json_object_set_new(one, "score", json_real(best[k].score));
+		json_object_set_new(one, "text", json_stringn(k->text, k->text_bytes));
+		json_object_set_new(one, "score", json_real(k->score));
 		json_array_append_new(all, one);
 	}
 	json_object_set_new(line, "text", json_stringn(best->text, best->text_bytes));
@@ -54,14 +55,14 @@ static bool put_json(const translating *w, const hec_translation *best, int64_t 
 	return put_json_line(line, stdout);
 }
 
-static int put_all(const translating *w, const hec_translations *t)
+static int put_all(const translating *w, const hec_translations *t, int64_t n)
 {
-	for (int64_t i = 0; i < t->texts; i++) {
-		const hec_translation *best = &t->items[i * t->nbest];
-		if (w->s->json && !put_json(w, best, t->nbest))
+	for (int64_t i = 0; i < n; i++) {
+		const hec_translation *one;
+		if (w->s->json && !put_json(w, t, i))
 			return command_failed(w->self, "no memory for JSON");
-		for (int64_t k = 0; !w->s->json && k < t->nbest; k++)
-			put_text_line(best[k].text, best[k].text_bytes, stdout);
+		for (int64_t k = 0; !w->s->json && (one = hec_translations_at(t, i, k)); k++)
+			put_text_line(one->text, one->text_bytes, stdout);
 	}
 	return put_done();
 }
@@ -71,10 +72,9 @@ static int put_all(const translating *w, const hec_translations *t)
 /* Inside the first that has words. */
 static int attend(translating *w, const hec_translations *t)
 {
-	const hec_translation *first = NULL;
-	for (int64_t i = 0; !first && i < t->texts; i++)
-		if (t->items[i * t->nbest].source && t->items[i * t->nbest].n > 0)
-			first = &t->items[i * t->nbest];
+	const hec_translation *first = hec_translations_at(t, 0, 0);
+	for (int64_t i = 1; first && !(first->source && first->n > 0); i++)
+		first = hec_translations_at(t, i, 0);
 	if (!first || !attend_flag_wants(&w->s->m.attend))
 		return EXIT_DONE;
 	attend_pass p = {.ctx = w->s->m.attend.ctx,
@@ -93,23 +93,24 @@ static int translate(void *user, int64_t n, const char *const *texts, const size
                      int64_t *failed)
 {
 	translating *w = user;
-	hec_translations out;
+	hec_translations *out;
 	hec_status status = hec_translate(w->translator, n, texts, bytes, &w->options, &out);
-	*failed = out.failed;
-	if (status != HEC_OK)
+	if (status != HEC_OK) {
+		*failed = hec_error_item();
 		return LINE_WORK_REFUSED;
+	}
 	line_work_clear(&w->lines);
-	int code = put_all(w, &out);
+	int code = put_all(w, out, n);
 	if (code == EXIT_DONE)
-		code = attend(w, &out);
-	hec_translations_free(&out);
+		code = attend(w, out);
+	hec_translations_free(out);
 	return code;
 }
 
 static int set_options(translating *w)
 {
 	const text_to_text *s = w->s;
-	w->decode = *hec_translator_defaults(w->translator);
+	hec_translator_defaults(w->translator, &w->decode, sizeof w->decode);
 	if (s->beam > 0)
 		w->decode.beams = s->beam;
 	if (s->nbest > 0)

@@ -1,5 +1,4 @@
 /* transcribe.c — `hecate transcribe`: sound files in, text or subtitles out, in order. */
-#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,32 +45,28 @@ static void clear_bar(transcribing *w)
 	w->bar_shown = false;
 }
 
-static int show_progress(void *user, double done, double total)
+static hec_status show_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
 	transcribing *w = user;
+	(void)phase;
 	if (w->bar) {
-		fprintf(stderr, "\r%.0f of %.0f s", done, total);
+		fprintf(stderr, "\r%.0f of %.0f s", 1e-3 * (double)done, 1e-3 * (double)total);
 		if (w->files > 1)
 			fprintf(stderr, " (files %d to %d of %d)", w->first + 1, w->first + w->some,
 			        w->files);
 		fputs("\033[K", stderr);
 		w->bar_shown = true;
 	}
-	return interrupt_asked();
-}
-
-static int read_progress(void *user, int64_t frames)
-{
-	(void)user, (void)frames;
-	return interrupt_asked();
+	return interrupt_status();
 }
 
 /* ---- files ---- */
 
 static int show_all(const transcribing *w, const hec_transcripts *out)
 {
-	for (int64_t i = 0; i < out->count; i++)
-		if (!transcript_show(&out->items[i], w->form, w->s.tokens, stdout))
+	const hec_transcript *t;
+	for (int64_t i = 0; (t = hec_transcripts_at(out, i)); i++)
+		if (!transcript_show(t, w->form, w->s.tokens, stdout))
 			return command_failed(w->self, "no memory for the results");
 	return put_done();
 }
@@ -86,23 +81,25 @@ static int failed(transcribing *w, const char *file)
 	            : command_failed(w->self, "%s", hec_error_message());
 }
 
-static int transcribe_read(transcribing *w, int n, char **files, const hec_audio *audio)
+static int transcribe_read(transcribing *w, int n, char **files, hec_audio *const *audio)
 {
 	const float *samples[BATCH_MOST];
 	int64_t counts[BATCH_MOST];
 	for (int i = 0; i < n; i++) {
-		samples[i] = audio[i].samples;
-		counts[i] = audio[i].count;
+		samples[i] = audio[i]->samples;
+		counts[i] = audio[i]->count;
 	}
-	hec_transcripts out;
-	if (hec_transcribe(w->transcriber, n, samples, counts, &w->options, &out) != HEC_OK)
-		return failed(w, out.failed >= 0 ? files[out.failed] : NULL);
+	hec_transcripts *out;
+	if (hec_transcribe(w->transcriber, n, samples, counts, &w->options, &out) != HEC_OK) {
+		const int64_t item = hec_error_item();
+		return failed(w, item >= 0 ? files[item] : NULL);
+	}
 	clear_bar(w);
-	int code = show_all(w, &out);
+	int code = show_all(w, out);
 	if (code == EXIT_DONE && w->first == 0)
-		code = transcribe_attend(&w->m.attend, w->self, w->transcriber, &audio[0],
-		                         &out.items[0]);
-	hec_transcripts_free(&out);
+		code = transcribe_attend(&w->m.attend, w->self, w->transcriber, audio[0],
+		                         hec_transcripts_at(out, 0));
+	hec_transcripts_free(out);
 	return code;
 }
 
@@ -117,15 +114,15 @@ static void tell_cut(transcribing *w, const char *file, const hec_audio *audio)
 /* Those before a file that cannot be read are still done. */
 static int transcribe_some(transcribing *w, int n, char **files)
 {
-	hec_audio audio[BATCH_MOST];
+	hec_audio *audio[BATCH_MOST];
 	hec_audio_options options = HEC_AUDIO_OPTIONS_INIT;
 	options.rate = hec_transcriber_rate(w->transcriber);
-	options.progress = read_progress;
+	options.progress = interrupt_stops;
 	char reason[1024] = "";
 	int read = 0, code = EXIT_DONE;
 	w->some = n;
 	while (read < n && hec_audio_read(files[read], &options, &audio[read]) == HEC_OK) {
-		tell_cut(w, files[read], &audio[read]);
+		tell_cut(w, files[read], audio[read]);
 		read++;
 	}
 	if (read < n)
@@ -133,7 +130,7 @@ static int transcribe_some(transcribing *w, int n, char **files)
 	if (read > 0)
 		code = transcribe_read(w, read, files, audio);
 	for (int i = 0; i < read; i++)
-		hec_audio_free(&audio[i]);
+		hec_audio_free(audio[i]);
 	w->first += read;
 	if (code != EXIT_DONE || read == n)
 		return code;
@@ -178,8 +175,8 @@ static int set_options(transcribing *w, int operands)
 	o->beams = s->beam;
 	o->batch = s->batch;
 	o->max_tokens = s->max_tokens;
-	if (s->no_speech >= 0) /* 0 is always; to the options it is what is usual */
-		o->no_speech = s->no_speech > 0 ? s->no_speech : DBL_MIN;
+	if (s->no_speech >= 0)
+		o->no_speech = s->no_speech;
 	o->progress = show_progress;
 	o->user = w;
 	return EXIT_DONE;

@@ -5,25 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last segment of the first one's window: words of another window have another sound. */
-static const hec_segment *last_of_window(const hec_transcript *t)
+/* How many segments there are of the first one's window: words of another window have another sound. */
+static int64_t count_of_window(const hec_transcript *t)
 {
-	int64_t i = 0;
-	while (i + 1 < t->count && t->segments[i + 1].window == t->segments[0].window)
-		i++;
-	return &t->segments[i];
+	const hec_segment *first = hec_transcript_segment(t, 0), *s;
+	int64_t n = 1;
+	while ((s = hec_transcript_segment(t, n)) && s->window == first->window)
+		n++;
+	return n;
 }
 
-/* What is spoken there, for free(). */
-static char *text_up_to(const hec_transcript *t, const hec_segment *last)
+/* What is spoken in the first n segments, for free(). */
+static char *text_of(const hec_transcript *t, int64_t n)
 {
 	size_t bytes = 1;
-	for (const hec_segment *s = t->segments; s <= last; s++)
-		bytes += strlen(s->text) + 1;
+	for (int64_t i = 0; i < n; i++)
+		bytes += strlen(hec_transcript_segment(t, i)->text) + 1;
 	char *text = malloc(bytes), *to = text;
-	for (const hec_segment *s = t->segments; text && s <= last; s++)
+	for (int64_t i = 0; text && i < n; i++)
 		to += snprintf(to, bytes - (size_t)(to - text), "%s%s", to > text ? " " : "",
-		               s->text);
+		               hec_transcript_segment(t, i)->text);
 	return text;
 }
 
@@ -40,14 +41,15 @@ static hec_status take_sound(const hec_transcriber *t, const hec_audio *audio, d
 int transcribe_attend(attend_flag *f, const command *self, const hec_transcriber *transcriber,
                       const hec_audio *audio, const hec_transcript *transcript)
 {
-	if (!attend_flag_wants(f) || transcript->count == 0)
+	if (!attend_flag_wants(f) || transcript->segments == 0)
 		return EXIT_DONE;
 	const hec_model *model = hec_transcriber_model(transcriber);
 	const hec_model_config *c = hec_model_config_of(model);
 	const int64_t positions = c->encoder.position.max, frames = 2 * positions;
-	const hec_segment *last = last_of_window(transcript);
+	const int64_t n = count_of_window(transcript);
+	const hec_segment *last = hec_transcript_segment(transcript, n - 1);
 	float *window = NULL;
-	char *text = text_up_to(transcript, last);
+	char *text = text_of(transcript, n);
 	int code = EXIT_DONE;
 	if (!text || take_sound(transcriber, audio, last->window, c->front.features, frames,
 	                        &window) != HEC_OK)

@@ -27,21 +27,23 @@ static void put_times(const hec_segment *s, char point, bool hours, FILE *out)
 
 static void show_times(const hec_transcript *t, FILE *out)
 {
-	for (int64_t i = 0; i < t->count; i++) {
+	const hec_segment *s;
+	for (int64_t i = 0; (s = hec_transcript_segment(t, i)); i++) {
 		fputc('[', out);
-		put_times(&t->segments[i], '.', false, out);
+		put_times(s, '.', false, out);
 		fputs("] ", out);
-		put_line(t->segments[i].text, out);
+		put_line(s->text, out);
 	}
 }
 
 static void show_srt(const hec_transcript *t, FILE *out)
 {
-	for (int64_t i = 0; i < t->count; i++) {
+	const hec_segment *s;
+	for (int64_t i = 0; (s = hec_transcript_segment(t, i)); i++) {
 		fprintf(out, "%s%" PRId64 "\n", i ? "\n" : "", i + 1);
-		put_times(&t->segments[i], ',', true, out);
+		put_times(s, ',', true, out);
 		fputc('\n', out);
-		put_line(t->segments[i].text, out);
+		put_line(s->text, out);
 	}
 }
 
@@ -62,12 +64,13 @@ static void put_vtt_line(const char *text, FILE *out)
 
 static void show_vtt(const hec_transcript *t, FILE *out)
 {
+	const hec_segment *s;
 	fputs("WEBVTT\n", out);
-	for (int64_t i = 0; i < t->count; i++) {
+	for (int64_t i = 0; (s = hec_transcript_segment(t, i)); i++) {
 		fputc('\n', out);
-		put_times(&t->segments[i], '.', true, out);
+		put_times(s, '.', true, out);
 		fputc('\n', out);
-		put_vtt_line(t->segments[i].text, out);
+		put_vtt_line(s->text, out);
 	}
 }
 
@@ -101,8 +104,9 @@ static bool show_json(const hec_transcript *t, bool tokens, FILE *out)
 	bool fine = true;
 	json_object_set_new(line, "text", json_string(t->text));
 	json_object_set_new(line, "language", json_string(t->language));
-	for (int64_t i = 0; i < t->count && fine; i++)
-		fine = json_array_append_new(segments, segment_json(&t->segments[i], tokens)) == 0;
+	const hec_segment *s;
+	for (int64_t i = 0; fine && (s = hec_transcript_segment(t, i)); i++)
+		fine = json_array_append_new(segments, segment_json(s, tokens)) == 0;
 	fine = json_object_set_new(line, "segments", segments) == 0 && fine;
 	if (!fine || json_object_size(line) != 3) {
 		json_decref(line);

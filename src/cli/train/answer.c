@@ -26,7 +26,7 @@ void train_answers_close(train_answers *a)
 {
 	if (!a)
 		return;
-	hec_squad_free(a->squad);
+	hec_squad_destroy(a->squad);
 	free(a->questions);
 	free(a->of);
 	free(a);
@@ -80,7 +80,7 @@ hec_status train_answers_open(const train_settings *s, const train_data *data, t
 	a->tokenizer = data->tokenizer;
 	a->window = s->max_length;
 	a->stride = s->stride;
-	hec_status status = hec_squad_read(s->valid.items, s->valid.count, &a->squad);
+	hec_status status = hec_squad_load(s->valid.items, s->valid.count, &a->squad);
 	if (status == HEC_OK)
 		status = take_questions(a, (size_t)s->valid_sentences);
 	if (status != HEC_OK || a->n == 0) {
@@ -91,7 +91,7 @@ hec_status train_answers_open(const train_settings *s, const train_data *data, t
 	return HEC_OK;
 }
 
-static hec_status score(const hec_squad_question *q, const hec_answer_list *given, double sum[2])
+static hec_status score(const hec_squad_question *q, const hec_answer_item *given, double sum[2])
 {
 	double exact, f1;
 	const char **right = malloc((q->n + 1) * sizeof *right);
@@ -99,7 +99,7 @@ static hec_status score(const hec_squad_question *q, const hec_answer_list *give
 		return train_no_memory("the questions of --valid");
 	for (size_t i = 0; i < q->n; i++)
 		right[i] = q->answers[i].text;
-	hec_status status = hec_score_answer(given->answers[0].text, right, q->n, &exact, &f1);
+	hec_status status = hec_score_answer(given->text, right, q->n, &exact, &f1);
 	free(right);
 	TRY(status);
 	sum[0] += exact;
@@ -111,21 +111,23 @@ static hec_status answer_and_score(const train_answers *a, hec_answerer *answere
                                    hec_train_scores *scores)
 {
 	hec_answer_options o = HEC_ANSWER_OPTIONS_INIT;
-	hec_answers answers = {.size = sizeof answers};
+	hec_answers *answers;
 	double sum[2] = {0, 0};
-	o.most = ANSWER_TOKENS;
+	o.max_tokens = ANSWER_TOKENS;
 	o.window = a->window;
-	o.stride = a->stride;
+	if (a->stride > 0) /* windows to learn from may share nothing; those that are answered do */
+		o.stride = a->stride;
 	o.may_be_none = a->some_have_none;
 	o.progress = interrupt_stops;
-	TRY(hec_answer_all(answerer, (int64_t)a->n, a->questions, &o, &answers));
+	TRY(hec_answer(answerer, (int64_t)a->n, a->questions, &o, &answers));
 	hec_status status = HEC_OK;
 	for (size_t i = 0; status == HEC_OK && i < a->n; i++)
-		status = score(hec_squad_at(a->squad, a->of[i]), &answers.items[i], sum);
-	hec_answers_free(&answers);
+		status = score(hec_squad_at(a->squad, a->of[i]),
+		               hec_answers_at(answers, (int64_t)i, 0), sum);
+	hec_answers_free(answers);
 	TRY(status);
-	scores->value[HEC_METRIC_EXACT] = 100 * sum[0] / (double)a->n;
-	scores->value[HEC_METRIC_F1] = 100 * sum[1] / (double)a->n;
+	hec_train_scores_set(scores, HEC_METRIC_EXACT, 100 * sum[0] / (double)a->n);
+	hec_train_scores_set(scores, HEC_METRIC_F1, 100 * sum[1] / (double)a->n);
 	return HEC_OK;
 }
 

@@ -91,14 +91,14 @@ static hec_status count_lines(const train_settings *s, hec_lines *lines, train_d
 static hec_status count_questions(const train_settings *s, train_data *d)
 {
 	hec_squad *squad;
-	TRY(hec_squad_read(s->train.items, s->train.count, &squad));
+	TRY(hec_squad_load(s->train.items, s->train.count, &squad));
 	size_t n = hec_squad_count(squad);
 	d->counts.lines = d->counts.examples = (int64_t)n;
 	for (size_t i = 0; i < n; i++) {
 		const hec_squad_question *q = hec_squad_at(squad, i);
 		d->bytes += (int64_t)(q->question_bytes + q->context_bytes);
 	}
-	hec_squad_free(squad);
+	hec_squad_destroy(squad);
 	return HEC_OK;
 }
 
@@ -107,9 +107,9 @@ hec_status train_data_count(const train_settings *s, train_data *d)
 	if (s->task_id == HEC_TASK_ANSWER)
 		return count_questions(s, d);
 	hec_lines *lines;
-	TRY(hec_lines_open(s->task_id, s->train.items, s->train.count, &lines));
+	TRY(hec_lines_create(s->task_id, s->train.items, s->train.count, &lines));
 	hec_status status = count_lines(s, lines, d);
-	hec_lines_close(lines);
+	hec_lines_destroy(lines);
 	return status;
 }
 
@@ -151,9 +151,9 @@ static hec_status learn_tokenizer(const train_settings *s, train_data *d)
 		break;
 	}
 	hec_lines *lines;
-	TRY(hec_lines_open(s->task_id, s->train.items, s->train.count, &lines));
+	TRY(hec_lines_create(s->task_id, s->train.items, s->train.count, &lines));
 	hec_status status = hec_bpe_train(&o, hec_lines_next, lines, &d->tokenizer);
-	hec_lines_close(lines);
+	hec_lines_destroy(lines);
 	return status;
 }
 
@@ -211,7 +211,7 @@ hec_status train_data_tokenizer(const train_settings *s, train_data *d)
 	if (!s->sounds)
 		return HEC_OK;
 	train_from_home(s, home);
-	return hec_speech_read(home, d->tokenizer, s->language, s->speech_task, &d->speech);
+	return hec_speech_load(home, d->tokenizer, s->language, s->speech_task, &d->speech);
 }
 
 /* ---- ids ---- */
@@ -241,7 +241,7 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 		.source_language = s->from_lang,
 		.target_language = s->to_lang,
 		.wanted = wanted,
-		.speech = s->sounds ? &d->speech : NULL,
+		.speech = d->speech,
 		.left_out = train_data_left_out,
 	};
 	static const char *const halves[] = {".tokens.new", ".index.new"};
@@ -250,7 +250,7 @@ static hec_status open_corpus(const train_settings *s, train_data *d, const opti
 		snprintf(half[i], sizeof half[i], "%s%s", cache, halves[i]);
 		interrupt_removes(half[i]);
 	}
-	hec_status status = hec_corpus_open(&o, out);
+	hec_status status = hec_corpus_create(&o, out);
 	for (int i = 0; i < 2; i++)
 		interrupt_forgets(half[i]);
 	return status;
@@ -273,8 +273,9 @@ hec_status train_data_open(const train_settings *s, train_data *d)
 
 void train_data_close(train_data *d)
 {
-	hec_corpus_close(d->train);
-	hec_corpus_close(d->valid);
+	hec_corpus_destroy(d->train);
+	hec_corpus_destroy(d->valid);
+	hec_speech_destroy(d->speech);
 	hec_tokenizer_destroy(d->tokenizer);
 	hec_tokenizer_destroy(d->target);
 	free(d->label_ids);

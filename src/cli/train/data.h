@@ -15,7 +15,7 @@ typedef struct train_data {
 	hec_tokenizer *tokenizer;
 	hec_tokenizer *target;     /* of targets, where they have their own; or NULL */
 	hec_corpus *train, *valid; /* valid NULL: none */
-	hec_speech speech;         /* of a model that reads sounds: s->sounds */
+	hec_speech *speech;        /* of a model that reads sounds (s->sounds); else NULL */
 	int32_t language;          /* of targets, the token; −1: none is said */
 	bool starts; /* a decoder begins with it; else it is the first that is written */
 	const hec_train_lock *lock; /* of DIR, the caller's */

@@ -47,7 +47,7 @@ static json_t *features_json(const hec_tensor *t, int axis, const float **at)
 
 bool train_dump(FILE *out, int64_t step, const hec_batch *batch)
 {
-	const hec_model_input *in = &batch->input;
+	const hec_model_input *in = batch->input;
 	const float *features = in->features.data;
 	json_t *line = json_object();
 	bool good = json_object_set_new(line, "step", json_integer(step)) == 0;

@@ -120,9 +120,9 @@ static hec_status open_sentences(train_evaluator *e, const train_settings *s)
 	if (!e->ids || !e->lengths || !e->wanted || !e->written)
 		return train_no_memory("the sentences of --valid");
 	hec_lines *lines;
-	TRY(hec_lines_open(s->task_id, s->valid.items, s->valid.count, &lines));
+	TRY(hec_lines_create(s->task_id, s->valid.items, s->valid.count, &lines));
 	hec_status status = read_sentences(e, lines, s->valid_sentences);
-	hec_lines_close(lines);
+	hec_lines_destroy(lines);
 	return status;
 }
 
@@ -158,19 +158,24 @@ hec_status train_evaluator_open(const train_settings *s, const train_data *data,
 /* ---- writing and comparing ---- */
 
 /* A model may have more rows than there are words (T5: 32,128 for 32,100): these say nothing. */
-static size_t keep_words(const hec_tokenizer *t, int32_t *ids, size_t n)
+static hec_status text_of(const hec_tokenizer *t, const hec_hypothesis *h, char **text)
 {
-	size_t kept = 0;
-	for (size_t i = 0; i < n; i++)
-		if (hec_tokenizer_token(t, ids[i]))
-			ids[kept++] = ids[i];
-	return kept;
+	int32_t *words = malloc((size_t)h->n * sizeof *words + 1);
+	size_t n = 0;
+	if (!words)
+		return train_no_memory("the sentences of --valid");
+	for (int64_t i = 0; i < h->n; i++)
+		if (hec_tokenizer_token(t, h->ids[i]))
+			words[n++] = h->ids[i];
+	hec_status status = hec_tokenizer_decode(t, words, n, true, text, NULL);
+	free(words);
+	return status;
 }
 
 static hec_status write_all(train_evaluator *e, hec_session *session)
 {
 	hec_decode_options o = HEC_DECODE_OPTIONS_INIT;
-	hec_decoded decoded = {.size = sizeof decoded};
+	hec_decoded *decoded;
 	int32_t pad = hec_tokenizer_role(e->tokenizer, "pad");
 	o.beams = e->beams;
 	o.progress = interrupt_stops;
@@ -181,12 +186,9 @@ static hec_status write_all(train_evaluator *e, hec_session *session)
 	TRY(hec_decode(session, e->n, (const int32_t *const *)e->ids, e->lengths, &o, &decoded));
 	hec_status status = HEC_OK;
 	train_texts_free(e->written, e->n);
-	for (int64_t i = 0; i < e->n && status == HEC_OK; i++) {
-		const hec_hypothesis *h = &decoded.hypotheses[i];
-		size_t n = keep_words(e->target, h->ids, (size_t)h->n);
-		status = hec_tokenizer_decode(e->target, h->ids, n, true, &e->written[i], NULL);
-	}
-	hec_decoded_free(&decoded);
+	for (int64_t i = 0; i < e->n && status == HEC_OK; i++)
+		status = text_of(e->target, hec_decoded_at(decoded, i, 0), &e->written[i]);
+	hec_decoded_free(decoded);
 	return status;
 }
 
@@ -288,7 +290,8 @@ static hec_status label_and_compare(const train_evaluator *e, hec_ctx *ctx, cons
 	}
 	hec_arena_destroy(arena);
 	if (status == HEC_OK)
-		scores->value[HEC_METRIC_ACCURACY] = 100 * (double)right / (double)e->n;
+		hec_train_scores_set(scores, HEC_METRIC_ACCURACY,
+		                     100 * (double)right / (double)e->n);
 	return status;
 }
 

@@ -124,7 +124,7 @@ int train_folder_open(train_folder *f, const command *self, const train_settings
 	f->made = mkdir(out, 0777) == 0;
 	if (!f->made && errno != EEXIST)
 		return command_failed(self, "%s could not be made: %s", out, strerror(errno));
-	if (hec_train_lock_take(out, &f->lock) != HEC_OK)
+	if (hec_train_lock_create(out, &f->lock) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
 	f->fresh = is_empty(out);
 	if (!f->old && !train_folder_write(f, self, s))
@@ -166,5 +166,5 @@ void train_folder_forget(const train_folder *f, const char *out)
 void train_folder_close(train_folder *f)
 {
 	json_decref(f->old);
-	hec_train_lock_free(f->lock);
+	hec_train_lock_destroy(f->lock);
 }

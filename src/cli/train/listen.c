@@ -23,12 +23,6 @@ struct train_listener {
 	int64_t n;
 };
 
-static int stops(void *user, double done, double total)
-{
-	(void)done, (void)total;
-	return interrupt_stops(user, 0, 0);
-}
-
 void train_listener_close(train_listener *l)
 {
 	if (!l)
@@ -72,7 +66,7 @@ static hec_status read_list(train_listener *l, hec_lines *lines, int64_t most)
 		const char *text[2];
 		size_t bytes[2];
 		char path[PATH_MOST];
-		hec_audio audio;
+		hec_audio *audio;
 		TRY(hec_lines_next_pair(lines, text, bytes, &more));
 		if (!more)
 			return HEC_OK;
@@ -83,8 +77,8 @@ static hec_status read_list(train_listener *l, hec_lines *lines, int64_t most)
 		if (is_left_out(status))
 			continue;
 		TRY(status);
-		const bool good = audio.count > 0 && !audio.cut;
-		hec_audio_free(&audio);
+		const bool good = audio->count > 0 && !audio->cut;
+		hec_audio_free(audio);
 		if (!good)
 			continue;
 		l->paths[l->n] = strdup(path);
@@ -105,16 +99,15 @@ static hec_status open_list(train_listener *l, const train_settings *s)
 	if (!l->paths || !l->wanted || !l->written)
 		return train_no_memory("the sounds of --valid");
 	hec_lines *lines;
-	TRY(hec_lines_open(s->task_id, s->valid.items, s->valid.count, &lines));
+	TRY(hec_lines_create(s->task_id, s->valid.items, s->valid.count, &lines));
 	hec_status status = read_list(l, lines, s->valid_sentences);
-	hec_lines_close(lines);
+	hec_lines_destroy(lines);
 	return status;
 }
 
 hec_status train_listener_open(const train_settings *s, const train_data *data,
                                train_listener **out)
 {
-	const hec_mel_options *mel = &data->speech.mel;
 	*out = NULL;
 	if (!s->sounds || s->valid_sentences == 0 || s->valid.count == 0)
 		return HEC_OK;
@@ -123,16 +116,17 @@ hec_status train_listener_open(const train_settings *s, const train_data *data,
 		return train_no_memory("the sounds of --valid");
 	l->tokenizer = data->tokenizer;
 	snprintf(l->rules, sizeof l->rules, "%s/start", s->out);
-	l->reading = (hec_audio_options)HEC_AUDIO_OPTIONS_INIT;
-	l->reading.rate = mel->rate;
-	l->reading.max_seconds = (double)mel->length / (double)mel->rate;
 	l->options = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
-	l->options.language = data->speech.language[0] ? data->speech.language : NULL;
-	l->options.task = data->speech.translate ? "translate" : "transcribe";
+	const char *language = hec_speech_language(data->speech);
+	l->options.language = language[0] ? language : NULL;
+	l->options.task = hec_speech_translates(data->speech) ? "translate" : "transcribe";
 	l->options.beams = s->valid_beam;
 	l->options.batch = SOUNDS_AT_ONCE;
 	l->options.no_speech = 2; /* never: somebody speaks there */
-	l->options.progress = stops;
+	l->options.progress = interrupt_stops;
+	l->reading = (hec_audio_options)HEC_AUDIO_OPTIONS_INIT;
+	l->reading.rate = hec_speech_rate(data->speech);
+	l->reading.max_seconds = hec_speech_window(data->speech);
 	hec_status status = open_list(l, s);
 	if (status != HEC_OK || l->n == 0) {
 		train_listener_close(l);
@@ -145,29 +139,29 @@ hec_status train_listener_open(const train_settings *s, const train_data *data,
 /* ---- listening and comparing ---- */
 
 static hec_status transcribe(train_listener *l, hec_transcriber *t, int64_t first, int64_t n,
-                             const hec_audio *audio)
+                             hec_audio *const *audio)
 {
 	const float *samples[SOUNDS_AT_ONCE] = {0};
 	int64_t counts[SOUNDS_AT_ONCE] = {0};
-	hec_transcripts out;
+	hec_transcripts *out;
 	for (int64_t i = 0; i < n; i++) {
-		samples[i] = audio[i].samples;
-		counts[i] = audio[i].count;
+		samples[i] = audio[i]->samples;
+		counts[i] = audio[i]->count;
 	}
 	TRY(hec_transcribe(t, n, samples, counts, &l->options, &out));
 	hec_status status = HEC_OK;
 	for (int64_t i = 0; i < n; i++) {
-		l->written[first + i] = strdup(out.items[i].text);
+		l->written[first + i] = strdup(hec_transcripts_at(out, i)->text);
 		if (!l->written[first + i])
 			status = train_no_memory("the sounds of --valid");
 	}
-	hec_transcripts_free(&out);
+	hec_transcripts_free(out);
 	return status;
 }
 
 static hec_status listen_some(train_listener *l, hec_transcriber *t, int64_t first, int64_t n)
 {
-	hec_audio audio[SOUNDS_AT_ONCE];
+	hec_audio *audio[SOUNDS_AT_ONCE];
 	hec_status status = HEC_OK;
 	int64_t read = 0;
 	while (read < n && status == HEC_OK) {
@@ -177,7 +171,7 @@ static hec_status listen_some(train_listener *l, hec_transcriber *t, int64_t fir
 	if (status == HEC_OK)
 		status = transcribe(l, t, first, n, audio);
 	for (int64_t i = 0; i < read; i++)
-		hec_audio_free(&audio[i]);
+		hec_audio_free(audio[i]);
 	return status;
 }
 

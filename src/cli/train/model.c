@@ -343,12 +343,11 @@ size_t train_sound_bytes(const train_settings *s)
 }
 
 hec_status train_memory(const train_settings *s, hec_ctx *ctx, const hec_model *model,
-                        hec_trainer_memory *memory)
+                        hec_trainer_memory **out)
 {
 	hec_trainer_options o;
 	train_trainer_options(s, &o);
-	*memory = (hec_trainer_memory){.size = sizeof *memory};
-	return hec_trainer_plan(ctx, model, &o, memory);
+	return hec_trainer_plan(ctx, model, &o, out);
 }
 
 size_t train_bytes(const train_settings *s, const hec_trainer_memory *memory)
@@ -372,9 +371,11 @@ static hec_status fit_memory(train_settings *s, hec_ctx *ctx, const hec_model *m
 		bool smallest = s->micro_tokens <= longest_side(s);
 		if (smallest)
 			s->micro_tokens = longest_side(s);
-		hec_trainer_memory memory;
+		hec_trainer_memory *memory;
 		TRY(train_memory(s, ctx, model, &memory));
-		if ((double)train_bytes(s, &memory) <= limit || smallest) {
+		const double bytes = (double)train_bytes(s, memory);
+		hec_trainer_memory_free(memory);
+		if (bytes <= limit || smallest) {
 			settle(&s->accumulate, batches);
 			return HEC_OK;
 		}

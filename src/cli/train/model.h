@@ -27,10 +27,10 @@ hec_status train_settle_batch(train_settings *s, hec_ctx *ctx, const hec_model *
                               const train_data *data);
 /* Of sounds, what batches hold of them: features to learn from, and to validate on. */
 size_t train_sound_bytes(const train_settings *s);
-/* All that learning takes by the plan. */
-/* What learning with these settings takes. */
+/* What learning with these settings takes, for hec_trainer_memory_free(). */
 hec_status train_memory(const train_settings *s, hec_ctx *ctx, const hec_model *model,
-                        hec_trainer_memory *memory);
+                        hec_trainer_memory **out);
+/* All of it, and what batches hold of sounds. */
 size_t train_bytes(const train_settings *s, const hec_trainer_memory *memory);
 void train_trainer_options(const train_settings *s, hec_trainer_options *o);
 

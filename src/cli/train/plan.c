@@ -64,19 +64,17 @@ static double memory_beside(const hec_model *model)
 	return bytes > 0 ? bytes : 0;
 }
 
-hec_status train_plan_say(train_progress *p, const train_settings *s, const train_data *data,
-                          hec_ctx *ctx, hec_model *model)
+static void say_plan(train_progress *p, const train_settings *s, const train_data *data,
+                     const hec_ctx *ctx, const hec_model *model, const hec_trainer_memory *memory)
 {
-	hec_trainer_memory memory;
-	TRY(train_memory(s, ctx, model, &memory));
-	if (s->memory > 0 && (double)train_bytes(s, &memory) > (double)s->memory * 1e6)
+	if (s->memory > 0 && (double)train_bytes(s, memory) > (double)s->memory * 1e6)
 		train_progress_say(p,
 		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
 		                   "with batches of %lld tokens",
-		                   (long long)s->memory, (double)train_bytes(s, &memory) / 1e6,
+		                   (long long)s->memory, (double)train_bytes(s, memory) / 1e6,
 		                   (long long)s->micro_tokens);
 	if (s->quiet)
-		return HEC_OK;
+		return;
 	say_counts(p, s, "train", data->train);
 	if (data->valid)
 		say_counts(p, s, "valid", data->valid);
@@ -102,9 +100,18 @@ hec_status train_plan_say(train_progress *p, const train_settings *s, const trai
 		"its "
 		"tokenizer and lists; %s, %d thread%s",
 		(long long)s->accumulate, (long long)s->micro_tokens,
-		(double)train_bytes(s, &memory) / 1e6, (double)memory.parameters / 1e6,
-		(double)memory.packs / 1e6, (double)memory.activations / 1e6, sounds,
+		(double)train_bytes(s, memory) / 1e6, (double)memory->parameters / 1e6,
+		(double)memory->packs / 1e6, (double)memory->activations / 1e6, sounds,
 		memory_beside(model) / 1e6, hec_ctx_isa(ctx), hec_ctx_threads(ctx),
 		plural(hec_ctx_threads(ctx)));
+}
+
+hec_status train_plan_say(train_progress *p, const train_settings *s, const train_data *data,
+                          hec_ctx *ctx, hec_model *model)
+{
+	hec_trainer_memory *memory;
+	TRY(train_memory(s, ctx, model, &memory));
+	say_plan(p, s, data, ctx, model, memory);
+	hec_trainer_memory_free(memory);
 	return HEC_OK;
 }

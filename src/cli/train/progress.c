@@ -142,7 +142,7 @@ static void say_scores(train_progress *p, const hec_train_event *e)
 	char line[256];
 	int n = snprintf(line, sizeof line, "step %lld  valid", (long long)e->step);
 	for (int i = 0; i < HEC_METRICS; i++) {
-		double value = e->scores->value[i];
+		double value = hec_train_scores_get(e->scores, (hec_metric)i);
 		if (isfinite(value))
 			n += snprintf(line + n, sizeof line - (size_t)n,
 			              i == HEC_METRIC_LOSS ? " %s %.4f" : "  %s %.2f",
@@ -153,7 +153,7 @@ static void say_scores(train_progress *p, const hec_train_event *e)
 	train_progress_say(p, "%s%s", line, e->better ? "  best so far, kept" : "");
 }
 
-hec_train_go train_progress_event(train_progress *p, const hec_train_event *e)
+hec_status train_progress_event(train_progress *p, const hec_train_event *e)
 {
 	bool loud = !p->quiet;
 	/* A run that begins behind step 0 was resumed. */
@@ -187,5 +187,5 @@ hec_train_go train_progress_event(train_progress *p, const hec_train_event *e)
 			p->shown = now();
 		}
 	}
-	return interrupt_asked() ? HEC_TRAIN_STOP : HEC_TRAIN_GO;
+	return interrupt_status();
 }

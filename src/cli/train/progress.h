@@ -17,7 +17,8 @@ typedef struct train_progress {
 } train_progress;
 
 void train_progress_open(train_progress *p, bool quiet);
-hec_train_go train_progress_event(train_progress *p, const hec_train_event *event);
+/* HEC_ERR_CANCELLED once a signal asks to stop. */
+hec_status train_progress_event(train_progress *p, const hec_train_event *event);
 /* A line of its own on standard error, in place of the bar. */
 void train_progress_say(train_progress *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

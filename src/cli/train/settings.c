@@ -527,10 +527,10 @@ static bool check_numbers(const train_settings *s, int task, char *error, size_t
 	if (strcmp(s->batch_tokens, "auto") != 0 &&
 	    (strspn(s->batch_tokens, "0123456789") != strlen(s->batch_tokens) ||
 	     strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1 ||
-	     atoi(s->batch_tokens) > HEC_BATCH_TOKENS_MOST))
+	     atoi(s->batch_tokens) > HEC_MAX_BATCH_TOKENS))
 		snprintf(error, room,
 		         "--batch-tokens wants a whole number from 1 to %d, or auto, not '%.40s'",
-		         HEC_BATCH_TOKENS_MOST, s->batch_tokens);
+		         HEC_MAX_BATCH_TOKENS, s->batch_tokens);
 	else if (s->eps < FLT_MIN)
 		snprintf(error, room, "--eps is divided by: at least %g, not %g", (double)FLT_MIN,
 		         s->eps);

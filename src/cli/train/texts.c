@@ -24,7 +24,11 @@ hec_status train_texts_compare(char *const *written, char *const *wanted, int64_
 	int64_t right = 0;
 	for (int64_t i = 0; i < n; i++)
 		right += strcmp(a[i], b[i]) == 0;
-	scores->value[HEC_METRIC_ACCURACY] = 100 * (double)right / (double)n;
-	TRY(hec_score_bleu(a, b, (size_t)n, &scores->value[HEC_METRIC_BLEU]));
-	return hec_score_chrf(a, b, (size_t)n, &scores->value[HEC_METRIC_CHRF]);
+	double bleu, chrf;
+	TRY(hec_score_bleu(a, b, (size_t)n, &bleu));
+	TRY(hec_score_chrf(a, b, (size_t)n, &chrf));
+	hec_train_scores_set(scores, HEC_METRIC_ACCURACY, 100 * (double)right / (double)n);
+	hec_train_scores_set(scores, HEC_METRIC_BLEU, bleu);
+	hec_train_scores_set(scores, HEC_METRIC_CHRF, chrf);
+	return HEC_OK;
 }

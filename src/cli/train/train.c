@@ -242,7 +242,7 @@ static int open_model(job *j)
 	                                                                       : EXIT_FAILED;
 }
 
-static hec_train_go on_event(void *user, const hec_train_event *event)
+static hec_status on_event(void *user, const hec_train_event *event)
 {
 	job *j = user;
 	/* Settings with which a run cannot go on must not take the place of those with which it can:
@@ -271,12 +271,13 @@ static void on_batch(void *user, int64_t step, const hec_batch *batch)
 		j->spoilt = true;
 }
 
-static void train_options(job *j, hec_train_options *o)
+static void train_options(job *j, hec_trainer_options *trainer, hec_train_options *o)
 {
 	const train_settings *s = &j->s;
 	*o = (hec_train_options)HEC_TRAIN_OPTIONS_INIT;
 	snprintf(j->start, sizeof j->start, "%s/start", s->out);
-	train_trainer_options(s, &o->trainer);
+	train_trainer_options(s, trainer);
+	o->trainer = trainer;
 	o->dir = s->out;
 	o->resume = s->resume;
 	o->tokenizer = j->data.tokenizer;
@@ -295,7 +296,7 @@ static void train_options(job *j, hec_train_options *o)
 	o->mask_rate = s->mask_rate;
 	o->seed = s->seed.value;
 	o->evaluate = j->evaluator || j->answers || j->listener ? on_evaluate : NULL;
-	o->progress = on_event;
+	o->event = on_event;
 	o->batch = j->batches ? on_batch : NULL;
 	o->user = j;
 	o->lock = j->folder.lock;
@@ -362,8 +363,9 @@ static bool close_batches(job *j)
 
 static int learn(job *j)
 {
+	hec_trainer_options trainer;
 	hec_train_options o;
-	hec_train_result result = {.size = sizeof result};
+	hec_train_result *result;
 	/* A run that goes on adds to what it wrote before. */
 	if (j->s.dump_batches &&
 	    !(j->batches = fopen(j->s.dump_batches, j->folder.old ? "a" : "w")))
@@ -373,19 +375,21 @@ static int learn(job *j)
 	    train_answers_open(&j->s, &j->data, &j->answers) != HEC_OK ||
 	    train_listener_open(&j->s, &j->data, &j->listener) != HEC_OK)
 		return failed(j);
-	train_options(j, &o);
+	train_options(j, &trainer, &o);
 	hec_status status = hec_train(j->ctx, j->model, j->data.train, j->data.valid, &o, &result);
 	if (status != HEC_OK)
 		return command_failed(j->self, "%s", hec_error_message());
 	if (j->s.json)
-		print_result_json(j, &result);
+		print_result_json(j, result);
 	else
-		print_result(j, &result);
+		print_result(j, result);
+	const bool stopped = result->end == HEC_TRAIN_STOPPED;
+	hec_train_result_free(result);
 	(void)fflush(stdout);
 	interrupt_wait(false);
 	if (j->batches && !close_batches(j))
 		return EXIT_FAILED;
-	return result.end == HEC_TRAIN_STOPPED && interrupt_asked() ? exit_of_signal() : EXIT_DONE;
+	return stopped && interrupt_asked() ? exit_of_signal() : EXIT_DONE;
 }
 
 static int run_job(job *j)

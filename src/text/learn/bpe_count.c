@@ -134,8 +134,7 @@ static hec_status count_lines(counting *c, const bpe_count_options *o, hec_line_
 			continue;
 		HEC_TRY(run_blocks(c, at));
 		at = 0;
-		if (o->progress)
-			HEC_TRY(o->progress(o->user, "counting words", done, -1));
+		HEC_TRY(call_progress(o->progress, o->user, "counting words", done, 0));
 	}
 	return run_blocks(c, at + 1 < c->count ? at + 1 : c->count);
 }

@@ -16,7 +16,6 @@
 #include "text/unicode/utf8.h"
 
 #define VOCAB_MOST ((int64_t)1 << 24)
-#define ALPHABET 1000
 #define CHARACTERS 0x110000
 
 static const hec_special usual[] = {
@@ -72,10 +71,6 @@ static hec_status read_options(const hec_bpe_train_options *given, hec_bpe_train
 			o->end = "</s>";
 	}
 	HEC_TRY(check_specials(o));
-	if (o->min_frequency == 0)
-		o->min_frequency = 2;
-	if (o->limit_alphabet == 0)
-		o->limit_alphabet = ALPHABET;
 	int64_t least = 256 + (int64_t)o->specials;
 	if (o->vocab < least || o->vocab > VOCAB_MOST)
 		return fail(HEC_ERR_ARGUMENT,
@@ -242,13 +237,13 @@ static hec_status add_specials(const hec_bpe_train_options *o, bool last, vocab 
 static hec_status report_progress(void *user, int64_t done, int64_t total)
 {
 	const hec_bpe_train_options *o = user;
-	return o->progress ? o->progress(o->progress_user, "learning merges", done, total) : HEC_OK;
+	return call_progress(o->progress, o->user, "learning merges", done, total);
 }
 
 static hec_status train_vocabulary(hec_bpe_train_options *o, hec_line_fn *next_line, void *user,
                                    training *t)
 {
-	bpe_count_options count = {o->unicode, o->threads, o->progress, o->progress_user};
+	bpe_count_options count = {o->unicode, o->threads, o->progress, o->user};
 	HEC_TRY(bpe_count(&count, next_line, user, &t->counts));
 	HEC_TRY(vocab_init(&t->vocab, (size_t)o->vocab));
 	HEC_TRY(vocab_init(&t->later, o->specials));
