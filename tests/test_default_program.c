@@ -106,6 +106,18 @@ static void where_there_is_none_the_places_are_named(void **state)
 	       "has 5000 bytes");
 }
 
+#ifdef EXAMPLE_TRANSLATE
+static void the_example_translates_as_the_program_does(void **state)
+{
+	(void)state;
+	result r = run_line("$T/tree/build/hecate translate 'The file could not be opened.'");
+	assert_int_equal(r.code, 0);
+	expect("'" EXAMPLE_TRANSLATE "' $T/tree/models/en-de", 0, r.out, "");
+	expect("'" EXAMPLE_TRANSLATE "' $T/nowhere", 1, "", "nowhere");
+	done(&r);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +125,9 @@ int main(void)
 		cmocka_unit_test(every_command_that_takes_a_model_finds_it),
 		cmocka_unit_test(other_commands_want_to_be_told),
 		cmocka_unit_test(where_there_is_none_the_places_are_named),
+#ifdef EXAMPLE_TRANSLATE
+		cmocka_unit_test(the_example_translates_as_the_program_does),
+#endif
 	};
 	return cmocka_run_group_tests(tests, make_trees, remove_folder);
 }
