@@ -234,6 +234,28 @@ static void a_killed_run_ends_with_the_same_bits_and_without_the_directory(void 
 	done(&r);
 }
 
+#ifdef EXAMPLE_FINE_TUNE
+/* The defaults are the library's, not the program's. */
+static void the_example_learns_what_the_program_learns(void **state)
+{
+	(void)state;
+	result r = train_well("--from %1$s/bert --task classify --train %1$s/labels --out "
+	                      "%1$s/by-program --max-length 24");
+	done(&r);
+	int code = shell("'%1$s' %2$s/bert %2$s/labels %2$s/by-example >%2$s/out",
+	                 EXAMPLE_FINE_TUNE, folder);
+	assert_int_equal(code, 0);
+	assert_int_equal(shell("cmp '%1$s/by-program/model.safetensors' "
+	                       "'%1$s/by-example/model.safetensors'",
+	                       folder),
+	                 0);
+	code = shell("'%1$s' %2$s/bert %2$s/nowhere %2$s/by-none 2>%2$s/err", EXAMPLE_FINE_TUNE,
+	             folder);
+	assert_int_not_equal(code, 0);
+	assert_int_not_equal(shell("test -e '%s/by-none'", folder), 0);
+}
+#endif
+
 /* ---- what is wrong ---- */
 
 static void what_is_wrong_is_told(void **state)
@@ -250,7 +272,7 @@ static void what_is_wrong_is_told(void **state)
 	         "wants an encoder alone", 1},
 		{"--from %1$s/bert --task seq2seq --train %1$s/pairs --out %1$s/no",
 	         "an encoder and a decoder", 1},
-		{"--task answer --train %1$s/squad.json --out %1$s/no", "--from DIR", 2},
+		{"--task answer --train %1$s/squad.json --out %1$s/no", "--from", 2},
 		{"--from %1$s/bert --config x --task mlm --train %1$s/text --out %1$s/no",
 	         "too much", 2},
 		{"--from %1$s/bert --task classify --train %1$s/text --out %1$s/no1",
@@ -298,6 +320,9 @@ int main(void)
 		cmocka_unit_test(settings_are_those_of_fine_tuning),
 		cmocka_unit_test(a_model_of_other_sizes_is_learned),
 		cmocka_unit_test(a_killed_run_ends_with_the_same_bits_and_without_the_directory),
+#ifdef EXAMPLE_FINE_TUNE
+		cmocka_unit_test(the_example_learns_what_the_program_learns),
+#endif
 		cmocka_unit_test(what_is_wrong_is_told),
 	};
 	return cmocka_run_group_tests(tests, make_all, remove_folder);

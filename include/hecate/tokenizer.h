@@ -22,7 +22,10 @@ typedef struct hec_tokenizer hec_tokenizer;
  * the file are left to the caller (hec_tokenizer_truncation, hec_tokenizer_padding): encoding gives
  * every token of the text, and no more. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out);
-/* The same from memory. config is the text of a tokenizer_config.json; NULL: none. */
+/* That of targets, where a Marian folder of SentencePiece models has one of its own; *out NULL: one tokenizer is for
+ * both. */
+HEC_API HEC_MUST_USE hec_status hec_tokenizer_load_target(const char *folder, hec_tokenizer **out);
+/* A tokenizer from memory. config is the text of a tokenizer_config.json; NULL: none. */
 HEC_API HEC_MUST_USE hec_status hec_tokenizer_parse(const char *json, size_t bytes,
                                                     const char *config, size_t config_bytes,
                                                     hec_tokenizer **out);

@@ -1,15 +1,6 @@
 /* learn.c — learning: a corpus from files, a step by hand, the loop, and questions on texts. */
 #include "world.h"
 
-static const char *in_folder(const char *folder, const char *name)
-{
-	static char paths[4][4096];
-	static int next;
-	char *path = paths[next++ % 4];
-	snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-	return path;
-}
-
 /* ---- corpus.h ---- */
 
 /* Every text of up to four words; one line has no words, one is too long. */
@@ -42,7 +33,7 @@ static hec_status count_progress(void *user, const char *phase, int64_t done, in
 
 static hec_corpus *open_corpus(const char *folder, const hec_tokenizer *tokenizer)
 {
-	const char *files[2] = {in_folder(folder, "source"), in_folder(folder, "target")};
+	const char *files[2] = {world_path(folder, "source"), world_path(folder, "target")};
 	int calls = 0;
 	int64_t batches;
 	hec_corpus_options o = HEC_CORPUS_OPTIONS_INIT;
@@ -52,7 +43,7 @@ static hec_corpus *open_corpus(const char *folder, const hec_tokenizer *tokenize
 	o.n = 2;
 	o.tokenizer = tokenizer;
 	o.max_source = o.max_target = 12;
-	o.cache = in_folder(folder, "ids");
+	o.cache = world_path(folder, "ids");
 	o.progress = count_progress;
 	o.user = &calls;
 	o.source_prefix = "big ";
@@ -71,7 +62,8 @@ static hec_corpus *open_corpus(const char *folder, const hec_tokenizer *tokenize
 
 static void run_lines(const char *folder)
 {
-	const char *files[2] = {in_folder(folder, "source"), in_folder(folder, "target")}, *text[2];
+	const char *files[2] = {world_path(folder, "source"), world_path(folder, "target")},
+		   *text[2];
 	size_t bytes[2];
 	bool more = true;
 	int n = 0;
@@ -238,7 +230,7 @@ static void run_squad(const char *folder)
 	static const size_t begins[] = {0, 8, 4}, ends[] = {3, 14, 7}, counts[] = {3, 0, 1};
 	hec_squad *squad;
 	world_write_text(folder, "squad.json", json);
-	const char *file = in_folder(folder, "squad.json");
+	const char *file = world_path(folder, "squad.json");
 	EXPECT_OK(hec_squad_load(&file, 1, &squad));
 	EXPECT(hec_squad_count(squad) == 3 && !hec_squad_at(squad, 3));
 	for (size_t i = 0; i < 3; i++) {

@@ -58,11 +58,19 @@ static inline hec_model *world_model(hec_ctx *ctx, bool encoder, bool decoder, h
 	return model;
 }
 
+/* folder/name, valid until four more are asked for. */
+static inline const char *world_path(const char *folder, const char *name)
+{
+	static char paths[4][4096];
+	static int next;
+	char *path = paths[next++ % 4];
+	snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+	return path;
+}
+
 static inline void world_write(const char *folder, const char *name, const void *data, size_t bytes)
 {
-	char path[4096];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *f = fopen(path, "wb");
+	FILE *f = fopen(world_path(folder, name), "wb");
 	EXPECT(f && fwrite(data, 1, bytes, f) == bytes);
 	EXPECT(fclose(f) == 0);
 }

@@ -11,7 +11,6 @@
 #include "cli/attend/view.h"
 #include "cli/model/load.h"
 #include "cli/model/path.h"
-#include "cli/model/target_tokenizer.h"
 #include "cli/io/terminal.h"
 
 #define ERROR_SIZE 1024
@@ -131,7 +130,7 @@ static hec_status open_folder(const request *r, const char *dir, opened *o)
 		return hec_generator_load(o->ctx, dir, &load, &o->generator);
 	status = hec_tokenizer_load(dir, &o->tokenizer);
 	if (status == HEC_OK && encoder && decoder)
-		status = target_tokenizer_load(dir, &o->target_tokenizer);
+		status = hec_tokenizer_load_target(dir, &o->target_tokenizer);
 	return status == HEC_OK ? hec_model_load(o->ctx, dir, &load, &o->model) : status;
 }
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/io/replace_file.h"
-#include "cli/train/from.h"
 
 #define PATH_MOST 4096
 
@@ -35,13 +34,13 @@ static bool print_settings(const void *user, FILE *out)
 
 bool train_folder_write(const train_folder *f, const command *self, const train_settings *s)
 {
-	if (hec_train_lock_holds(f->lock, s->out) != HEC_OK) {
+	if (hec_train_lock_holds(f->lock, s->o.dir) != HEC_OK) {
 		(void)command_failed(self, "%s", hec_error_message());
 		return false;
 	}
-	if (replace_file(s->out, "train.json", print_settings, s))
+	if (replace_file(s->o.dir, "train.json", print_settings, s))
 		return true;
-	command_failed(self, "%s/train.json could not be written: %s", s->out, strerror(errno));
+	command_failed(self, "%s/train.json could not be written: %s", s->o.dir, strerror(errno));
 	return false;
 }
 
@@ -62,23 +61,23 @@ static bool same_list(const option_list *a, const option_list *b)
 static int check_kept(const command *self, const train_settings *s, const train_settings *was)
 {
 	char path[PATH_MOST];
-	if (!same_text(s->from, was->from))
-		return command_usage(self, "%s has its model: --from cannot be changed", s->out);
+	if (!same_text(s->o.from, was->o.from))
+		return command_usage(self, "%s has its model: --from cannot be changed", s->o.dir);
 	if (!same_list(&s->overrides, &was->overrides))
 		return command_usage(self, "%s has its model: --override cannot be changed",
-		                     s->out);
-	snprintf(path, sizeof path, "%s/start/config.json", s->out);
-	if (!same_text(s->config, was->config) && access(path, F_OK) == 0)
+		                     s->o.dir);
+	snprintf(path, sizeof path, "%s/start/config.json", s->o.dir);
+	if (!same_text(s->o.config, was->o.config) && access(path, F_OK) == 0)
 		return command_usage(self, "%s has its architecture: --config cannot be changed",
-		                     s->out);
-	snprintf(path, sizeof path, "%s/tokenizer.json", s->out);
+		                     s->o.dir);
+	snprintf(path, sizeof path, "%s/tokenizer.json", s->o.dir);
 	if (access(path, F_OK) != 0 ||
-	    (same_text(s->tokenizer, was->tokenizer) && s->vocab == was->vocab))
+	    (same_text(s->o.tokenizer, was->o.tokenizer) && s->o.vocab == was->o.vocab))
 		return PARSED;
 	return command_usage(self,
 	                     "%s has its tokenizer: neither --tokenizer nor --vocab "
 	                     "can be changed",
-	                     s->out);
+	                     s->o.dir);
 }
 
 /* Settings of the run in DIR, with those of the command line over them. */
@@ -89,17 +88,17 @@ int train_folder_resume(train_folder *f, const command *self, train_settings *s,
 	json_error_t why;
 	int operands;
 	const train_settings given = *s;
-	snprintf(path, sizeof path, "%s/train.json", given.out);
-	if (access(path, F_OK) != 0 && is_empty(given.out))
+	snprintf(path, sizeof path, "%s/train.json", given.o.dir);
+	if (access(path, F_OK) != 0 && is_empty(given.o.dir))
 		return given.task ? PARSED /* nothing yet: it begins */
-		                  : command_failed(self, "%s holds no run to resume", given.out);
+		                  : command_failed(self, "%s holds no run to resume", given.o.dir);
 	f->old = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
 	if (!f->old)
-		return command_failed(self, "%s holds no run to resume: train.json: %s", given.out,
-		                      why.text);
+		return command_failed(self, "%s holds no run to resume: train.json: %s",
+		                      given.o.dir, why.text);
 	settings_default(s);
 	if (!settings_take_json(s, f->old, error, sizeof error))
-		return command_failed(self, "%s: %s", given.out, error);
+		return command_failed(self, "%s: %s", given.o.dir, error);
 	if (given.train.count)
 		s->train.count = 0;
 	if (given.valid.count)
@@ -109,16 +108,15 @@ int train_folder_resume(train_folder *f, const command *self, train_settings *s,
 		s->overrides.count = 0;
 	int code = command_options(self, settings_options(s), argc, argv, &operands);
 	/* Fine-tuning counts its steps by its epochs: other epochs, other steps. */
-	if (s->from && given.epochs >= 0 && given.steps < 0)
-		s->steps = 0;
+	if (s->o.from && given.o.epochs >= 0 && given.o.steps < 0)
+		s->o.steps = 0;
 	return code == PARSED ? check_kept(self, s, &was) : code;
 }
 
 int train_folder_open(train_folder *f, const command *self, const train_settings *s)
 {
-	const char *out = s->out;
-	char error[512];
-	if (!s->resume && !is_empty(out))
+	const char *out = s->o.dir;
+	if (!s->o.resume && !is_empty(out))
 		return command_failed(self, "%s is not empty: --resume goes on with the run in it",
 		                      out);
 	f->made = mkdir(out, 0777) == 0;
@@ -127,10 +125,7 @@ int train_folder_open(train_folder *f, const command *self, const train_settings
 	if (hec_train_lock_create(out, &f->lock) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
 	f->fresh = is_empty(out);
-	if (!f->old && !train_folder_write(f, self, s))
-		return EXIT_FAILED;
-	return train_keep_config(s, error, sizeof error) ? PARSED
-	                                                 : command_failed(self, "%s", error);
+	return f->old || train_folder_write(f, self, s) ? PARSED : EXIT_FAILED;
 }
 
 /* Files, and folders of files: deeper nothing of ours goes before the first step. */

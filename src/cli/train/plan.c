@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include "cli/io/plural.h"
-#include "cli/train/model.h"
 #include "cli/command/try.h"
 
-static void say_counts(train_progress *p, const train_settings *s, const char *name,
+static void say_counts(train_progress *p, const hec_training *training, const char *name,
                        const hec_corpus *corpus)
 {
 	const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
@@ -17,7 +16,7 @@ static void say_counts(train_progress *p, const train_settings *s, const char *n
 		const char *why;
 	} left_out[] = {
 		/* Of a language the empty lines part the paragraphs. */
-		{s->task_id == HEC_TASK_LM ? 0 : c->empty, "empty"},
+		{hec_training_options_of(training)->task == HEC_TASK_LM ? 0 : c->empty, "empty"},
 		{c->bad_utf8, "not UTF-8"},
 		{c->too_long, "too long"},
 		{c->no_tab, "without a tab"},
@@ -35,7 +34,7 @@ static void say_counts(train_progress *p, const train_settings *s, const char *n
 	if (c->cut > 0)
 		snprintf(text + used, sizeof text - used, "; cut to --max-length: %lld",
 		         (long long)c->cut);
-	if (s->sounds) {
+	if (hec_training_listens(training)) {
 		train_progress_say(p,
 		                   "%s: %lld line%s, %lld example%s, %.1f s of sound, %lld "
 		                   "tokens%s",
@@ -64,54 +63,71 @@ static double memory_beside(const hec_model *model)
 	return bytes > 0 ? bytes : 0;
 }
 
-static void say_plan(train_progress *p, const train_settings *s, const train_data *data,
-                     const hec_ctx *ctx, const hec_model *model, const hec_trainer_memory *memory)
+static void say_data(train_progress *p, const hec_training *training)
 {
-	if (s->memory > 0 && (double)train_bytes(s, memory) > (double)s->memory * 1e6)
-		train_progress_say(p,
-		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
-		                   "with batches of %lld tokens",
-		                   (long long)s->memory, (double)train_bytes(s, memory) / 1e6,
-		                   (long long)s->micro_tokens);
-	if (s->quiet)
-		return;
-	say_counts(p, s, "train", data->train);
-	if (data->valid)
-		say_counts(p, s, "valid", data->valid);
-	else if (s->average > 1)
+	const hec_corpus *valid = hec_training_valid(training);
+	say_counts(p, training, "train", hec_training_corpus(training));
+	if (valid)
+		say_counts(p, training, "valid", valid);
+	else if (hec_training_options_of(training)->average > 1)
 		train_progress_say(p, "--average does nothing: there is no --valid to "
 		                      "try the mean on");
+}
+
+static void say_model(train_progress *p, const hec_training *training)
+{
+	const hec_training_options *o = hec_training_options_of(training);
+	const hec_model *model = hec_training_model(training);
 	const hec_model_config *c = hec_model_config_of(model);
 	train_progress_say(p,
 	                   "model: width %lld, %lld + %lld layers, %lld head%s, hidden %lld, "
 	                   "vocabulary %lld: %.2f M parameters",
 	                   (long long)c->width, (long long)c->encoder.layers,
-	                   (long long)c->decoder.layers, (long long)s->heads, plural(s->heads),
-	                   (long long)s->hidden, (long long)c->vocab,
+	                   (long long)c->decoder.layers, (long long)o->heads, plural(o->heads),
+	                   (long long)o->hidden, (long long)c->vocab,
 	                   (double)hec_model_block(model).shape[0] / 1e6);
+}
+
+static double all_bytes(const hec_training_memory *m)
+{
+	return (double)(m->parameters + m->activations + m->packs + m->sounds);
+}
+
+static void say_step(train_progress *p, const hec_training *training, const hec_training_memory *m)
+{
+	const hec_training_options *o = hec_training_options_of(training);
+	const hec_ctx *ctx = hec_training_ctx(training);
 	char sounds[64] = "";
-	if (s->sounds)
+	if (m->sounds > 0)
 		snprintf(sounds, sizeof sounds, ", %.1f for features of sounds",
-		         (double)train_sound_bytes(s) / 1e6);
+		         (double)m->sounds / 1e6);
 	train_progress_say(
 		p,
 		"a step: %lld × %lld tokens; memory: %.0f MB: %.0f for parameters, %.0f for them "
 		"as the kernels want them, %.0f for activations%s; beside it %.0f for the program, "
-		"its "
-		"tokenizer and lists; %s, %d thread%s",
-		(long long)s->accumulate, (long long)s->micro_tokens,
-		(double)train_bytes(s, memory) / 1e6, (double)memory->parameters / 1e6,
-		(double)memory->packs / 1e6, (double)memory->activations / 1e6, sounds,
-		memory_beside(model) / 1e6, hec_ctx_isa(ctx), hec_ctx_threads(ctx),
-		plural(hec_ctx_threads(ctx)));
+		"its tokenizer and lists; %s, %d thread%s",
+		(long long)o->accumulate, (long long)o->batch_tokens, all_bytes(m) / 1e6,
+		(double)m->parameters / 1e6, (double)m->packs / 1e6, (double)m->activations / 1e6,
+		sounds, memory_beside(hec_training_model(training)) / 1e6, hec_ctx_isa(ctx),
+		hec_ctx_threads(ctx), plural(hec_ctx_threads(ctx)));
 }
 
-hec_status train_plan_say(train_progress *p, const train_settings *s, const train_data *data,
-                          hec_ctx *ctx, hec_model *model)
+hec_status train_plan_say(train_progress *p, hec_training *training)
 {
-	hec_trainer_memory *memory;
-	TRY(train_memory(s, ctx, model, &memory));
-	say_plan(p, s, data, ctx, model, memory);
-	hec_trainer_memory_free(memory);
+	const hec_training_options *o = hec_training_options_of(training);
+	hec_training_memory *memory;
+	TRY(hec_training_memory_of(training, &memory));
+	if (o->memory > 0 && all_bytes(memory) > (double)o->memory * 1e6)
+		train_progress_say(p,
+		                   "hecate train: warning: --memory %lld MB is not enough: %.0f MB "
+		                   "with batches of %lld tokens",
+		                   (long long)o->memory, all_bytes(memory) / 1e6,
+		                   (long long)o->batch_tokens);
+	if (!p->quiet) {
+		say_data(p, training);
+		say_model(p, training);
+		say_step(p, training, memory);
+	}
+	hec_training_memory_free(memory);
 	return HEC_OK;
 }

@@ -2,11 +2,10 @@
 #ifndef CLI_TRAIN_PLAN_H
 #define CLI_TRAIN_PLAN_H
 
-#include "cli/train/data.h"
-#include "cli/train/progress.h"
-#include "cli/train/settings.h"
+#include <hecate/training.h>
 
-hec_status train_plan_say(train_progress *p, const train_settings *s, const train_data *data,
-                          hec_ctx *ctx, hec_model *model);
+#include "cli/train/progress.h"
+
+hec_status train_plan_say(train_progress *p, hec_training *training);
 
 #endif

@@ -36,6 +36,16 @@ static void clear_bar(train_progress *p)
 	p->open = false;
 }
 
+void train_progress_phase(train_progress *p, const char *phase, int64_t done, int64_t total)
+{
+	const bool ended = total > 0 && done >= total;
+	if (!p->bar || (!ended && now() - p->shown < BAR_EVERY))
+		return;
+	fprintf(stderr, "\r\033[K%s: %lld%s", phase, (long long)done, ended ? "\n" : "");
+	p->shown = now();
+	p->open = !ended;
+}
+
 void train_progress_say(train_progress *p, const char *format, ...)
 {
 	va_list args;

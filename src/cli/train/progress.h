@@ -19,6 +19,8 @@ typedef struct train_progress {
 void train_progress_open(train_progress *p, bool quiet);
 /* HEC_ERR_CANCELLED once a signal asks to stop. */
 hec_status train_progress_event(train_progress *p, const hec_train_event *event);
+/* How far a long pass is, before the first step: the bar says so. */
+void train_progress_phase(train_progress *p, const char *phase, int64_t done, int64_t total);
 /* A line of its own on standard error, in place of the bar. */
 void train_progress_say(train_progress *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

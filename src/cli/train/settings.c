@@ -2,7 +2,6 @@
 #include "cli/train/settings.h"
 
 #include <errno.h>
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,123 +13,124 @@ typedef struct setting {
 	option_kind kind;
 	const char *name, *word, *help, *shown; /* shown: the default as help says it */
 	size_t place;
+	const char *field; /* what the library calls it */
 	int64_t low, high; /* what may be asked for; the default, "choose", may be less */
 	bool of_run;       /* part of train.json */
 } setting;
 
-#define AT(member) offsetof(train_settings, member)
+#define O(member) offsetof(train_settings, o.member), #member
+#define S(member) offsetof(train_settings, member), #member
 
 static const setting table[] = {
-	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify, answer", NULL,
-         AT(task), 0, 0, true},
-	{OPTION_LIST, "--train", "F…", "text to learn from; lines may be gzip", NULL, AT(train), 0,
+	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify, answer", NULL, S(task),
+         0, 0, true},
+	{OPTION_LIST, "--train", "F…", "text to learn from; lines may be gzip", NULL, S(train), 0,
          0, true},
-	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, AT(valid), 0, 0, true},
-	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, AT(out), 0, 0, false},
-	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, AT(resume), 0, 0, false},
+	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, S(valid), 0, 0, true},
+	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, O(dir), 0, 0, false},
+	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, O(resume), 0, 0, false},
 	{OPTION_TEXT, "--from", "DIR", "a pretrained model to go on from, with its tokenizer", NULL,
-         AT(from), 0, 0, true},
+         O(from), 0, 0, true},
 	{OPTION_EACH, "--override", "KEY=VALUE",
          "--from: its config.json says this instead; what does not fit starts fresh", NULL,
-         AT(overrides), 0, 0, true},
-	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, AT(config), 0, 0,
+         S(overrides), 0, 0, true},
+	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, O(config), 0, 0,
          true},
 	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
-         AT(tokenizer), 0, 0, true},
+         O(tokenizer), 0, 0, true},
 	{OPTION_WHOLE, "--vocab", "N", "tokens of a vocabulary that is learned", "by the data",
-         AT(vocab), 1, 1 << 24, true},
+         O(vocab), 1, 1 << 24, true},
 	{OPTION_WHOLE, "--max-length", "N", "tokens; longer examples are left out", "by the task",
-         AT(max_length), 2, 32768, true},
+         O(max_length), 2, 32768, true},
 	{OPTION_FLAG, "--truncate", NULL, "cut longer texts instead of leaving them out", NULL,
-         AT(truncate), 0, 0, true},
+         O(truncate), 0, 0, true},
 	{OPTION_TEXT, "--source-prefix", "TEXT", "before every source: \"summarize: \"", NULL,
-         AT(source_prefix), 0, 0, true},
+         O(source_prefix), 0, 0, true},
 	{OPTION_TEXT, "--from-lang", "L", "mBART: the language of sources: de_DE, …",
-         "the tokenizer's", AT(from_lang), 0, 0, true},
-	{OPTION_TEXT, "--to-lang", "L", "mBART: the language of targets", NULL, AT(to_lang), 0, 0,
-         true},
+         "the tokenizer's", O(from_language), 0, 0, true},
+	{OPTION_TEXT, "--to-lang", "L", "mBART: the language of targets", NULL, O(to_language), 0,
+         0, true},
 	{OPTION_TEXT, "--language", "L", "Whisper: what is spoken: en, de, …",
-         "generation_config.json's", AT(language), 0, 0, true},
+         "generation_config.json's", O(language), 0, 0, true},
 	{OPTION_TEXT, "--speech-task", "T",
          "Whisper: transcribe, or translate where texts are English", "generation_config.json's",
-         AT(speech_task), 0, 0, true},
+         O(speech_task), 0, 0, true},
 	{OPTION_WHOLE, "--stride", "N", "answer: tokens that windows share", "max-length / 3",
-         AT(stride), 0, 32768, true},
-	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", AT(width), 1, 1 << 16, true},
-	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", AT(encoder_layers), 1, 1000,
+         O(stride), 0, 32768, true},
+	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", O(width), 1, 1 << 16, true},
+	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", O(encoder_layers), 1, 1000,
          true},
-	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", AT(decoder_layers), 1, 1000,
+	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", O(decoder_layers), 1, 1000,
          true},
-	{OPTION_WHOLE, "--heads", "N", "", "by the width", AT(heads), 1, 1 << 16, true},
-	{OPTION_WHOLE, "--hidden", "N", "width of the feed-forward layers", "4 · width", AT(hidden),
+	{OPTION_WHOLE, "--heads", "N", "", "by the width", O(heads), 1, 1 << 16, true},
+	{OPTION_WHOLE, "--hidden", "N", "width of the feed-forward layers", "4 · width", O(hidden),
          1, 1 << 20, true},
 	{OPTION_REAL, "--dropout", "X", "of embeddings and sublayers", "0.1; the model's",
-         AT(dropout), 0, 1, true},
+         O(dropout), 0, 1, true},
 	{OPTION_REAL, "--attention-dropout", "X", "of attention weights", "0; the model's",
-         AT(attention_dropout), 0, 1, true},
+         O(attention_dropout), 0, 1, true},
 	{OPTION_REAL, "--activation-dropout", "X", "inside the feed-forward layers",
-         "0; the model's", AT(activation_dropout), 0, 1, true},
+         "0; the model's", O(activation_dropout), 0, 1, true},
 	{OPTION_TEXT, "--schedule", "S", "inverse-sqrt, noam, cosine, linear, constant",
-         "inverse-sqrt; linear", AT(schedule), 0, 0, true},
+         "inverse-sqrt; linear", S(schedule), 0, 0, true},
 	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)",
-         "by the width; 5e-5, 3e-4 for T5, 1e-5 for Whisper", AT(lr), 0, 1000, true},
+         "by the width; 5e-5, 3e-4 for T5, 1e-5 for Whisper", O(lr), 0, 1000, true},
 	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive after the last step", "0",
-         AT(lr_end), 0, 1000, true},
+         O(lr_end), 0, 1000, true},
 	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises",
-         "by the steps; 6 in 100", AT(warmup), 0, BIG, true},
-	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", AT(beta1), 0, 1, true},
-	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98; 0.999", AT(beta2), 0, 1, true},
-	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9; 1e-8", AT(eps), 0, 1, true},
-	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", AT(weight_decay), 0, 1000,
+         "by the steps; 6 in 100", O(warmup), 0, BIG, true},
+	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", O(beta1), 0, 1, true},
+	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98; 0.999", O(beta2), 0, 1, true},
+	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9; 1e-8", O(eps), 0, 1, true},
+	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", O(weight_decay), 0, 1000, true},
+	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", O(clip), 0, BIG, true},
+	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", O(smoothing), 0, 1,
          true},
-	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", AT(clip), 0, BIG, true},
-	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", AT(smoothing), 0, 1,
-         true},
-	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", AT(mask_rate),
-         0, 1, true},
+	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", O(mask_rate), 0,
+         1, true},
 	{OPTION_TEXT, "--batch-tokens", "N", "tokens of a batch on its longer side, or auto",
-         "auto: as memory allows", AT(batch_tokens), 0, 0, true},
+         "auto: as memory allows", S(batch_tokens), 0, 0, true},
 	{OPTION_WHOLE, "--batch-rows", "N", "most examples of a batch",
-         "no limit; 16, 32 to classify", AT(batch_rows), 0, 1 << 30, true},
-	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", AT(accumulate), 1,
+         "no limit; 16, 32 to classify", O(batch_rows), 0, 1 << 30, true},
+	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", O(accumulate), 1,
          65536, true},
 	{OPTION_WHOLE, "--memory", "MB", "what batch-tokens auto may use", "half of what is free",
-         AT(memory), 0, BIG, false},
-	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000; by the epochs", AT(steps),
-         0, BIG, true},
-	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; 3", AT(epochs), 0, BIG, true},
+         O(memory), 0, BIG, false},
+	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000; by the epochs", O(steps), 0,
+         BIG, true},
+	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; 3", O(epochs), 0, BIG, true},
 	{OPTION_REAL, "--time", "S", "seconds after which to save and stop; 0: no limit", "0",
-         AT(time), 0, BIG, false},
+         O(seconds), 0, BIG, false},
 	{OPTION_WHOLE, "--report-every", "N", "steps between lines of log.jsonl", "50",
-         AT(report_every), 1, BIG, true},
+         O(report_every), 1, BIG, true},
 	{OPTION_WHOLE, "--valid-every", "N", "steps between validations; 0: by the data", "0",
-         AT(valid_every), 0, BIG, true},
+         O(valid_every), 0, BIG, true},
 	{OPTION_WHOLE, "--save-every", "N", "steps between checkpoints; 0: as --valid-every", "0",
-         AT(save_every), 0, BIG, true},
-	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", AT(keep), 1, 1000, true},
+         O(save_every), 0, BIG, true},
+	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", O(keep), 1, 1000, true},
 	/* So many files are open at once, and a process may have 1,024. */
 	{OPTION_WHOLE, "--average", "N", "at the end, try the mean of N checkpoints", "0",
-         AT(average), 0, 256, true},
+         O(average), 0, 256, true},
 	{OPTION_WHOLE, "--patience", "N",
-         "stop after N validations without a better model; 0: never", "10", AT(patience), 0, BIG,
+         "stop after N validations without a better model; 0: never", "10", O(patience), 0, BIG,
          true},
 	{OPTION_WHOLE, "--valid-sentences", "N", "decoded and scored at a validation; 0: none",
-         "200", AT(valid_sentences), 0, 1000000, true},
-	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", AT(valid_beam), 1, 64, true},
+         "200", O(valid_sentences), 0, 1000000, true},
+	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", O(valid_beam), 1, 64, true},
 	{OPTION_TEXT, "--best", "M", "keep the best by loss, bleu, chrf, accuracy, exact, f1",
-         "loss", AT(best), 0, 0, true},
-	{OPTION_TEXT, "--dtype", "D", "of the model in DIR: f32, bf16, f16", "f32", AT(dtype), 0, 0,
+         "loss", S(best), 0, 0, true},
+	{OPTION_TEXT, "--dtype", "D", "of the model in DIR: f32, bf16, f16", "f32", S(dtype), 0, 0,
          true},
-	{OPTION_SEED, "--seed", "N", "of weights, order and dropout", "1", AT(seed), 0, 0, true},
-	{OPTION_WHOLE, "--threads", "N", "", "the cores available", AT(threads), 0, THREADS_MOST,
+	{OPTION_SEED, "--seed", "N", "of weights, order and dropout", "1", S(seed), 0, 0, true},
+	{OPTION_WHOLE, "--threads", "N", "", "the cores available", S(threads), 0, THREADS_MOST,
          false},
 	{OPTION_TEXT, "--dump-batches", "F", "write each batch as a line of JSON", NULL,
-         AT(dump_batches), 0, 0, false},
+         S(dump_batches), 0, 0, false},
 	{OPTION_FLAG, "--dump-config", NULL, "print all settings as JSON and stop", NULL,
-         AT(dump_config), 0, 0, false},
-	{OPTION_FLAG, "--quiet", NULL, "no progress, only warnings and failures", NULL, AT(quiet),
-         0, 0, false},
-	{OPTION_FLAG, "--json", NULL, "the result as JSON", NULL, AT(json), 0, 0, false},
+         S(dump_config), 0, 0, false},
+	{OPTION_FLAG, "--quiet", NULL, "no progress, only warnings and failures", NULL, S(quiet), 0,
+         0, false},
+	{OPTION_FLAG, "--json", NULL, "the result as JSON", NULL, S(json), 0, 0, false},
 };
 #define SETTINGS (sizeof table / sizeof *table)
 _Static_assert(SETTINGS < SETTINGS_MOST, "room for the end of the table");
@@ -138,30 +138,9 @@ _Static_assert(SETTINGS < SETTINGS_MOST, "room for the end of the table");
 void settings_default(train_settings *s)
 {
 	*s = (train_settings){
-		/* less than 0, or "auto": settled by settings_check or by the model */
-		.dropout = -1,
-		.attention_dropout = -1,
-		.activation_dropout = -1,
+		.o = HEC_TRAINING_OPTIONS_INIT,
 		.schedule = "auto",
-		.beta1 = 0.9,
-		.beta2 = -1,
-		.eps = -1,
-		.stride = -1,
-		.weight_decay = 0.01,
-		.clip = 1,
-		.lr = -1,
-		.smoothing = -1,
-		.mask_rate = 0.15,
-		.warmup = -1,
 		.batch_tokens = "auto",
-		.batch_rows = -1,
-		.steps = -1,
-		.epochs = -1,
-		.report_every = 50,
-		.keep = 3,
-		.patience = 10,
-		.valid_sentences = 200,
-		.valid_beam = 1,
 		.best = "loss",
 		.dtype = "f32",
 		.seed = {1, true},
@@ -405,141 +384,37 @@ static int find_metric(const char *word)
 	return -1;
 }
 
-hec_schedule settings_schedule(const train_settings *s)
+static bool is_whole(const char *text, int64_t most)
 {
-	return (hec_schedule)find(s->schedule, schedules, 5);
+	return strlen(text) <= 9 && strspn(text, "0123456789") == strlen(text) && atoi(text) >= 1 &&
+	       atoi(text) <= most;
 }
 
-hec_metric settings_metric(const train_settings *s)
-{
-	return (hec_metric)find_metric(s->best);
-}
-
-hec_dtype settings_dtype(const train_settings *s)
-{
-	return dtype_ids[find(s->dtype, dtypes, 3)];
-}
-
-static void settle_real(double *value, double scratch, double pretrained, bool from)
-{
-	if (*value < 0)
-		*value = from ? pretrained : scratch;
-}
-
-static void settle_whole(int64_t *value, int64_t scratch, int64_t pretrained, bool from)
-{
-	if (*value < 0)
-		*value = from ? pretrained : scratch;
-}
-
-static bool falls_to_its_end(hec_schedule schedule)
-{
-	return schedule == HEC_SCHEDULE_COSINE || schedule == HEC_SCHEDULE_LINEAR;
-}
-
-/* Fine-tuning counts the steps of its epochs. */
-static bool knows_its_end(const train_settings *s)
-{
-	return s->steps > 0 || (s->from && s->epochs > 0);
-}
-
-/* A pretrained model is changed little and for a short time; its dropouts are its own. */
-static void settle(train_settings *s, int task)
-{
-	const bool from = s->from != NULL;
-	settle_real(&s->beta2, 0.98, 0.999, from);
-	settle_real(&s->eps, 1e-9, 1e-8, from);
-	settle_whole(&s->batch_rows, 0, task == HEC_TASK_CLASSIFY ? 32 : 16, from);
-	settle_whole(&s->epochs, 0, s->steps > 0 ? 0 : 3, from);
-	/* Where the epochs end it, nobody knows its last step before. */
-	const bool open = s->epochs > 0 && falls_to_its_end(settings_schedule(s));
-	settle_whole(&s->steps, open ? 0 : 100000, 0, from);
-	if (strcmp(s->schedule, "auto") == 0)
-		s->schedule = !from ? "inverse-sqrt" : knows_its_end(s) ? "linear" : "constant";
-	settle_whole(&s->stride, 0, -1, from);
-	settle_real(&s->dropout, 0.1, -1, from || s->config);
-	settle_real(&s->attention_dropout, 0, -1, from || s->config);
-	settle_real(&s->activation_dropout, 0, -1, from || s->config);
-}
-
-/* ---- what cannot be ---- */
-
-static bool check_words(const train_settings *s, int task, char *error, size_t room)
+static bool check_words(const train_settings *s, char *error, size_t room)
 {
 	if (!s->task)
 		snprintf(error, room,
 		         "--task is missing: translate, seq2seq, lm, mlm, classify "
 		         "or answer");
-	else if (task < 0)
+	else if (find_task(s->task) < 0)
 		snprintf(error, room, "there is no task '%.40s'", s->task);
-	else if (find(s->schedule, schedules, 5) < 0)
+	else if (strcmp(s->schedule, "auto") != 0 && find(s->schedule, schedules, 5) < 0)
 		snprintf(error, room, "there is no schedule '%.40s'", s->schedule);
-	else if (falls_to_its_end(settings_schedule(s)) && !knows_its_end(s))
-		snprintf(error, room, "--schedule %s falls until the last step: --steps says which",
-		         s->schedule);
 	else if (find_metric(s->best) < 0)
 		snprintf(error, room,
 		         "--best wants loss, bleu, chrf, accuracy, exact or f1, not '%.40s'",
 		         s->best);
 	else if (find(s->dtype, dtypes, 3) < 0)
 		snprintf(error, room, "--dtype wants f32, bf16 or f16, not '%.40s'", s->dtype);
-	else if ((s->from_lang || s->to_lang) &&
-	         (!s->from || (task != HEC_TASK_TRANSLATE && task != HEC_TASK_SEQ2SEQ)))
-		snprintf(error, room,
-		         "--from-lang and --to-lang are of --from, with translate or seq2seq");
-	else if ((s->language || s->speech_task) && !s->from)
-		snprintf(error, room, "--language and --speech-task are of --from, with Whisper");
-	return !error[0];
-}
-
-/* Which of the metrics a validation of the task measures, as bits. */
-static const unsigned measured[HEC_TASKS] = {
-	[HEC_TASK_TRANSLATE] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU |
-                               1u << HEC_METRIC_CHRF | 1u << HEC_METRIC_ACCURACY,
-	[HEC_TASK_SEQ2SEQ] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU | 1u << HEC_METRIC_CHRF |
-                             1u << HEC_METRIC_ACCURACY,
-	[HEC_TASK_LM] = 1u << HEC_METRIC_LOSS,
-	[HEC_TASK_MLM] = 1u << HEC_METRIC_LOSS,
-	[HEC_TASK_CLASSIFY] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_ACCURACY,
-	[HEC_TASK_ANSWER] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_EXACT | 1u << HEC_METRIC_F1,
-};
-
-/* A run that never learns which of its models is the best would end without one. */
-static bool check_best(const train_settings *s, int task, char *error, size_t room)
-{
-	const int metric = find_metric(s->best);
-	char known[80] = "";
-	for (int i = 0; i < HEC_METRICS; i++)
-		if (measured[task] >> i & 1)
-			snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
-			         known[0] ? ", " : "", hec_metric_name((hec_metric)i));
-	if (!(measured[task] >> metric & 1))
-		snprintf(error, room, "--best %s: %s measures %s", s->best, s->task, known);
-	else if (metric != HEC_METRIC_LOSS && (s->valid.count == 0 || s->valid_sentences == 0))
-		snprintf(error, room, "--best %s: nothing is measured without %s", s->best,
-		         s->valid.count ? "--valid-sentences" : "--valid");
-	return !error[0];
-}
-
-static bool check_numbers(const train_settings *s, int task, char *error, size_t room)
-{
-	const bool encoder_alone = task == HEC_TASK_MLM || task == HEC_TASK_CLASSIFY;
-	if (strcmp(s->batch_tokens, "auto") != 0 &&
-	    (strspn(s->batch_tokens, "0123456789") != strlen(s->batch_tokens) ||
-	     strlen(s->batch_tokens) > 9 || atoi(s->batch_tokens) < 1 ||
-	     atoi(s->batch_tokens) > HEC_MAX_BATCH_TOKENS))
+	else if (strcmp(s->batch_tokens, "auto") != 0 &&
+	         !is_whole(s->batch_tokens, HEC_MAX_BATCH_TOKENS))
 		snprintf(error, room,
 		         "--batch-tokens wants a whole number from 1 to %d, or auto, not '%.40s'",
 		         HEC_MAX_BATCH_TOKENS, s->batch_tokens);
-	else if (s->eps < FLT_MIN)
-		snprintf(error, room, "--eps is divided by: at least %g, not %g", (double)FLT_MIN,
-		         s->eps);
-	else if (task == HEC_TASK_MLM && !(s->mask_rate > 0))
-		snprintf(error, room, "--mask-rate is 0: there would be nothing to learn");
-	else if (!s->from && task == HEC_TASK_LM && s->encoder_layers > 0)
-		snprintf(error, room, "--encoder-layers: lm has a decoder alone");
-	else if (!s->from && encoder_alone && s->decoder_layers > 0)
-		snprintf(error, room, "--decoder-layers: %s has an encoder alone", s->task);
+	else if (!s->train.count)
+		snprintf(error, room, "--train is missing: the text to learn from");
+	else if (!s->o.dir && !s->dump_config)
+		snprintf(error, room, "--out is missing: the folder for everything");
 	return !error[0];
 }
 
@@ -572,33 +447,62 @@ static bool check_texts(const train_settings *s, char *error, size_t room)
 	return !error[0];
 }
 
-static bool check_files(const train_settings *s, int task, char *error, size_t room)
-{
-	if (!s->train.count)
-		snprintf(error, room, "--train is missing: the text to learn from");
-	else if (!s->out && !s->dump_config)
-		snprintf(error, room, "--out is missing: the folder for everything");
-	else if (task == HEC_TASK_TRANSLATE && (s->train.count % 2 || s->valid.count % 2))
-		snprintf(error, room, "translate takes files in pairs: source and target");
-	else if (s->from && (s->config || s->tokenizer))
-		snprintf(error, room, "--from has its architecture and tokenizer: %s is too much",
-		         s->config ? "--config" : "--tokenizer");
-	else if (s->overrides.count > 0 && !s->from)
-		snprintf(error, room, "--override is of --from; a file of --config can say it");
-	else if (task == HEC_TASK_ANSWER && !s->from)
-		snprintf(error, room, "answer begins from a pretrained model: --from DIR");
-	return !error[0];
-}
-
 bool settings_check(train_settings *s, char *error, size_t room)
 {
-	int task = find_task(s->task);
+	hec_training_options *o = &s->o;
 	error[0] = '\0';
-	settle(s, task);
-	if (!check_words(s, task, error, room) || !check_numbers(s, task, error, room) ||
-	    !check_files(s, task, error, room) || !check_best(s, task, error, room) ||
-	    !check_texts(s, error, room))
+	if (!check_words(s, error, room) || !check_texts(s, error, room))
 		return false;
-	s->task_id = (hec_task)task;
+	o->task = (hec_task)find_task(s->task);
+	o->schedule = find(s->schedule, schedules, 5); /* -1: auto */
+	o->batch_tokens = strcmp(s->batch_tokens, "auto") == 0 ? -1 : atoi(s->batch_tokens);
+	o->best = (hec_metric)find_metric(s->best);
+	o->dtype = dtype_ids[find(s->dtype, dtypes, 3)];
+	o->train = s->train.items;
+	o->train_count = s->train.count;
+	o->valid = s->valid.items;
+	o->valid_count = s->valid.count;
+	o->overrides = s->overrides.items;
+	o->override_count = s->overrides.count;
+	o->seed = s->seed.value;
+	o->threads = (int)s->threads;
 	return true;
+}
+
+void settings_take(train_settings *s, const hec_training_options *settled)
+{
+	s->o = *settled;
+	s->schedule = schedules[settled->schedule];
+	if (settled->batch_tokens > 0) {
+		snprintf(s->batch_tokens_text, sizeof s->batch_tokens_text, "%lld",
+		         (long long)settled->batch_tokens);
+		s->batch_tokens = s->batch_tokens_text;
+	}
+}
+
+/* ---- messages ---- */
+
+static const setting *find_field(const char *name, size_t bytes)
+{
+	for (size_t i = 0; i < SETTINGS; i++)
+		if (strncmp(table[i].field, name, bytes) == 0 && table[i].field[bytes] == '\0')
+			return &table[i];
+	return NULL;
+}
+
+void settings_message(const char *message, char *out, size_t room)
+{
+	size_t n = 0;
+	while (*message && n + 1 < room) {
+		const char *end = *message == '\'' ? strchr(message + 1, '\'') : NULL;
+		const setting *t =
+			end ? find_field(message + 1, (size_t)(end - message - 1)) : NULL;
+		if (!t) {
+			out[n++] = *message++;
+			continue;
+		}
+		n += (size_t)snprintf(out + n, room - n, "%s", t->name);
+		message = end + 1;
+	}
+	out[n < room ? n : room - 1] = '\0';
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -239,6 +240,21 @@ hec_status hec_tokenizer_load(const char *path, hec_tokenizer **out)
 	}
 	status = create_tokenizer(json, bytes, config, config_bytes, NULL, out);
 	return status == HEC_OK ? HEC_OK : fail_in(status, "%s", path);
+}
+
+hec_status hec_tokenizer_load_target(const char *folder, hec_tokenizer **out)
+{
+	char path[PATH_MOST];
+	if (out)
+		*out = NULL;
+	if (!folder || !out)
+		return fail(HEC_ERR_ARGUMENT, "hec_tokenizer_load_target: %s is NULL",
+		            folder ? "out" : "folder");
+	HEC_TRY(path_in(path, folder, "tokenizer.json"));
+	if (access(path, F_OK) == 0)
+		return HEC_OK;
+	HEC_TRY(path_in(path, folder, "target.spm"));
+	return access(path, F_OK) == 0 ? hec_tokenizer_load(path, out) : HEC_OK;
 }
 
 void hec_tokenizer_destroy(hec_tokenizer *t)

@@ -45,6 +45,7 @@
 #include <hecate/tokenizer.h>
 #include <hecate/train.h>
 #include <hecate/trainer.h>
+#include <hecate/training.h>
 #include <hecate/transcribe.h>
 #include <hecate/translate.h>
 #include <hecate/version.h>

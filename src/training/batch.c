@@ -1,0 +1,161 @@
+/* batch.c — how large a batch is, how many make a step, and what that takes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "training/settle.h"
+
+void trainer_options(const hec_training *t, hec_trainer_options *o)
+{
+	const hec_training_options *of = &t->o;
+	*o = (hec_trainer_options)HEC_TRAINER_OPTIONS_INIT;
+	o->schedule = (hec_schedule)of->schedule;
+	o->lr = of->lr;
+	o->lr_end = of->lr_end;
+	o->warmup = max_i64(0, of->warmup); /* less: settled once the batches are */
+	o->steps = of->steps;
+	o->beta1 = of->beta1;
+	o->beta2 = of->beta2;
+	o->eps = of->eps;
+	o->weight_decay = of->weight_decay;
+	o->clip = of->clip;
+	o->smoothing = of->smoothing;
+	o->seed = of->seed + 1; /* not that of the weights */
+	o->max_rows = of->batch_rows;
+	o->max_tokens = of->batch_tokens;
+	o->max_source = o->max_target = of->max_length;
+}
+
+/* ---- memory ---- */
+
+/* Places that a sound takes in the encoder; 0: the model reads text. */
+static int64_t places_of(const hec_training *t)
+{
+	return t->sounds ? t->given.encoder.position.max : 0;
+}
+
+/* Features to learn from, and to validate on: two frames for a place. */
+static size_t sound_bytes(const hec_training *t)
+{
+	const int64_t places = places_of(t), bands = t->given.front.features;
+	if (places == 0)
+		return 0;
+	int64_t rows = max_i64(1, t->o.batch_tokens / places);
+	if (t->o.batch_rows > 0)
+		rows = min_i64(rows, t->o.batch_rows);
+	return (size_t)(rows * bands * 2 * places) * sizeof(float) * (t->o.valid_count > 0 ? 2 : 1);
+}
+
+hec_status hec_training_memory_of(hec_training *t, hec_training_memory **out)
+{
+	hec_trainer_options o;
+	hec_trainer_memory *plan;
+	if (out)
+		*out = NULL;
+	if (!t || !out || !t->model)
+		return fail(HEC_ERR_ARGUMENT, "hec_training_memory_of: %s",
+		            t && out ? "the training is not open" : "NULL");
+	trainer_options(t, &o);
+	HEC_TRY(hec_trainer_plan(t->ctx, t->model, &o, &plan));
+	hec_training_memory *memory = mem_zeros(1, sizeof *memory);
+	if (memory) {
+		memory->parameters = plan->parameters;
+		memory->activations = plan->activations;
+		memory->packs = plan->packs;
+		memory->sounds = sound_bytes(t);
+	}
+	hec_trainer_memory_free(plan);
+	*out = memory;
+	return memory ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for a plan");
+}
+
+void hec_training_memory_free(hec_training_memory *memory)
+{
+	mem_free(memory);
+}
+
+/* Bytes that the system would give without others suffering. */
+static double memory_available(void)
+{
+	char line[128];
+	double kilobytes = 4e6; /* where the system does not tell */
+	FILE *f = fopen("/proc/meminfo", "r");
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, "MemAvailable:", 13) == 0)
+			kilobytes = atof(line + 13);
+	if (f)
+		fclose(f);
+	return kilobytes * 1024;
+}
+
+/* ---- batches ---- */
+
+/* Tokens of the longest example on its longer side. */
+static int64_t longest_side(const hec_training *t)
+{
+	return max_i64(places_of(t), t->o.max_length);
+}
+
+static hec_status fits(hec_training *t, double limit, bool *fit)
+{
+	hec_training_memory *m;
+	HEC_TRY(hec_training_memory_of(t, &m));
+	*fit = (double)(m->parameters + m->activations + m->packs + m->sounds) <= limit;
+	hec_training_memory_free(m);
+	return HEC_OK;
+}
+
+/* The tokens of a step, cut into as few batches as fit into memory. */
+static hec_status fit_memory(hec_training *t, int64_t wanted)
+{
+	const double limit = t->o.memory > 0 ? (double)t->o.memory * 1e6 : memory_available() / 2;
+	const int64_t least = longest_side(t);
+	for (int64_t batches = 1;; batches *= 2) {
+		bool fit;
+		t->o.batch_tokens = max_i64(least, div_up(wanted, batches));
+		HEC_TRY(fits(t, limit, &fit));
+		if (fit || t->o.batch_tokens == least) {
+			if (t->o.accumulate == 0)
+				t->o.accumulate = batches;
+			return HEC_OK;
+		}
+	}
+}
+
+/* Steps until all has been seen once, more or less. */
+static hec_status find_epoch(hec_training *t, int64_t *steps)
+{
+	hec_training_options *o = &t->o;
+	const hec_corpus_counts *c = hec_corpus_counts_of(t->train);
+	const int64_t epochs = max_i64(1, o->epochs);
+	*steps =
+		max_i64(c->source_tokens, c->target_tokens) / (o->batch_tokens * o->accumulate) + 1;
+	if (!o->from)
+		return HEC_OK;
+	int64_t batches;
+	HEC_TRY(hec_corpus_batches(t->train, o->batch_tokens, o->batch_rows, o->seed, epochs,
+	                           &batches));
+	settle_steps(o, div_up(batches, o->accumulate));
+	*steps = div_up(batches, o->accumulate) / epochs + 1;
+	return HEC_OK;
+}
+
+hec_status settle_by_model(hec_training *t)
+{
+	hec_training_options *o = &t->o;
+	int64_t epoch;
+	if (o->batch_tokens < 0)
+		HEC_TRY(fit_memory(t, o->from && o->batch_rows > 0 ? o->batch_rows * longest_side(t)
+		                                                   : step_tokens_of(t)));
+	if (o->accumulate == 0)
+		o->accumulate = 1;
+	HEC_TRY(find_epoch(t, &epoch));
+	/* About once an epoch, but neither all the time nor hardly ever. */
+	if (o->valid_every == 0)
+		o->valid_every = min_i64(1000, max_i64(200, epoch));
+	if (o->save_every == 0)
+		o->save_every = o->valid_every;
+	return HEC_OK;
+}

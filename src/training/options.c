@@ -1,0 +1,236 @@
+/* options.c — what holds where nobody said it, and what cannot be. */
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "training/settle.h"
+
+#define STEPS 100000 /* of a model from fresh parameters */
+
+static void settle_real(double *value, double fresh, double pretrained, bool from)
+{
+	if (*value < 0)
+		*value = from ? pretrained : fresh;
+}
+
+static void settle_whole(int64_t *value, int64_t fresh, int64_t pretrained, bool from)
+{
+	if (*value < 0)
+		*value = from ? pretrained : fresh;
+}
+
+static bool falls_to_its_end(int schedule)
+{
+	return schedule == HEC_SCHEDULE_COSINE || schedule == HEC_SCHEDULE_LINEAR;
+}
+
+/* Fine-tuning counts the steps of its epochs. */
+static bool knows_its_end(const hec_training_options *o)
+{
+	return o->steps > 0 || (o->from && o->epochs > 0);
+}
+
+/* A pretrained model is changed little and for a short time; its dropouts are its own. */
+static void settle(hec_training_options *o)
+{
+	const bool from = o->from != NULL, given = o->from || o->config;
+	settle_real(&o->beta2, 0.98, 0.999, from);
+	settle_real(&o->eps, 1e-9, 1e-8, from);
+	settle_whole(&o->batch_rows, 0, o->task == HEC_TASK_CLASSIFY ? 32 : 16, from);
+	settle_whole(&o->epochs, 0, o->steps > 0 ? 0 : 3, from);
+	/* Where the epochs end it, nobody knows its last step before. */
+	const bool open = o->epochs > 0 && falls_to_its_end(o->schedule);
+	settle_whole(&o->steps, open ? 0 : STEPS, 0, from);
+	if (o->schedule < 0)
+		o->schedule = !from              ? HEC_SCHEDULE_INVERSE_SQRT
+		              : knows_its_end(o) ? HEC_SCHEDULE_LINEAR
+		                                 : HEC_SCHEDULE_CONSTANT;
+	settle_whole(&o->stride, 0, -1, from);
+	settle_real(&o->dropout, 0.1, -1, given);
+	settle_real(&o->attention_dropout, 0, -1, given);
+	settle_real(&o->activation_dropout, 0, -1, given);
+}
+
+/* ---- what cannot be ---- */
+
+#define BIG ((int64_t)1 << 40)
+#define AT(member) offsetof(hec_training_options, member)
+
+static const struct range {
+	const char *name;
+	size_t at;
+	int64_t least, most;
+} wholes[] =
+	{
+		{"vocab", AT(vocab), 0, 1 << 24},
+		{"max_length", AT(max_length), 0, 32768},
+		{"stride", AT(stride), -1, 32768},
+		{"width", AT(width), 0, 1 << 16},
+		{"encoder_layers", AT(encoder_layers), 0, 1000},
+		{"decoder_layers", AT(decoder_layers), 0, 1000},
+		{"heads", AT(heads), 0, 1 << 16},
+		{"hidden", AT(hidden), 0, 1 << 20},
+		{"warmup", AT(warmup), -1, BIG},
+		{"batch_rows", AT(batch_rows), 0, 1 << 30},
+		{"accumulate", AT(accumulate), 0, 65536},
+		{"memory", AT(memory), 0, BIG},
+		{"steps", AT(steps), 0, BIG},
+		{"epochs", AT(epochs), 0, BIG},
+		{"report_every", AT(report_every), 1, BIG},
+		{"valid_every", AT(valid_every), 0, BIG},
+		{"save_every", AT(save_every), 0, BIG},
+		{"keep", AT(keep), 1, 1000},
+		{"average", AT(average), 0, 256}, /* so many files are open at once */
+		{"patience", AT(patience), 0, BIG},
+		{"valid_sentences", AT(valid_sentences), 0, 1000000},
+		{"valid_beam", AT(valid_beam), 1, 64},
+},
+  reals[] = {
+	  {"dropout", AT(dropout), -1, 1},
+	  {"attention_dropout", AT(attention_dropout), -1, 1},
+	  {"activation_dropout", AT(activation_dropout), -1, 1},
+	  {"lr", AT(lr), -1, 1000},
+	  {"lr_end", AT(lr_end), 0, 1000},
+	  {"beta1", AT(beta1), 0, 1},
+	  {"beta2", AT(beta2), 0, 1},
+	  {"weight_decay", AT(weight_decay), 0, 1000},
+	  {"clip", AT(clip), 0, BIG},
+	  {"smoothing", AT(smoothing), -1, 1},
+	  {"mask_rate", AT(mask_rate), 0, 1},
+	  {"seconds", AT(seconds), 0, BIG},
+};
+
+static hec_status check_ranges(const hec_training_options *o)
+{
+	for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
+		const struct range *r = &wholes[i];
+		const int64_t n = *(const int64_t *)((const char *)o + r->at);
+		if (n < r->least || n > r->most)
+			return fail(HEC_ERR_ARGUMENT, "'%s' is %lld; it is from %lld to %lld",
+			            r->name, (long long)n, (long long)r->least, (long long)r->most);
+	}
+	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+		const struct range *r = &reals[i];
+		const double x = *(const double *)((const char *)o + r->at);
+		if (!(x >= (double)r->least && x <= (double)r->most))
+			return fail(HEC_ERR_ARGUMENT, "'%s' is %g; it is from %lld to %lld",
+			            r->name, x, (long long)r->least, (long long)r->most);
+	}
+	return HEC_OK;
+}
+
+static const char *const schedules[] = {"inverse-sqrt", "noam", "cosine", "linear", "constant"};
+
+static hec_status check_kinds(const hec_training_options *o)
+{
+	if ((unsigned)o->task >= HEC_TASKS)
+		return fail(HEC_ERR_ARGUMENT, "there is no task %d", (int)o->task);
+	if (o->schedule < -1 || o->schedule >= (int)(sizeof schedules / sizeof *schedules))
+		return fail(HEC_ERR_ARGUMENT, "there is no schedule %d", o->schedule);
+	if ((unsigned)o->best >= HEC_METRICS)
+		return fail(HEC_ERR_ARGUMENT, "there is no metric %d", (int)o->best);
+	if (o->dtype != HEC_F32 && o->dtype != HEC_BF16 && o->dtype != HEC_F16)
+		return fail(HEC_ERR_ARGUMENT, "a model is saved as f32, bf16 or f16, not as %d",
+		            (int)o->dtype);
+	return HEC_OK;
+}
+
+static hec_status check_together(const hec_training_options *o)
+{
+	if (falls_to_its_end(o->schedule) && !knows_its_end(o))
+		return fail(HEC_ERR_ARGUMENT,
+		            "'schedule' %s falls until the last step: 'steps' says which",
+		            schedules[o->schedule]);
+	if ((o->from_language || o->to_language) && (!o->from || !task_is_paired(o->task)))
+		return fail(HEC_ERR_ARGUMENT, "'from_language' and 'to_language' are of 'from', "
+		                              "with translate or seq2seq");
+	if ((o->language || o->speech_task) && !o->from)
+		return fail(HEC_ERR_ARGUMENT,
+		            "'language' and 'speech_task' are of 'from', with Whisper");
+	if (o->batch_tokens != -1 &&
+	    (o->batch_tokens < 1 || o->batch_tokens > HEC_MAX_BATCH_TOKENS))
+		return fail(HEC_ERR_ARGUMENT, "'batch_tokens' is %lld; it is from 1 to %d, or -1",
+		            (long long)o->batch_tokens, HEC_MAX_BATCH_TOKENS);
+	if (!(o->eps >= (double)FLT_MIN && o->eps <= 1))
+		return fail(HEC_ERR_ARGUMENT, "'eps' is divided by: at least %g, not %g",
+		            (double)FLT_MIN, o->eps);
+	if (o->task == HEC_TASK_MLM && !(o->mask_rate > 0))
+		return fail(HEC_ERR_ARGUMENT, "'mask_rate' is 0: there would be nothing to learn");
+	if (!o->from && o->task == HEC_TASK_LM && o->encoder_layers > 0)
+		return fail(HEC_ERR_ARGUMENT, "'encoder_layers': lm has a decoder alone");
+	if (!o->from && !task_has_decoder(o->task) && o->decoder_layers > 0)
+		return fail(HEC_ERR_ARGUMENT, "'decoder_layers': %s has an encoder alone",
+		            hec_task_name(o->task));
+	return HEC_OK;
+}
+
+static hec_status check_texts(const char *name, const char *const *texts, size_t n)
+{
+	if (n > 0 && !texts)
+		return fail(HEC_ERR_ARGUMENT, "'%s' is NULL, for %zu texts", name, n);
+	for (size_t i = 0; i < n; i++)
+		if (!texts[i])
+			return fail(HEC_ERR_ARGUMENT, "'%s'[%zu] is NULL", name, i);
+	return HEC_OK;
+}
+
+static hec_status check_files(const hec_training_options *o)
+{
+	if (!o->train || o->train_count == 0)
+		return fail(HEC_ERR_ARGUMENT, "'train' is missing: the text to learn from");
+	HEC_TRY(check_texts("train", o->train, o->train_count));
+	HEC_TRY(check_texts("valid", o->valid, o->valid_count));
+	HEC_TRY(check_texts("overrides", o->overrides, o->override_count));
+	if (o->task == HEC_TASK_TRANSLATE && (o->train_count % 2 || o->valid_count % 2))
+		return fail(HEC_ERR_ARGUMENT, "translate takes files in pairs: source and target");
+	if (o->from && (o->config || o->tokenizer))
+		return fail(HEC_ERR_ARGUMENT,
+		            "'from' has its architecture and tokenizer: %s is too much",
+		            o->config ? "'config'" : "'tokenizer'");
+	if (o->override_count > 0 && !o->from)
+		return fail(HEC_ERR_ARGUMENT,
+		            "'overrides' is of 'from'; a file of 'config' can say it");
+	if (o->task == HEC_TASK_ANSWER && !o->from)
+		return fail(HEC_ERR_ARGUMENT, "answer begins from a pretrained model: 'from'");
+	return HEC_OK;
+}
+
+/* Which of the metrics a validation of the task measures, as bits. */
+static const unsigned measured[HEC_TASKS] = {
+	[HEC_TASK_TRANSLATE] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU |
+                               1u << HEC_METRIC_CHRF | 1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_SEQ2SEQ] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_BLEU | 1u << HEC_METRIC_CHRF |
+                             1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_LM] = 1u << HEC_METRIC_LOSS,
+	[HEC_TASK_MLM] = 1u << HEC_METRIC_LOSS,
+	[HEC_TASK_CLASSIFY] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_ACCURACY,
+	[HEC_TASK_ANSWER] = 1u << HEC_METRIC_LOSS | 1u << HEC_METRIC_EXACT | 1u << HEC_METRIC_F1,
+};
+
+/* A run that never learns which of its models is the best would end without one. */
+static hec_status check_best(const hec_training_options *o)
+{
+	char known[80] = "";
+	for (int i = 0; i < HEC_METRICS; i++)
+		if (measured[o->task] >> i & 1)
+			snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+			         known[0] ? ", " : "", hec_metric_name((hec_metric)i));
+	if (!(measured[o->task] >> o->best & 1))
+		return fail(HEC_ERR_ARGUMENT, "'best' %s: %s measures %s", hec_metric_name(o->best),
+		            hec_task_name(o->task), known);
+	if (o->best != HEC_METRIC_LOSS && (o->valid_count == 0 || o->valid_sentences == 0))
+		return fail(HEC_ERR_ARGUMENT, "'best' %s: nothing is measured without %s",
+		            hec_metric_name(o->best),
+		            o->valid_count ? "'valid_sentences'" : "'valid'");
+	return HEC_OK;
+}
+
+hec_status settle_options(hec_training_options *o)
+{
+	HEC_TRY(check_kinds(o));
+	settle(o);
+	HEC_TRY(check_together(o));
+	HEC_TRY(check_ranges(o));
+	HEC_TRY(check_files(o));
+	return check_best(o);
+}

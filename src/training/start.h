@@ -1,0 +1,23 @@
+/* start.h — what a training begins from: a pretrained directory, or a config.json.
+ *
+ * DIR/start holds the model as it is before the first step, with its tokenizer: from then on the training needs the
+ * pretrained directory no more. Of `config` it holds config.json alone. */
+#ifndef TRAINING_START_H
+#define TRAINING_START_H
+
+#include "base/path.h"
+#include "training/training.h"
+
+/* Where the model comes from: DIR/start where that is whole, else `from` or `config`. */
+hec_status start_home(const hec_training *t, char path[PATH_MOST]);
+/* Its architecture, with the overrides. */
+hec_status start_config(const hec_training *t, hec_model_config *c);
+/* The config.json of `config` into DIR/start, where the training has not begun: what becomes of the file later
+ * does not matter. */
+hec_status start_keep_config(const hec_training *t);
+/* The labels of a pretrained model that knows all those of the text take their place, with their ids. */
+hec_status start_labels(hec_training *t);
+/* t->model: the pretrained one with the head of the task, to learn; and DIR/start, where it is not there yet. */
+hec_status start_model(hec_training *t);
+
+#endif
