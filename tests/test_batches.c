@@ -119,7 +119,7 @@ static void each_input_has_the_same_bits_alone_or_among_others(void **state)
 		free(together.numbers);
 		free(alone.numbers);
 		batches_free(&b);
-		task_model_free(&m);
+		hec_model_destroy(m.own_model);
 	}
 	kit_close(&k);
 }
@@ -155,7 +155,7 @@ static void token_types_are_read(void **state)
 		check_same_bits(&k, "with its types", &have, &want);
 		free(got.numbers);
 		batches_free(&b);
-		task_model_free(&m);
+		hec_model_destroy(m.own_model);
 		kit_close(&k);
 	}
 }
@@ -204,7 +204,7 @@ static void a_bad_input_is_named_and_work_can_be_stopped(void **state)
 	w.n = 0;
 	OK(&k, batches_run(&b, &w));
 	batches_free(&b);
-	task_model_free(&m);
+	hec_model_destroy(m.own_model);
 	kit_close(&k);
 }
 
@@ -236,7 +236,7 @@ static void refused_memory_is_an_error_and_a_second_call_needs_no_more(void **st
 		assert_int_equal(refuse_live(), live);
 		assert_true(n < 1000);
 	}
-	task_model_free(&m);
+	hec_model_destroy(m.own_model);
 	kit_close(&k);
 }
 
@@ -271,7 +271,7 @@ static void a_batch_takes_no_more_memory_than_one_with_more_rows_or_longer_ones(
 				      cases[c].name, (long long)B, (long long)lengths[i], b.bytes);
 				batches_free(&b);
 			}
-		task_model_free(&m);
+		hec_model_destroy(m.own_model);
 	}
 	kit_close(&k);
 }
@@ -317,7 +317,7 @@ static void only_what_may_be_larger_is_measured_and_nothing_is_asked_for_after_i
 		}
 		w.inputs = t.in;
 		batches_free(&b);
-		task_model_free(&m);
+		hec_model_destroy(m.own_model);
 	}
 	kit_close(&k);
 }
@@ -350,7 +350,7 @@ static void longer_rows_more_rows_and_other_results_are_measured(void **state)
 		assert_int_equal(b.shape_count, steps[i].shapes);
 	}
 	batches_free(&b);
-	task_model_free(&m);
+	hec_model_destroy(m.own_model);
 	kit_close(&k);
 }
 

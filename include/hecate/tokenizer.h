@@ -123,7 +123,7 @@ HEC_API HEC_MUST_USE hec_status hec_encoding_set_language(const hec_tokenizer *t
 typedef struct hec_pad_options { /* options */
 	size_t size;             /* sizeof(hec_pad_options) */
 	int64_t length;          /* tokens; 0: as many as the longest has */
-	int64_t multiple;        /* up to the next multiple; 0: no such wish */
+	int64_t multiple;        /* up to the next multiple; 0: any length */
 	bool left;               /* before the text, not behind it */
 	int32_t id, type_id;
 } hec_pad_options;

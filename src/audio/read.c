@@ -399,7 +399,8 @@ static hec_status take_options(const hec_audio_options *given, hec_audio_options
 	return HEC_OK;
 }
 
-static hec_status run(source s, const hec_audio_options *options, hec_audio **out, bool *too_long)
+static hec_status read_source(source s, const hec_audio_options *options, hec_audio **out,
+                              bool *too_long)
 {
 	reader r = {.source = s};
 	HEC_TRY(take_options(options, &r.options));
@@ -429,10 +430,10 @@ hec_status audio_read(const char *path, const hec_audio_options *options, hec_au
 	if (file_in_size(file) > INT64_MAX)
 		status = fail(HEC_ERR_FORMAT, "%s: is too large", path);
 	else
-		status = run((source){.name = path,
-		                      .file = file,
-		                      .size = (sf_count_t)file_in_size(file)},
-		             options, out, too_long);
+		status = read_source((source){.name = path,
+		                              .file = file,
+		                              .size = (sf_count_t)file_in_size(file)},
+		                     options, out, too_long);
 	file_in_close(file);
 	return status;
 }
@@ -454,8 +455,8 @@ hec_status hec_audio_read_memory(const char *name, const void *data, size_t byte
 	if (bytes > INT64_MAX)
 		return fail(HEC_ERR_ARGUMENT, "%s: is too large", name);
 	bool too_long;
-	return run((source){.name = name, .data = data, .size = (sf_count_t)bytes}, options, out,
-	           &too_long);
+	return read_source((source){.name = name, .data = data, .size = (sf_count_t)bytes}, options,
+	                   out, &too_long);
 }
 
 bool hec_audio_available(void)

@@ -77,11 +77,19 @@ void *mem_resize(void *memory, size_t bytes)
 	return memory ? caller.resize(caller.user, memory, bytes ? bytes : 1) : mem_alloc(bytes);
 }
 
+char *mem_copy_bytes(const char *text, size_t bytes)
+{
+	char *copy = mem_alloc(bytes + 1);
+	if (copy && bytes > 0)
+		memcpy(copy, text, bytes);
+	if (copy)
+		copy[bytes] = '\0';
+	return copy;
+}
+
 char *mem_copy_text(const char *text)
 {
-	size_t bytes = strlen(text) + 1;
-	char *copy = mem_alloc(bytes);
-	return copy ? memcpy(copy, text, bytes) : NULL;
+	return mem_copy_bytes(text, strlen(text));
 }
 
 void mem_free(void *memory)

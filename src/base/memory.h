@@ -10,6 +10,7 @@ void *mem_alloc(size_t bytes);
 void *mem_zeros(size_t n, size_t bytes); /* n · bytes, all 0; NULL where that overflows */
 void *mem_resize(void *memory, size_t bytes);
 void *mem_aligned(size_t alignment, size_t bytes);
+char *mem_copy_bytes(const char *text, size_t bytes); /* with a zero byte behind them */
 char *mem_copy_text(const char *text);
 void mem_free(void *memory); /* takes NULL */
 

@@ -72,12 +72,8 @@ hec_status chat_count(chat_run *r, const json_t *text, size_t *characters)
 hec_status chat_copy(chat_run *r, const char *text, size_t bytes, char **out)
 {
 	HEC_TRY(chat_charge(r, bytes));
-	*out = mem_alloc(bytes + 1);
-	if (!*out)
-		return fail(HEC_ERR_MEMORY, "no memory for a text of a chat template");
-	memcpy(*out, text, bytes);
-	(*out)[bytes] = '\0';
-	return HEC_OK;
+	*out = mem_copy_bytes(text, bytes);
+	return *out ? HEC_OK : fail(HEC_ERR_MEMORY, "no memory for a text of a chat template");
 }
 
 hec_status chat_string(chat_run *r, const char *text, size_t n, chat_value *out)

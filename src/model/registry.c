@@ -82,8 +82,8 @@ static hec_status write_and_read(const family *f, const hec_model_config *c, hec
 	return status;
 }
 
-/* Whether a family can say a configuration. */
-static hec_status can_say(const family *f, const hec_model_config *c, bool *yes)
+/* Whether a config.json of this family, read again, is the same configuration. */
+static hec_status expresses(const family *f, const hec_model_config *c, bool *yes)
 {
 	hec_model_config back;
 	HEC_TRY(write_and_read(f, c, &back, yes));
@@ -95,10 +95,10 @@ hec_status family_for(const hec_model_config *c, const family *first, const fami
 	bool yes = false;
 	*out = first;
 	if (first)
-		HEC_TRY(can_say(first, c, &yes));
+		HEC_TRY(expresses(first, c, &yes));
 	for (size_t i = 0; !yes && i < FAMILIES; i++) {
 		*out = families[i];
-		HEC_TRY(can_say(families[i], c, &yes));
+		HEC_TRY(expresses(families[i], c, &yes));
 	}
 	if (yes)
 		return HEC_OK;

@@ -107,8 +107,9 @@ static hec_status attend_as_sequences(hec_ctx *ctx, const hec_attention_desc *de
 }
 
 /* Source i of a batch in which some rows have more than one new position. */
-static hec_status attend_source(hec_ctx *ctx, const hec_attention_desc *desc, const hec_tensor *q,
-                                const multi_head_cache *cache, int64_t i, hec_tensor *joined)
+static hec_status attend_beams_of_source(hec_ctx *ctx, const hec_attention_desc *desc,
+                                         const hec_tensor *q, const multi_head_cache *cache,
+                                         int64_t i, hec_tensor *joined)
 {
 	const int64_t n = cache->beams, first = i * n;
 	hec_tensor qs, k, v, out;
@@ -139,7 +140,7 @@ static hec_status attend_cross(hec_ctx *ctx, const hec_attention_desc *desc, con
 		                         NULL);
 	}
 	for (int64_t i = 0; i < sources; i++)
-		HEC_TRY(attend_source(ctx, desc, q, cache, i, joined));
+		HEC_TRY(attend_beams_of_source(ctx, desc, q, cache, i, joined));
 	return HEC_OK;
 }
 

@@ -41,9 +41,11 @@ struct hec_answers {
 
 /* ---- making one ---- */
 
-static hec_status check_head(const hec_model *model)
+static hec_status check_head(void *handle, const char *dir, const hec_model_load_options *options)
 {
-	const hec_model_config *c = hec_model_config_of(model);
+	const hec_answerer *a = handle;
+	const hec_model_config *c = hec_model_config_of(a->m.model);
+	(void)dir, (void)options;
 	if (c->head == HEC_HEAD_ANSWER)
 		return HEC_OK;
 	if (c->head == HEC_HEAD_LM)
@@ -55,57 +57,31 @@ static hec_status check_head(const hec_model *model)
 	            "(…ForQuestionAnswering); hecate train --from DIR --task answer makes one");
 }
 
-static hec_status answerer_new(hec_answerer **out)
+static void clear(void *handle)
 {
-	hec_answerer *a = mem_zeros(1, sizeof *a);
-	if (!a)
-		return fail(HEC_ERR_MEMORY, "answer: no memory for an answerer");
-	a->encoding = (hec_encoding)HEC_ENCODING_INIT;
-	*out = a;
-	return HEC_OK;
+	hec_answerer *a = handle;
+	batches_free(&a->batches);
+	hec_encoding_free(&a->encoding);
 }
 
-static hec_status answerer_finish(hec_status status, hec_answerer *a, hec_answerer **out)
+static const task_kind kind = {
+	.name = "answer", .bytes = sizeof(hec_answerer), .finish = check_head, .clear = clear};
+
+hec_status hec_answerer_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                             hec_answerer **out)
 {
-	if (status == HEC_OK)
-		status = check_head(a->m.model);
-	if (status != HEC_OK)
-		hec_answerer_destroy(a);
-	else
-		*out = a;
-	return status;
+	return task_load(&kind, ctx, dir, options, out);
 }
 
 hec_status hec_answerer_create(hec_ctx *ctx, const hec_model *model, const hec_tokenizer *tokenizer,
                                hec_answerer **out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
-	*out = NULL;
-	hec_answerer *a = NULL;
-	HEC_TRY(answerer_new(&a));
-	return answerer_finish(task_model_take("answer", ctx, model, tokenizer, &a->m), a, out);
-}
-
-hec_status hec_answerer_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
-                             hec_answerer **out)
-{
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "answer: out is NULL");
-	*out = NULL;
-	hec_answerer *a = NULL;
-	HEC_TRY(answerer_new(&a));
-	return answerer_finish(task_model_load("answer", ctx, dir, options, &a->m), a, out);
+	return task_create(&kind, ctx, model, tokenizer, NULL, out);
 }
 
 void hec_answerer_destroy(hec_answerer *answerer)
 {
-	if (!answerer)
-		return;
-	task_model_free(&answerer->m);
-	batches_free(&answerer->batches);
-	hec_encoding_free(&answerer->encoding);
-	mem_free(answerer);
+	task_destroy(&kind, answerer);
 }
 
 const hec_model *hec_answerer_model(const hec_answerer *answerer)
@@ -126,7 +102,7 @@ typedef struct kept_window {
 	int8_t *sequence;  /* [n] … these */
 } kept_window;
 
-typedef struct job {
+typedef struct answer_call {
 	hec_answerer *a;
 	hec_answer_options o;
 	int64_t n;
@@ -139,14 +115,14 @@ typedef struct job {
 	int64_t before; /* windows that ran before these */
 	int64_t done;   /* questions that are answered */
 	hec_answers *out;
-} job;
+} answer_call;
 
-static hec_status keep_window(job *j, int64_t question)
+static hec_status keep_window(answer_call *call, int64_t question)
 {
-	const hec_encoding *e = &j->a->encoding;
-	HEC_TRY(GROW(&j->windows, &j->windows_room, j->count + 1));
-	HEC_TRY(GROW(&j->inputs, &j->inputs_room, j->count + 1));
-	kept_window *w = &j->windows[j->count];
+	const hec_encoding *e = &call->a->encoding;
+	HEC_TRY(GROW(&call->windows, &call->windows_room, call->count + 1));
+	HEC_TRY(GROW(&call->inputs, &call->inputs_room, call->count + 1));
+	kept_window *w = &call->windows[call->count];
 	w->question = question;
 	w->offsets = mem_alloc(e->n * (sizeof *e->offsets + sizeof *e->sequence));
 	if (!w->offsets)
@@ -154,67 +130,67 @@ static hec_status keep_window(job *j, int64_t question)
 	w->sequence = (int8_t *)(w->offsets + e->n);
 	memcpy(w->offsets, e->offsets, e->n * sizeof *e->offsets);
 	memcpy(w->sequence, e->sequence, e->n * sizeof *e->sequence);
-	hec_status status = batch_input_copy(e, &j->inputs[j->count]);
+	hec_status status = batch_input_copy(e, &call->inputs[call->count]);
 	if (status != HEC_OK) {
 		mem_free(w->offsets);
 		return status;
 	}
-	j->count++;
-	j->tokens += (int64_t)e->n;
+	call->count++;
+	call->tokens += (int64_t)e->n;
 	return HEC_OK;
 }
 
-static void drop_windows(job *j)
+static void drop_windows(answer_call *call)
 {
-	for (size_t i = 0; i < j->count; i++) {
-		mem_free(j->windows[i].offsets);
-		mem_free(j->inputs[i].ids);
+	for (size_t i = 0; i < call->count; i++) {
+		mem_free(call->windows[i].offsets);
+		mem_free(call->inputs[i].ids);
 	}
-	j->before += (int64_t)j->count;
-	j->count = 0;
-	j->tokens = 0;
+	call->before += (int64_t)call->count;
+	call->count = 0;
+	call->tokens = 0;
 }
 
 static hec_status search_window(void *user, int64_t input, const hec_tensor *rows)
 {
-	job *j = user;
-	const kept_window *w = &j->windows[input];
+	answer_call *call = user;
+	const kept_window *w = &call->windows[input];
 	const answer_window seen = {
-		.n = (size_t)j->inputs[input].n,
+		.n = (size_t)call->inputs[input].n,
 		.offsets = w->offsets,
 		.sequence = w->sequence,
 		.context = 1,
 		.logits = rows->data,
 		/* What is put before a text by those with an encoder is a token of its own. */
 		.without_none = w->sequence[0] >= 0 ||
-	                        hec_model_config_of(j->a->m.model)->encoder.layers == 0,
+	                        hec_model_config_of(call->a->m.model)->encoder.layers == 0,
 	};
-	return answer_search_add(&j->searches[w->question], &seen);
+	return answer_search_add(&call->searches[w->question], &seen);
 }
 
 static hec_status report(void *user, const char *phase, int64_t done, int64_t total)
 {
-	job *j = user;
-	return j->o.progress(j->o.user, phase, j->before + done, j->before + total);
+	answer_call *call = user;
+	return call->o.progress(call->o.user, phase, call->before + done, call->before + total);
 }
 
-static hec_status run_windows(job *j)
+static hec_status run_windows(answer_call *call)
 {
-	batch_work work = {.model = &j->a->m,
+	batch_work work = {.model = &call->a->m,
 	                   .want = BATCH_LOGITS,
-	                   .inputs = j->inputs,
-	                   .n = (int64_t)j->count,
-	                   .tokens = j->o.batch,
+	                   .inputs = call->inputs,
+	                   .n = (int64_t)call->count,
+	                   .tokens = call->o.batch,
 	                   .give = search_window,
-	                   .user = j,
-	                   .progress = j->o.progress ? report : NULL,
-	                   .progress_user = j,
+	                   .user = call,
+	                   .progress = call->o.progress ? report : NULL,
+	                   .progress_user = call,
 	                   .phase = "windows"};
-	hec_status status = batches_run(&j->a->batches, &work);
+	hec_status status = batches_run(&call->a->batches, &work);
 	if (status != HEC_OK && hec_error_item() >= 0)
-		return fail_item(status, j->windows[hec_error_item()].question);
+		return fail_item(status, call->windows[hec_error_item()].question);
 	if (status == HEC_OK)
-		drop_windows(j);
+		drop_windows(call);
 	return status;
 }
 
@@ -261,27 +237,27 @@ static hec_status add_answer(answered *to, const char *context, answer_span span
 	return HEC_OK;
 }
 
-static hec_status take_answers(job *j, int64_t question)
+static hec_status take_answers(answer_call *call, int64_t question)
 {
-	answer_search *s = &j->searches[question];
-	const char *context = j->questions[question].context;
-	answered *to = &j->out->questions[question];
+	answer_search *s = &call->searches[question];
+	const char *context = call->questions[question].context;
+	answered *to = &call->out->questions[question];
 	to->windows = s->windows;
 	to->none = s->windows > 0 ? s->none : 1;
 	const answer_span none = {to->none, 0, 0};
-	size_t most = (size_t)(s->count + (s->count < j->o.top));
+	size_t most = (size_t)(s->count + (s->count < call->o.top));
 	if (!(to->items = mem_zeros(most, sizeof *to->items)))
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %zu answers", most);
-	bool still = j->o.may_be_none || s->count == 0;
-	for (int64_t i = 0; i < s->count && to->n < j->o.top; i++) {
-		if (still && s->best[i].score < to->none - j->o.none_margin) {
+	bool still = call->o.may_be_none || s->count == 0;
+	for (int64_t i = 0; i < s->count && to->n < call->o.top; i++) {
+		if (still && s->best[i].score < to->none - call->o.none_margin) {
 			HEC_TRY(add_answer(to, context, none));
 			still = false;
 		}
-		if (to->n < j->o.top)
+		if (to->n < call->o.top)
 			HEC_TRY(add_answer(to, context, s->best[i]));
 	}
-	if (still && to->n < j->o.top)
+	if (still && to->n < call->o.top)
 		HEC_TRY(add_answer(to, context, none));
 	answer_search_free(s);
 	return HEC_OK;
@@ -290,13 +266,14 @@ static hec_status take_answers(job *j, int64_t question)
 /* ---- questions ---- */
 
 /* Tokens that the question and what is added take in every window. */
-static hec_status measure_question(job *j, const hec_question *q, int64_t window, int64_t *taken)
+static hec_status measure_question(answer_call *call, const hec_question *q, int64_t window,
+                                   int64_t *taken)
 {
-	hec_encoding *e = &j->a->encoding;
+	hec_encoding *e = &call->a->encoding;
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
-	o.lossy = j->o.lossy;
+	o.lossy = call->o.lossy;
 	o.pair = "";
-	HEC_TRY(hec_tokenizer_encode(j->a->m.tokenizer, q->question, q->question_bytes, &o, e));
+	HEC_TRY(hec_tokenizer_encode(call->a->m.tokenizer, q->question, q->question_bytes, &o, e));
 	size_t words = 0;
 	for (size_t i = 0; i < e->n; i++)
 		words += e->sequence[i] >= 0;
@@ -311,16 +288,17 @@ static hec_status measure_question(job *j, const hec_question *q, int64_t window
 	return HEC_OK;
 }
 
-static hec_status choose_windows(const job *j, const hec_question *q, int64_t window, int64_t taken,
-                                 hec_encode_options *o)
+static hec_status choose_windows(const answer_call *call, const hec_question *q, int64_t window,
+                                 int64_t taken, hec_encode_options *o)
 {
 	const int64_t room = window - taken;
-	o->lossy = j->o.lossy;
+	o->lossy = call->o.lossy;
 	o->pair = q->context;
 	o->pair_bytes = q->context_bytes;
 	o->max_length = window;
 	o->truncate = HEC_TRUNCATE_SECOND;
-	o->stride = j->o.stride >= 0 ? j->o.stride : min_i64(STRIDE, min_i64(window / 2, room / 2));
+	o->stride = call->o.stride >= 0 ? call->o.stride
+	                                : min_i64(STRIDE, min_i64(window / 2, room / 2));
 	if (o->stride >= room)
 		return fail(HEC_ERR_ARGUMENT,
 		            "windows are to share %lld tokens, but one of %lld has room for %lld "
@@ -329,66 +307,66 @@ static hec_status choose_windows(const job *j, const hec_question *q, int64_t wi
 	return HEC_OK;
 }
 
-static hec_status ask(job *j, int64_t question)
+static hec_status ask(answer_call *call, int64_t question)
 {
-	const hec_question *q = &j->questions[question];
-	hec_encoding *e = &j->a->encoding;
-	const int64_t window = j->o.window;
+	const hec_question *q = &call->questions[question];
+	hec_encoding *e = &call->a->encoding;
+	const int64_t window = call->o.window;
 	int64_t taken = 0;
 	if (!q->question || !q->context)
 		return fail(HEC_ERR_ARGUMENT, "the question or the context is NULL");
-	HEC_TRY(measure_question(j, q, window, &taken));
+	HEC_TRY(measure_question(call, q, window, &taken));
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
-	HEC_TRY(choose_windows(j, q, window, taken, &o));
-	HEC_TRY(hec_tokenizer_encode(j->a->m.tokenizer, q->question, q->question_bytes, &o, e));
-	j->searches[question] = (answer_search){.text = q->context,
-	                                        .bytes = q->context_bytes,
-	                                        .top = j->o.top,
-	                                        .longest = j->o.max_tokens,
-	                                        .part_words = j->o.part_words};
+	HEC_TRY(choose_windows(call, q, window, taken, &o));
+	HEC_TRY(hec_tokenizer_encode(call->a->m.tokenizer, q->question, q->question_bytes, &o, e));
+	call->searches[question] = (answer_search){.text = q->context,
+	                                           .bytes = q->context_bytes,
+	                                           .top = call->o.top,
+	                                           .longest = call->o.max_tokens,
+	                                           .part_words = call->o.part_words};
 	bool more = (int64_t)e->n > taken; /* else the context has no words */
 	while (more) {
-		HEC_TRY(keep_window(j, question));
-		if (j->tokens >= WAVE)
-			HEC_TRY(run_windows(j));
-		HEC_TRY(hec_tokenizer_next_window(j->a->m.tokenizer, e, &more));
+		HEC_TRY(keep_window(call, question));
+		if (call->tokens >= WAVE)
+			HEC_TRY(run_windows(call));
+		HEC_TRY(hec_tokenizer_next_window(call->a->m.tokenizer, e, &more));
 	}
 	return HEC_OK;
 }
 
 /* Runs what is gathered; all questions before `end` are then answered. */
-static hec_status finish(job *j, int64_t end)
+static hec_status finish(answer_call *call, int64_t end)
 {
-	HEC_TRY(run_windows(j));
-	for (; j->done < end; j->done++)
-		HEC_TRY(take_answers(j, j->done));
+	HEC_TRY(run_windows(call));
+	for (; call->done < end; call->done++)
+		HEC_TRY(take_answers(call, call->done));
 	return HEC_OK;
 }
 
-static hec_status answer(job *j)
+static hec_status answer(answer_call *call)
 {
-	j->searches = mem_zeros((size_t)j->n, sizeof *j->searches);
-	if (!j->searches)
+	call->searches = mem_zeros((size_t)call->n, sizeof *call->searches);
+	if (!call->searches)
 		return fail(HEC_ERR_MEMORY, "answer: no memory for %lld questions",
-		            (long long)j->n);
-	for (int64_t i = 0; i < j->n; i++) {
-		hec_status status = ask(j, i);
+		            (long long)call->n);
+	for (int64_t i = 0; i < call->n; i++) {
+		hec_status status = ask(call, i);
 		if (status != HEC_OK) {
 			const bool blames = status != HEC_ERR_MEMORY &&
 			                    status != HEC_ERR_CANCELLED && hec_error_item() < 0;
 			return blames ? fail_item(status, i) : status;
 		}
-		if (j->tokens >= WAVE / 2)
-			HEC_TRY(finish(j, i + 1));
+		if (call->tokens >= WAVE / 2)
+			HEC_TRY(finish(call, i + 1));
 	}
-	return finish(j, j->n);
+	return finish(call, call->n);
 }
 
-static hec_status take_options(job *j, const hec_answer_options *options)
+static hec_status take_options(answer_call *call, const hec_answer_options *options)
 {
-	hec_answer_options *o = &j->o;
+	hec_answer_options *o = &call->o;
 	HEC_TRY(options_take("hec_answer_options", o, sizeof *o, options));
-	const int64_t longest = j->a->m.longest;
+	const int64_t longest = call->a->m.longest;
 	if (o->window == -1)
 		o->window = min_i64(WINDOW, longest);
 	if (o->top < 1 || o->top > TOP_MOST || o->max_tokens < 1 || o->window < 1 ||
@@ -423,14 +401,14 @@ static hec_status answers_create(int64_t count, hec_answers **out)
 	return HEC_OK;
 }
 
-static void job_free(job *j)
+static void answer_call_free(answer_call *call)
 {
-	drop_windows(j);
-	for (int64_t i = 0; j->searches && i < j->n; i++)
-		answer_search_free(&j->searches[i]);
-	mem_free(j->searches);
-	mem_free(j->windows);
-	mem_free(j->inputs);
+	drop_windows(call);
+	for (int64_t i = 0; call->searches && i < call->n; i++)
+		answer_search_free(&call->searches[i]);
+	mem_free(call->searches);
+	mem_free(call->windows);
+	mem_free(call->inputs);
 }
 
 hec_status hec_answer(hec_answerer *answerer, int64_t n, const hec_question *questions,
@@ -443,15 +421,16 @@ hec_status hec_answer(hec_answerer *answerer, int64_t n, const hec_question *que
 		return fail(HEC_ERR_ARGUMENT, "answer: %lld questions, answerer %s, questions %s",
 		            (long long)n, answerer ? "given" : "NULL",
 		            questions ? "given" : "NULL");
-	job j = {.a = answerer, .o = HEC_ANSWER_OPTIONS_INIT, .n = n, .questions = questions};
-	HEC_TRY(take_options(&j, options));
-	HEC_TRY(answers_create(n, &j.out));
-	hec_status status = n > 0 ? answer(&j) : HEC_OK;
-	job_free(&j);
+	answer_call call = {
+		.a = answerer, .o = HEC_ANSWER_OPTIONS_INIT, .n = n, .questions = questions};
+	HEC_TRY(take_options(&call, options));
+	HEC_TRY(answers_create(n, &call.out));
+	hec_status status = n > 0 ? answer(&call) : HEC_OK;
+	answer_call_free(&call);
 	if (status == HEC_OK)
-		*out = j.out;
+		*out = call.out;
 	else
-		hec_answers_free(j.out);
+		hec_answers_free(call.out);
 	return status;
 }
 

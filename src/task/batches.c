@@ -252,7 +252,7 @@ static hec_status open_dry(const batch_work *w, batch *dry)
 }
 
 /* Adds what does not fit yet to the shapes and the bytes. */
-static hec_status measure(batches *all, const batch_work *w, const place *places)
+static hec_status measure_new_shapes(batches *all, const batch_work *w, const place *places)
 {
 	batch dry = {0};
 	hec_status status = HEC_OK;
@@ -282,7 +282,7 @@ static hec_status run_sorted(batches *all, const batch_work *w, place *places)
 {
 	batches next = *all;
 	HEC_TRY(sort_inputs(w, places));
-	HEC_TRY(measure(&next, w, places));
+	HEC_TRY(measure_new_shapes(&next, w, places));
 	if (next.bytes > all->bytes) {
 		batches_free(all);
 		HEC_TRY(hec_arena_create(next.bytes, &next.arena));

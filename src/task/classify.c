@@ -78,63 +78,39 @@ static hec_status read_problem(const char *dir, hec_classifier *c)
 	return status;
 }
 
-static hec_status classifier_new(hec_classifier **out)
+static hec_status finish(void *handle, const char *dir, const hec_model_load_options *options)
 {
-	hec_classifier *c = mem_zeros(1, sizeof *c);
-	if (!c)
-		return fail(HEC_ERR_MEMORY, "classify: no memory for a classifier");
-	*out = c;
-	return HEC_OK;
+	(void)options;
+	HEC_TRY(check_model(handle));
+	return dir ? read_problem(dir, handle) : HEC_OK;
 }
 
-static hec_status finish(hec_classifier *c, hec_status status, hec_classifier **out)
+static void clear(void *handle)
 {
-	if (status != HEC_OK)
-		hec_classifier_destroy(c);
-	else
-		*out = c;
-	return status;
+	hec_classifier *c = handle;
+	batches_free(&c->batches);
+	if (c->names)
+		label_names_free(c->names, hec_classifier_labels(c));
+}
+
+static const task_kind kind = {
+	.name = "classify", .bytes = sizeof(hec_classifier), .finish = finish, .clear = clear};
+
+hec_status hec_classifier_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                               hec_classifier **out)
+{
+	return task_load(&kind, ctx, dir, options, out);
 }
 
 hec_status hec_classifier_create(hec_ctx *ctx, const hec_model *model,
                                  const hec_tokenizer *tokenizer, hec_classifier **out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
-	*out = NULL;
-	hec_classifier *c = NULL;
-	HEC_TRY(classifier_new(&c));
-	hec_status status = task_model_take("classify", ctx, model, tokenizer, &c->m);
-	if (status == HEC_OK)
-		status = check_model(c);
-	return finish(c, status, out);
-}
-
-hec_status hec_classifier_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
-                               hec_classifier **out)
-{
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
-	*out = NULL;
-	hec_classifier *c = NULL;
-	HEC_TRY(classifier_new(&c));
-	hec_status status = task_model_load("classify", ctx, dir, options, &c->m);
-	if (status == HEC_OK)
-		status = check_model(c);
-	if (status == HEC_OK)
-		status = read_problem(dir, c);
-	return finish(c, status, out);
+	return task_create(&kind, ctx, model, tokenizer, NULL, out);
 }
 
 void hec_classifier_destroy(hec_classifier *classifier)
 {
-	if (!classifier)
-		return;
-	batches_free(&classifier->batches);
-	if (classifier->names)
-		label_names_free(classifier->names, hec_classifier_labels(classifier));
-	task_model_free(&classifier->m);
-	mem_free(classifier);
+	task_destroy(&kind, classifier);
 }
 
 const hec_model *hec_classifier_model(const hec_classifier *classifier)
@@ -220,7 +196,7 @@ static int better_first(const void *a, const void *b)
 
 /* ---- both kinds of work ---- */
 
-typedef struct job {
+typedef struct classify_call {
 	hec_classifier *c;
 	hec_classify_options o;
 	text_inputs texts;
@@ -232,44 +208,44 @@ typedef struct job {
 	/* of tokens */
 	hec_token_classes *tokens;
 	int64_t items, room;
-} job;
+} classify_call;
 
-static hec_status take(job *j, bool tokens, const hec_classify_options *options)
+static hec_status take(classify_call *call, bool tokens, const hec_classify_options *options)
 {
-	j->o = (hec_classify_options)HEC_CLASSIFY_OPTIONS_INIT;
-	if (!j->c)
+	call->o = (hec_classify_options)HEC_CLASSIFY_OPTIONS_INIT;
+	if (!call->c)
 		return fail(HEC_ERR_ARGUMENT, "classify: the classifier is NULL");
-	HEC_TRY(options_take("hec_classify_options", &j->o, sizeof j->o, options));
-	if (j->o.scoring < HEC_SCORING_MODEL || j->o.scoring > HEC_SCORING_LOGITS)
+	HEC_TRY(options_take("hec_classify_options", &call->o, sizeof call->o, options));
+	if (call->o.scoring < HEC_SCORING_MODEL || call->o.scoring > HEC_SCORING_LOGITS)
 		return fail(HEC_ERR_ARGUMENT, "classify: scoring is %d; there are 0 to %d",
-		            (int)j->o.scoring, HEC_SCORING_LOGITS);
-	if (j->o.scoring == HEC_SCORING_MODEL)
-		j->o.scoring = j->c->scoring;
-	if (labels_tokens(j->c) != tokens)
+		            (int)call->o.scoring, HEC_SCORING_LOGITS);
+	if (call->o.scoring == HEC_SCORING_MODEL)
+		call->o.scoring = call->c->scoring;
+	if (labels_tokens(call->c) != tokens)
 		return fail(HEC_ERR_UNSUPPORTED,
 		            tokens ? "classify: the model labels whole texts, not their tokens"
 		                   : "classify: the model labels tokens, not whole texts");
-	j->texts.pairs = j->o.pairs;
-	j->texts.pair_bytes = j->o.pair_bytes;
-	j->texts.truncate = j->o.truncate;
-	j->texts.lossy = j->o.lossy;
-	return text_inputs_check(&j->c->m, &j->texts);
+	call->texts.pairs = call->o.pairs;
+	call->texts.pair_bytes = call->o.pair_bytes;
+	call->texts.truncate = call->o.truncate;
+	call->texts.lossy = call->o.lossy;
+	return text_inputs_check(&call->c->m, &call->texts);
 }
 
-static hec_status label_all(job *j, batch_fn *give)
+static hec_status label_all(classify_call *call, batch_fn *give)
 {
 	batch_input *inputs = NULL;
-	HEC_TRY(text_inputs_encode(&j->c->m, &j->texts, &inputs));
-	batch_work work = {.model = &j->c->m,
+	HEC_TRY(text_inputs_encode(&call->c->m, &call->texts, &inputs));
+	batch_work work = {.model = &call->c->m,
 	                   .want = BATCH_LOGITS,
 	                   .inputs = inputs,
-	                   .n = j->texts.n,
+	                   .n = call->texts.n,
 	                   .give = give,
-	                   .user = j,
-	                   .progress = j->o.progress,
-	                   .progress_user = j->o.user};
-	hec_status status = batches_run(&j->c->batches, &work);
-	batch_inputs_free(inputs, j->texts.n);
+	                   .user = call,
+	                   .progress = call->o.progress,
+	                   .progress_user = call->o.user};
+	hec_status status = batches_run(&call->c->batches, &work);
+	batch_inputs_free(inputs, call->texts.n);
 	return status;
 }
 
@@ -277,16 +253,16 @@ static hec_status label_all(job *j, batch_fn *give)
 
 static hec_status label_text(void *user, int64_t text, const hec_tensor *rows)
 {
-	job *j = user;
-	const int64_t n = j->labels;
-	float *scores = j->scores + text * n;
+	classify_call *call = user;
+	const int64_t n = call->labels;
+	float *scores = call->scores + text * n;
 	HEC_TRY(check_logits(rows->data, n));
-	score(j->o.scoring, rows->data, n, scores);
+	score(call->o.scoring, rows->data, n, scores);
 	for (int64_t i = 0; i < n; i++)
-		j->ranks[i] = (ranked){scores[i], (int32_t)i};
-	qsort(j->ranks, (size_t)n, sizeof *j->ranks, better_first);
+		call->ranks[i] = (ranked){scores[i], (int32_t)i};
+	qsort(call->ranks, (size_t)n, sizeof *call->ranks, better_first);
 	for (int64_t i = 0; i < n; i++)
-		j->order[text * n + i] = j->ranks[i].label;
+		call->order[text * n + i] = call->ranks[i].label;
 	return HEC_OK;
 }
 
@@ -309,17 +285,17 @@ static hec_status classes_create(int64_t texts, int64_t labels, hec_classes **ou
 	return HEC_OK;
 }
 
-static hec_status classify(job *j, const hec_classes *out)
+static hec_status classify(classify_call *call, const hec_classes *out)
 {
-	j->labels = out->labels;
-	j->scores = mem_own(out->scores);
-	j->order = mem_own(out->order);
-	j->ranks = mem_zeros((size_t)j->labels, sizeof *j->ranks);
-	if (!j->ranks)
+	call->labels = out->labels;
+	call->scores = mem_own(out->scores);
+	call->order = mem_own(out->order);
+	call->ranks = mem_zeros((size_t)call->labels, sizeof *call->ranks);
+	if (!call->ranks)
 		return fail(HEC_ERR_MEMORY, "classify: no memory for %lld labels",
-		            (long long)j->labels);
-	hec_status status = label_all(j, label_text);
-	mem_free(j->ranks);
+		            (long long)call->labels);
+	hec_status status = label_all(call, label_text);
+	mem_free(call->ranks);
 	return status;
 }
 
@@ -329,11 +305,11 @@ hec_status hec_classify(hec_classifier *classifier, int64_t n, const char *const
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
 	*out = NULL;
-	job j = {.c = classifier, .texts = {.n = n, .texts = texts, .bytes = bytes}};
+	classify_call call = {.c = classifier, .texts = {.n = n, .texts = texts, .bytes = bytes}};
 	hec_classes *made = NULL;
-	HEC_TRY(take(&j, false, options));
+	HEC_TRY(take(&call, false, options));
 	HEC_TRY(classes_create(n, hec_classifier_labels(classifier), &made));
-	hec_status status = n > 0 ? classify(&j, made) : HEC_OK;
+	hec_status status = n > 0 ? classify(&call, made) : HEC_OK;
 	if (status == HEC_OK)
 		*out = made;
 	else
@@ -355,33 +331,33 @@ void hec_classes_free(hec_classes *classes)
 /* What the tokenizer added has no place in the text. */
 static hec_status keep_tokens(void *user, int64_t text, const hec_encoding *e)
 {
-	job *j = user;
-	hec_token_classes *out = j->tokens;
-	const int64_t need = j->items + (int64_t)e->n;
-	if (need > j->room) {
-		const int64_t room = max_i64(need, 2 * j->room);
+	classify_call *call = user;
+	hec_token_classes *out = call->tokens;
+	const int64_t need = call->items + (int64_t)e->n;
+	if (need > call->room) {
+		const int64_t room = max_i64(need, 2 * call->room);
 		hec_token_class *items = mem_resize(out->items, (size_t)room * sizeof *items);
 		if (!items)
 			return fail(HEC_ERR_MEMORY, "classify: no memory for %lld tokens",
 			            (long long)room);
 		out->items = items;
-		j->room = room;
+		call->room = room;
 	}
 	for (size_t i = 0; i < e->n; i++) {
 		if (e->sequence[i] >= 0)
-			out->items[j->items++] = (hec_token_class){.index = (int64_t)i,
-			                                           .id = e->ids[i],
-			                                           .second = e->sequence[i],
-			                                           .span = e->offsets[i]};
+			out->items[call->items++] = (hec_token_class){.index = (int64_t)i,
+			                                              .id = e->ids[i],
+			                                              .second = e->sequence[i],
+			                                              .span = e->offsets[i]};
 	}
-	out->begin[text + 1] = j->items;
+	out->begin[text + 1] = call->items;
 	return HEC_OK;
 }
 
 static hec_status label_tokens(void *user, int64_t text, const hec_tensor *rows)
 {
-	job *j = user;
-	hec_token_classes *out = j->tokens;
+	classify_call *call = user;
+	hec_token_classes *out = call->tokens;
 	const int64_t n = rows->shape[1];
 	for (int64_t i = out->begin[text]; i < out->begin[text + 1]; i++) {
 		hec_token_class *t = &out->items[i];
@@ -419,16 +395,16 @@ hec_status hec_classify_tokens(hec_classifier *classifier, int64_t n, const char
 	if (!out)
 		return fail(HEC_ERR_ARGUMENT, "classify: out is NULL");
 	*out = NULL;
-	job j = {.c = classifier};
-	j.texts = (text_inputs){
-		.n = n, .texts = texts, .bytes = bytes, .encoded = keep_tokens, .user = &j};
-	HEC_TRY(take(&j, true, options));
-	HEC_TRY(token_classes_create(n, &j.tokens));
-	hec_status status = n > 0 ? label_all(&j, label_tokens) : HEC_OK;
+	classify_call call = {.c = classifier};
+	call.texts = (text_inputs){
+		.n = n, .texts = texts, .bytes = bytes, .encoded = keep_tokens, .user = &call};
+	HEC_TRY(take(&call, true, options));
+	HEC_TRY(token_classes_create(n, &call.tokens));
+	hec_status status = n > 0 ? label_all(&call, label_tokens) : HEC_OK;
 	if (status == HEC_OK)
-		*out = j.tokens;
+		*out = call.tokens;
 	else
-		hec_token_classes_free(j.tokens);
+		hec_token_classes_free(call.tokens);
 	return status;
 }
 

@@ -29,78 +29,62 @@ struct hec_embedder {
 
 /* ---- making one ---- */
 
-static hec_status embedder_new(hec_embedder **out)
+static hec_status finish(void *handle, const char *dir, const hec_model_load_options *options)
 {
-	hec_embedder *e = mem_zeros(1, sizeof *e);
-	if (!e)
-		return fail(HEC_ERR_MEMORY, "embed: no memory for an embedder");
+	hec_embedder *e = handle;
+	(void)dir, (void)options;
 	e->pooling[0] = HEC_POOL_MEAN;
 	e->poolings = 1;
-	*out = e;
-	return HEC_OK;
+	e->longest = e->m.longest;
+	if (hec_model_config_of(e->m.model)->front.features > 0)
+		return fail(HEC_ERR_UNSUPPORTED, "embed: this model hears, and reads no text: "
+		                                 "transcribe with it");
+	return model_embeds_with_decoder(e->m.model, &e->decodes);
 }
 
-static hec_status finish(hec_embedder *e, hec_status status, hec_embedder **out)
+static void clear(void *handle)
 {
-	if (status == HEC_OK && hec_model_config_of(e->m.model)->front.features > 0)
-		status = fail(HEC_ERR_UNSUPPORTED, "embed: this model hears, and reads no text: "
-		                                   "transcribe with it");
+	hec_embedder *e = handle;
+	batches_free(&e->batches);
+}
+
+static const task_kind kind = {
+	.name = "embed", .bytes = sizeof(hec_embedder), .finish = finish, .clear = clear};
+
+static void take_files(hec_embedder *e, const sentence_files *files)
+{
+	memcpy(e->pooling, files->pooling, sizeof e->pooling);
+	e->poolings = files->poolings;
+	e->normalize = files->normalize;
+	if (files->longest > 0)
+		e->longest = min_i64(files->longest, e->m.longest);
+}
+
+hec_status hec_embedder_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                             hec_embedder **out)
+{
+	sentence_files files;
+	if (out)
+		*out = NULL;
+	if (!dir)
+		return fail(HEC_ERR_ARGUMENT, "embed: dir is NULL");
+	HEC_TRY(sentence_files_read(dir, &files));
+	hec_status status = task_load(&kind, ctx, files.model, options, out);
 	if (status == HEC_OK)
-		status = model_embeds_with_decoder(e->m.model, &e->decodes);
-	if (status != HEC_OK)
-		hec_embedder_destroy(e);
-	else
-		*out = e;
+		take_files(*out, &files);
+	sentence_files_free(&files);
 	return status;
 }
 
 hec_status hec_embedder_create(hec_ctx *ctx, const hec_model *model, const hec_tokenizer *tokenizer,
                                hec_embedder **out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
-	*out = NULL;
-	hec_embedder *e = NULL;
-	HEC_TRY(embedder_new(&e));
-	hec_status status = task_model_take("embed", ctx, model, tokenizer, &e->m);
-	e->longest = e->m.longest;
-	return finish(e, status, out);
-}
-
-static hec_status load(hec_embedder *e, hec_ctx *ctx, const char *dir,
-                       const hec_model_load_options *options)
-{
-	if (!dir)
-		return fail(HEC_ERR_ARGUMENT, "embed: dir is NULL");
-	sentence_files files;
-	HEC_TRY(sentence_files_read(dir, &files));
-	hec_status status = task_model_load("embed", ctx, files.model, options, &e->m);
-	memcpy(e->pooling, files.pooling, sizeof e->pooling);
-	e->poolings = files.poolings;
-	e->normalize = files.normalize;
-	e->longest = files.longest > 0 ? min_i64(files.longest, e->m.longest) : e->m.longest;
-	sentence_files_free(&files);
-	return status;
-}
-
-hec_status hec_embedder_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
-                             hec_embedder **out)
-{
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "embed: out is NULL");
-	*out = NULL;
-	hec_embedder *e = NULL;
-	HEC_TRY(embedder_new(&e));
-	return finish(e, load(e, ctx, dir, options), out);
+	return task_create(&kind, ctx, model, tokenizer, NULL, out);
 }
 
 void hec_embedder_destroy(hec_embedder *embedder)
 {
-	if (!embedder)
-		return;
-	batches_free(&embedder->batches);
-	task_model_free(&embedder->m);
-	mem_free(embedder);
+	task_destroy(&kind, embedder);
 }
 
 const hec_model *hec_embedder_model(const hec_embedder *embedder)
@@ -133,14 +117,14 @@ bool hec_embedder_normalizes(const hec_embedder *embedder)
 
 /* ---- pooling ---- */
 
-typedef struct job {
+typedef struct embed_call {
 	hec_embedder *e;
 	hec_embed_options o;
 	hec_pooling pooling[SENTENCE_POOLINGS]; /* [poolings] */
 	size_t poolings;
 	int64_t width;
 	float *rows; /* [texts, width] written */
-} job;
+} embed_call;
 
 /* x: [N, C] of a text; y: [C] written. */
 static hec_status pool_rows(hec_ctx *ctx, hec_pooling how, const hec_tensor *x, const hec_tensor *y)
@@ -186,17 +170,17 @@ static hec_status check_finite(const char *what, const float *x, int64_t n)
 
 static hec_status pool_text(void *user, int64_t text, const hec_tensor *rows)
 {
-	job *j = user;
-	const int64_t n = rows->shape[0], C = rows->shape[1], width = j->width;
-	hec_ctx *ctx = j->e->m.ctx;
-	float *row = j->rows + text * width;
+	embed_call *call = user;
+	const int64_t n = rows->shape[0], C = rows->shape[1], width = call->width;
+	hec_ctx *ctx = call->e->m.ctx;
+	float *row = call->rows + text * width;
 	HEC_TRY(check_finite("the model's hidden states", rows->data, n * C));
-	for (size_t i = 0; i < j->poolings; i++) {
+	for (size_t i = 0; i < call->poolings; i++) {
 		const hec_tensor to = hec_tensor_1d(row + (int64_t)i * C, HEC_F32, C);
-		HEC_TRY(pool_rows(ctx, j->pooling[i], rows, &to));
+		HEC_TRY(pool_rows(ctx, call->pooling[i], rows, &to));
 	}
 	HEC_TRY(check_finite("the text's vector", row, width));
-	if (j->o.normalize) {
+	if (call->o.normalize) {
 		const hec_tensor all = hec_tensor_2d(row, HEC_F32, 1, width);
 		HEC_TRY(BACKEND(ctx, HEC_F32, normalize,
 		                &((normalize_args){.least = LEAST_LENGTH, .x = &all, .y = &all})));
@@ -207,20 +191,20 @@ static hec_status pool_text(void *user, int64_t text, const hec_tensor *rows)
 /* ---- the call ---- */
 
 /* As asked for, or as the folder says. */
-static void choose_pooling(job *j)
+static void choose_pooling(embed_call *call)
 {
-	if (j->o.pooling == HEC_POOL_MODEL) {
-		memcpy(j->pooling, j->e->pooling, sizeof j->pooling);
-		j->poolings = j->e->poolings;
+	if (call->o.pooling == HEC_POOL_MODEL) {
+		memcpy(call->pooling, call->e->pooling, sizeof call->pooling);
+		call->poolings = call->e->poolings;
 	}
 	for (int i = 0; i < POOLINGS; i++)
-		if (j->o.pooling >> i & 1)
-			j->pooling[j->poolings++] = (hec_pooling)(1 << i);
+		if (call->o.pooling >> i & 1)
+			call->pooling[call->poolings++] = (hec_pooling)(1 << i);
 }
 
-static hec_status embed(job *j, const text_inputs *texts)
+static hec_status embed(embed_call *call, const text_inputs *texts)
 {
-	hec_embedder *e = j->e;
+	hec_embedder *e = call->e;
 	batch_input *inputs = NULL;
 	HEC_TRY(text_inputs_encode(&e->m, texts, &inputs));
 	batch_work work = {.model = &e->m,
@@ -228,9 +212,9 @@ static hec_status embed(job *j, const text_inputs *texts)
 	                   .inputs = inputs,
 	                   .n = texts->n,
 	                   .give = pool_text,
-	                   .user = j,
-	                   .progress = j->o.progress,
-	                   .progress_user = j->o.user};
+	                   .user = call,
+	                   .progress = call->o.progress,
+	                   .progress_user = call->o.user};
 	hec_status status = batches_run(&e->batches, &work);
 	batch_inputs_free(inputs, texts->n);
 	return status;
@@ -261,26 +245,26 @@ hec_status hec_embed(hec_embedder *embedder, int64_t n, const char *const *texts
 	*out = NULL;
 	if (!embedder)
 		return fail(HEC_ERR_ARGUMENT, "embed: the embedder is NULL");
-	job j = {.e = embedder, .o = HEC_EMBED_OPTIONS_INIT};
+	embed_call call = {.e = embedder, .o = HEC_EMBED_OPTIONS_INIT};
 	hec_embeddings *made = NULL;
-	HEC_TRY(options_take("hec_embed_options", &j.o, sizeof j.o, options));
-	if (j.o.pooling < 0 || j.o.pooling > POOLING_ALL)
+	HEC_TRY(options_take("hec_embed_options", &call.o, sizeof call.o, options));
+	if (call.o.pooling < 0 || call.o.pooling > POOLING_ALL)
 		return fail(HEC_ERR_ARGUMENT,
-		            "embed: pooling is %d; a sum of %d ways is at most %d", j.o.pooling,
+		            "embed: pooling is %d; a sum of %d ways is at most %d", call.o.pooling,
 		            POOLINGS, POOLING_ALL);
-	choose_pooling(&j);
-	j.o.normalize = j.o.normalize || embedder->normalize;
+	choose_pooling(&call);
+	call.o.normalize = call.o.normalize || embedder->normalize;
 	const text_inputs t = {.n = n,
 	                       .texts = texts,
 	                       .bytes = bytes,
 	                       .longest = embedder->longest,
-	                       .truncate = j.o.truncate,
-	                       .lossy = j.o.lossy};
+	                       .truncate = call.o.truncate,
+	                       .lossy = call.o.lossy};
 	HEC_TRY(text_inputs_check(&embedder->m, &t));
-	j.width = hec_model_config_of(embedder->m.model)->width * (int64_t)j.poolings;
-	HEC_TRY(embeddings_create(n, j.width, &made));
-	j.rows = mem_own(made->rows);
-	hec_status status = n > 0 ? embed(&j, &t) : HEC_OK;
+	call.width = hec_model_config_of(embedder->m.model)->width * (int64_t)call.poolings;
+	HEC_TRY(embeddings_create(n, call.width, &made));
+	call.rows = mem_own(made->rows);
+	hec_status status = n > 0 ? embed(&call, &t) : HEC_OK;
 	if (status == HEC_OK)
 		*out = made;
 	else

@@ -37,8 +37,10 @@ struct hec_filled {
 
 /* ---- making one ---- */
 
-static hec_status check(hec_filler *f)
+static hec_status find_mask(void *handle, const char *dir, const hec_model_load_options *options)
 {
+	hec_filler *f = handle;
+	(void)dir, (void)options;
 	const hec_model_config *c = hec_model_config_of(f->m.model);
 	const bool writes = c->head == HEC_HEAD_LM && c->encoder.layers > 0;
 	if (c->head != HEC_HEAD_MASKED && !writes)
@@ -55,57 +57,31 @@ static hec_status check(hec_filler *f)
 	return HEC_OK;
 }
 
-static hec_status filler_new(hec_filler **out)
+static void clear(void *handle)
 {
-	hec_filler *f = mem_zeros(1, sizeof *f);
-	if (!f)
-		return fail(HEC_ERR_MEMORY, "fill: no memory for a filler");
-	f->encoding = (hec_encoding)HEC_ENCODING_INIT;
-	*out = f;
-	return HEC_OK;
+	hec_filler *f = handle;
+	batches_free(&f->batches);
+	hec_encoding_free(&f->encoding);
 }
 
-static hec_status filler_finish(hec_status status, hec_filler *f, hec_filler **out)
+static const task_kind kind = {
+	.name = "fill", .bytes = sizeof(hec_filler), .finish = find_mask, .clear = clear};
+
+hec_status hec_filler_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                           hec_filler **out)
 {
-	if (status == HEC_OK)
-		status = check(f);
-	if (status != HEC_OK)
-		hec_filler_destroy(f);
-	else
-		*out = f;
-	return status;
+	return task_load(&kind, ctx, dir, options, out);
 }
 
 hec_status hec_filler_create(hec_ctx *ctx, const hec_model *model, const hec_tokenizer *tokenizer,
                              hec_filler **out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "fill: out is NULL");
-	*out = NULL;
-	hec_filler *f = NULL;
-	HEC_TRY(filler_new(&f));
-	return filler_finish(task_model_take("fill", ctx, model, tokenizer, &f->m), f, out);
-}
-
-hec_status hec_filler_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
-                           hec_filler **out)
-{
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "fill: out is NULL");
-	*out = NULL;
-	hec_filler *f = NULL;
-	HEC_TRY(filler_new(&f));
-	return filler_finish(task_model_load("fill", ctx, dir, options, &f->m), f, out);
+	return task_create(&kind, ctx, model, tokenizer, NULL, out);
 }
 
 void hec_filler_destroy(hec_filler *filler)
 {
-	if (!filler)
-		return;
-	task_model_free(&filler->m);
-	batches_free(&filler->batches);
-	hec_encoding_free(&filler->encoding);
-	mem_free(filler);
+	task_destroy(&kind, filler);
 }
 
 const hec_model *hec_filler_model(const hec_filler *filler)
@@ -146,7 +122,7 @@ hec_status hec_filler_target(hec_filler *filler, const char *word, int32_t *id, 
 
 /* ---- texts to ids ---- */
 
-typedef struct job {
+typedef struct fill_call {
 	hec_filler *f;
 	hec_fill_options o;
 	int64_t n;
@@ -159,12 +135,12 @@ typedef struct job {
 	char *mended;        /* a text in which [MASK] has been replaced */
 	size_t mended_room;
 	hec_filled *out;
-} job;
+} fill_call;
 
 /* The text with each [MASK] as the tokenizer writes it. */
-static hec_status name_masks(job *j, const char **text, size_t *bytes)
+static hec_status name_masks(fill_call *call, const char **text, size_t *bytes)
 {
-	const char *mask = hec_filler_mask(j->f), *from = *text;
+	const char *mask = hec_filler_mask(call->f), *from = *text;
 	const size_t length = strlen(mask), known = strlen(MASK);
 	size_t n = 0, count = 0, room;
 	if (strcmp(mask, MASK) == 0)
@@ -175,42 +151,43 @@ static hec_status name_masks(job *j, const char **text, size_t *bytes)
 		return HEC_OK;
 	if (!size_mul(count, length, &room) || !size_add(room, *bytes, &room))
 		return fail(HEC_ERR_MEMORY, "fill: a text of %zu bytes is too long", *bytes);
-	HEC_TRY(GROW(&j->mended, &j->mended_room, room));
+	HEC_TRY(GROW(&call->mended, &call->mended_room, room));
 	for (size_t i = 0; i < *bytes;) {
 		bool here = i + known <= *bytes && memcmp(from + i, MASK, known) == 0;
-		memcpy(j->mended + n, here ? mask : from + i, here ? length : 1);
+		memcpy(call->mended + n, here ? mask : from + i, here ? length : 1);
 		n += here ? length : 1;
 		i += here ? known : 1;
 	}
-	*text = j->mended;
+	*text = call->mended;
 	*bytes = n;
 	return HEC_OK;
 }
 
-static hec_status encode(job *j, int64_t i)
+static hec_status encode(fill_call *call, int64_t i)
 {
-	hec_encoding *e = &j->f->encoding;
-	task_text text = {.text = j->texts[i], .lossy = j->o.lossy};
+	hec_encoding *e = &call->f->encoding;
+	task_text text = {.text = call->texts[i], .lossy = call->o.lossy};
 	if (!text.text)
 		return fail(HEC_ERR_ARGUMENT, "fill: text %lld is NULL", (long long)i);
-	text.bytes = j->bytes ? j->bytes[i] : strlen(text.text);
-	HEC_TRY(name_masks(j, &text.text, &text.bytes));
-	HEC_TRY(task_encode(&j->f->m, &text, e));
+	text.bytes = call->bytes ? call->bytes[i] : strlen(text.text);
+	HEC_TRY(name_masks(call, &text.text, &text.bytes));
+	HEC_TRY(task_encode(&call->f->m, &text, e));
 	int64_t masks = 0;
 	for (size_t t = 0; t < e->n; t++)
-		masks += e->ids[t] == j->f->mask;
+		masks += e->ids[t] == call->f->mask;
 	if (masks == 0)
-		return fail(HEC_ERR_ARGUMENT, "the text has no %s to fill", hec_filler_mask(j->f));
-	HEC_TRY(batch_input_copy(e, &j->inputs[i]));
-	j->encoded++;
-	j->out->first[i + 1] = j->out->first[i] + masks;
+		return fail(HEC_ERR_ARGUMENT, "the text has no %s to fill",
+		            hec_filler_mask(call->f));
+	HEC_TRY(batch_input_copy(e, &call->inputs[i]));
+	call->encoded++;
+	call->out->first[i + 1] = call->out->first[i] + masks;
 	return HEC_OK;
 }
 
-static hec_status encode_all(job *j)
+static hec_status encode_all(fill_call *call)
 {
-	for (int64_t i = 0; i < j->n; i++) {
-		hec_status status = encode(j, i);
+	for (int64_t i = 0; i < call->n; i++) {
+		hec_status status = encode(call, i);
 		if (status != HEC_OK)
 			return status == HEC_ERR_MEMORY ? status : fail_item(status, i);
 	}
@@ -221,42 +198,43 @@ static hec_status encode_all(job *j)
 
 static hec_status keep_rows(void *user, int64_t input, const hec_tensor *rows)
 {
-	job *j = user;
-	const batch_input *in = &j->inputs[input];
+	fill_call *call = user;
+	const batch_input *in = &call->inputs[input];
 	const int64_t C = rows->shape[1];
-	float *to = j->rows + j->out->first[input] * C;
+	float *to = call->rows + call->out->first[input] * C;
 	for (int64_t t = 0; t < in->n; t++)
-		if (in->ids[t] == j->f->mask) {
+		if (in->ids[t] == call->f->mask) {
 			memcpy(to, (const float *)rows->data + t * C, (size_t)C * sizeof *to);
 			to += C;
 		}
 	return HEC_OK;
 }
 
-static hec_status head_some(hec_ctx *ctx, hec_arena *arena, const job *j, float *from, int64_t n)
+static hec_status head_some(hec_ctx *ctx, hec_arena *arena, const fill_call *call, float *from,
+                            int64_t n)
 {
-	const hec_model *model = j->f->m.model;
+	const hec_model *model = call->f->m.model;
 	const hec_model_config *c = hec_model_config_of(model);
 	head_kept kept = {0};
 	hec_tensor rows = hec_tensor_2d(from, HEC_F32, n, c->width);
-	hec_tensor logits = hec_tensor_2d(j->logits, HEC_F32, n, c->vocab);
+	hec_tensor logits = hec_tensor_2d(call->logits, HEC_F32, n, c->vocab);
 	hec_arena_rewind(arena, 0);
 	return head_fwd(ctx, arena, model, NULL, &rows, &logits, &kept);
 }
 
 /* Bytes of the arena for n rows. */
-static hec_status measure(const job *j, int64_t n, size_t *bytes)
+static hec_status measure_head(const fill_call *call, int64_t n, size_t *bytes)
 {
 	hec_ctx *dry = NULL;
 	hec_arena *arena = NULL;
 	hec_ctx_options o = HEC_CTX_OPTIONS_INIT;
 	o.threads = 1;
-	o.isa = hec_ctx_isa(j->f->m.ctx);
+	o.isa = hec_ctx_isa(call->f->m.ctx);
 	hec_status status = hec_ctx_create_dry(&o, &dry);
 	if (status == HEC_OK)
 		status = arena_reserve(&arena);
 	if (status == HEC_OK)
-		status = head_some(dry, arena, j, j->rows, n);
+		status = head_some(dry, arena, call, call->rows, n);
 	if (status == HEC_OK)
 		*bytes = hec_arena_peak(arena);
 	hec_arena_destroy(arena);
@@ -290,7 +268,8 @@ static void keep(candidate *best, int64_t *n, int64_t top, candidate c)
 }
 
 /* The best of one row of logits; how many. */
-static hec_status choose(const job *j, const float *logits, int64_t V, candidate *best, int64_t *n)
+static hec_status choose(const fill_call *call, const float *logits, int64_t V, candidate *best,
+                         int64_t *n)
 {
 	double most = -INFINITY, sum = 0;
 	for (int64_t i = 0; i < V; i++) {
@@ -302,10 +281,10 @@ static hec_status choose(const job *j, const float *logits, int64_t V, candidate
 	for (int64_t i = 0; i < V; i++)
 		sum += exp(logits[i] - most);
 	*n = 0;
-	const int64_t count = j->o.targets ? j->o.target_count : V;
+	const int64_t count = call->o.targets ? call->o.target_count : V;
 	for (int64_t i = 0; i < count; i++) {
-		int32_t id = j->o.targets ? j->o.targets[i] : (int32_t)i;
-		keep(best, n, j->o.top, (candidate){logits[id], id});
+		int32_t id = call->o.targets ? call->o.targets[i] : (int32_t)i;
+		keep(best, n, call->o.top, (candidate){logits[id], id});
 	}
 	for (int64_t i = 0; i < *n; i++)
 		best[i].p = exp(best[i].p - most) / sum;
@@ -313,10 +292,10 @@ static hec_status choose(const job *j, const float *logits, int64_t V, candidate
 }
 
 /* Ids beyond the tokenizer's are no text. */
-static hec_status decode(const job *j, const int32_t *ids, size_t n, bool skip, int32_t *spare,
-                         char **text, size_t *bytes)
+static hec_status decode(const fill_call *call, const int32_t *ids, size_t n, bool skip,
+                         int32_t *spare, char **text, size_t *bytes)
 {
-	const hec_tokenizer *tokenizer = j->f->m.tokenizer;
+	const hec_tokenizer *tokenizer = call->f->m.tokenizer;
 	const int32_t pad = hec_tokenizer_role(tokenizer, "pad");
 	size_t count = 0;
 	for (size_t i = 0; i < n; i++)
@@ -326,23 +305,23 @@ static hec_status decode(const job *j, const int32_t *ids, size_t n, bool skip, 
 }
 
 /* Mask number `mask` of text i, whose token is at `at`. */
-static hec_status take_guesses(job *j, int64_t i, int64_t mask, int64_t at, const candidate *best,
-                               int64_t n, int32_t *spare)
+static hec_status take_guesses(fill_call *call, int64_t i, int64_t mask, int64_t at,
+                               const candidate *best, int64_t n, int32_t *spare)
 {
-	const batch_input *in = &j->inputs[i];
-	const bool alone = hec_filled_masks(j->out, i) == 1;
-	hec_guess *guesses = &j->out->items[(j->out->first[i] + mask) * j->out->top];
+	const batch_input *in = &call->inputs[i];
+	const bool alone = hec_filled_masks(call->out, i) == 1;
+	hec_guess *guesses = &call->out->items[(call->out->first[i] + mask) * call->out->top];
 	for (int64_t k = 0; k < n; k++) {
 		hec_guess *guess = &guesses[k];
 		char *text = NULL;
 		guess->id = best[k].id;
 		guess->score = best[k].p;
-		HEC_TRY(decode(j, &guess->id, 1, false, spare, &text, &guess->token_bytes));
+		HEC_TRY(decode(call, &guess->id, 1, false, spare, &text, &guess->token_bytes));
 		guess->token = text;
 		in->ids[at] = guess->id;
-		hec_status status =
-			decode(j, in->ids, (size_t)in->n, alone, spare, &text, &guess->text_bytes);
-		in->ids[at] = j->f->mask;
+		hec_status status = decode(call, in->ids, (size_t)in->n, alone, spare, &text,
+		                           &guess->text_bytes);
+		in->ids[at] = call->f->mask;
 		HEC_TRY(status);
 		guess->text = text;
 	}
@@ -354,74 +333,77 @@ typedef struct place {
 } place;
 
 /* The mask after this one. */
-static void step(const job *j, place *p)
+static void step(const fill_call *call, place *p)
 {
 	p->mask++;
 	p->at++;
-	if (p->mask == hec_filled_masks(j->out, p->text))
+	if (p->mask == hec_filled_masks(call->out, p->text))
 		*p = (place){.text = p->text + 1};
-	while (p->text < j->n && j->inputs[p->text].ids[p->at] != j->f->mask)
+	while (p->text < call->n && call->inputs[p->text].ids[p->at] != call->f->mask)
 		p->at++;
 }
 
-static hec_status guess_rows(job *j, int64_t n, candidate *best, int32_t *spare, place *p)
+static hec_status guess_rows(fill_call *call, int64_t n, candidate *best, int32_t *spare, place *p)
 {
-	const int64_t V = hec_model_config_of(j->f->m.model)->vocab;
-	for (int64_t r = 0; r < n; r++, step(j, p)) {
+	const int64_t V = hec_model_config_of(call->f->m.model)->vocab;
+	for (int64_t r = 0; r < n; r++, step(call, p)) {
 		int64_t count = 0;
-		HEC_TRY(choose(j, j->logits + r * V, V, best, &count));
-		HEC_TRY(take_guesses(j, p->text, p->mask, p->at, best, count, spare));
+		HEC_TRY(choose(call, call->logits + r * V, V, best, &count));
+		HEC_TRY(take_guesses(call, p->text, p->mask, p->at, best, count, spare));
 	}
 	return HEC_OK;
 }
 
-static hec_status make_items(job *j)
+static hec_status make_items(fill_call *call)
 {
-	const int64_t masks = j->out->first[j->n], top = j->out->top;
+	const int64_t masks = call->out->first[call->n], top = call->out->top;
 	size_t count;
 	if (!size_mul((size_t)masks, (size_t)top, &count) ||
-	    !(j->out->items = mem_zeros(count, sizeof *j->out->items)))
+	    !(call->out->items = mem_zeros(count, sizeof *call->out->items)))
 		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld words for %lld masks",
 		            (long long)top, (long long)masks);
 	return HEC_OK;
 }
 
-static hec_status head_all(job *j, int64_t some, hec_arena *arena, candidate *best, int32_t *spare)
+static hec_status head_all(fill_call *call, int64_t some, hec_arena *arena, candidate *best,
+                           int32_t *spare)
 {
-	const int64_t C = hec_model_config_of(j->f->m.model)->width, masks = j->out->first[j->n];
+	const int64_t C = hec_model_config_of(call->f->m.model)->width,
+		      masks = call->out->first[call->n];
 	place p = {.mask = -1, .at = -1};
-	step(j, &p);
+	step(call, &p);
 	for (int64_t r = 0; r < masks; r += some) {
 		const int64_t n = min_i64(some, masks - r);
-		HEC_TRY(head_some(j->f->m.ctx, arena, j, j->rows + r * C, n));
-		HEC_TRY(guess_rows(j, n, best, spare, &p));
+		HEC_TRY(head_some(call->f->m.ctx, arena, call, call->rows + r * C, n));
+		HEC_TRY(guess_rows(call, n, best, spare, &p));
 	}
 	return HEC_OK;
 }
 
-static hec_status predict(job *j)
+static hec_status predict(fill_call *call)
 {
-	const hec_model_config *c = hec_model_config_of(j->f->m.model);
-	const int64_t some = min_i64(j->out->first[j->n], max_i64(1, LOGITS / c->vocab));
+	const hec_model_config *c = hec_model_config_of(call->f->m.model);
+	const int64_t some = min_i64(call->out->first[call->n], max_i64(1, LOGITS / c->vocab));
 	size_t bytes = 0, count, longest = 1;
-	for (int64_t i = 0; i < j->n; i++)
-		longest = (size_t)max_i64((int64_t)longest, j->inputs[i].n);
+	for (int64_t i = 0; i < call->n; i++)
+		longest = (size_t)max_i64((int64_t)longest, call->inputs[i].n);
 	candidate *best = NULL;
 	int32_t *spare = NULL;
 	hec_arena *arena = NULL;
 	hec_status status = HEC_ERR_MEMORY;
-	if (size_mul((size_t)some, (size_t)c->vocab * sizeof *j->logits, &count) &&
-	    (j->logits = mem_alloc(count)) && (best = mem_zeros((size_t)j->o.top, sizeof *best)) &&
+	if (size_mul((size_t)some, (size_t)c->vocab * sizeof *call->logits, &count) &&
+	    (call->logits = mem_alloc(count)) &&
+	    (best = mem_zeros((size_t)call->o.top, sizeof *best)) &&
 	    (spare = mem_zeros(longest, sizeof *spare)))
-		status = make_items(j);
+		status = make_items(call);
 	else
 		(void)fail(status, "fill: no memory for %lld masks", (long long)some);
 	if (status == HEC_OK)
-		status = measure(j, some, &bytes);
+		status = measure_head(call, some, &bytes);
 	if (status == HEC_OK)
 		status = hec_arena_create(bytes, &arena);
 	if (status == HEC_OK)
-		status = head_all(j, some, arena, best, spare);
+		status = head_all(call, some, arena, best, spare);
 	hec_arena_destroy(arena);
 	mem_free(best);
 	mem_free(spare);
@@ -430,47 +412,49 @@ static hec_status predict(job *j)
 
 /* ---- all of it ---- */
 
-static hec_status run(job *j)
+/* The hidden states of every mask. */
+static hec_status read_masks(fill_call *call)
 {
 	size_t count;
-	const int64_t C = hec_model_config_of(j->f->m.model)->width, masks = j->out->first[j->n];
-	if (!size_mul((size_t)masks, (size_t)C * sizeof *j->rows, &count) ||
-	    !(j->rows = mem_alloc(count)))
+	const int64_t C = hec_model_config_of(call->f->m.model)->width,
+		      masks = call->out->first[call->n];
+	if (!size_mul((size_t)masks, (size_t)C * sizeof *call->rows, &count) ||
+	    !(call->rows = mem_alloc(count)))
 		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld masks", (long long)masks);
-	batch_work work = {.model = &j->f->m,
+	batch_work work = {.model = &call->f->m,
 	                   .want = BATCH_LAST,
-	                   .inputs = j->inputs,
-	                   .n = j->n,
-	                   .tokens = j->o.batch,
+	                   .inputs = call->inputs,
+	                   .n = call->n,
+	                   .tokens = call->o.batch,
 	                   .give = keep_rows,
-	                   .user = j,
-	                   .progress = j->o.progress,
-	                   .progress_user = j->o.user};
-	return batches_run(&j->f->batches, &work);
+	                   .user = call,
+	                   .progress = call->o.progress,
+	                   .progress_user = call->o.user};
+	return batches_run(&call->f->batches, &work);
 }
 
-static hec_status fill(job *j)
+static hec_status fill_all(fill_call *call)
 {
-	j->inputs = mem_zeros((size_t)j->n, sizeof *j->inputs);
-	if (!j->inputs)
-		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld texts", (long long)j->n);
-	HEC_TRY(encode_all(j));
-	HEC_TRY(run(j));
-	return predict(j);
+	call->inputs = mem_zeros((size_t)call->n, sizeof *call->inputs);
+	if (!call->inputs)
+		return fail(HEC_ERR_MEMORY, "fill: no memory for %lld texts", (long long)call->n);
+	HEC_TRY(encode_all(call));
+	HEC_TRY(read_masks(call));
+	return predict(call);
 }
 
-static void job_free(job *j)
+static void fill_call_free(fill_call *call)
 {
-	batch_inputs_free(j->inputs, j->encoded);
-	mem_free(j->rows);
-	mem_free(j->logits);
-	mem_free(j->mended);
+	batch_inputs_free(call->inputs, call->encoded);
+	mem_free(call->rows);
+	mem_free(call->logits);
+	mem_free(call->mended);
 }
 
-static hec_status take_options(job *j, const hec_fill_options *options)
+static hec_status take_options(fill_call *call, const hec_fill_options *options)
 {
-	hec_fill_options *o = &j->o;
-	const int64_t V = hec_model_config_of(j->f->m.model)->vocab;
+	hec_fill_options *o = &call->o;
+	const int64_t V = hec_model_config_of(call->f->m.model)->vocab;
 	HEC_TRY(options_take("hec_fill_options", o, sizeof *o, options));
 	if (o->top < 1 || o->top > TOP_MOST || o->batch < 1 || o->target_count < 0 ||
 	    (o->targets && !o->target_count))
@@ -518,15 +502,16 @@ hec_status hec_fill(hec_filler *filler, int64_t n, const char *const *texts, con
 	if (!filler || n < 0 || (n > 0 && !texts))
 		return fail(HEC_ERR_ARGUMENT, "fill: %lld texts, filler %s, texts %s", (long long)n,
 		            filler ? "given" : "NULL", texts ? "given" : "NULL");
-	job j = {.f = filler, .o = HEC_FILL_OPTIONS_INIT, .n = n, .texts = texts, .bytes = bytes};
-	HEC_TRY(take_options(&j, options));
-	HEC_TRY(filled_create(n, j.o.top, &j.out));
-	hec_status status = n > 0 ? fill(&j) : HEC_OK;
-	job_free(&j);
+	fill_call call = {
+		.f = filler, .o = HEC_FILL_OPTIONS_INIT, .n = n, .texts = texts, .bytes = bytes};
+	HEC_TRY(take_options(&call, options));
+	HEC_TRY(filled_create(n, call.o.top, &call.out));
+	hec_status status = n > 0 ? fill_all(&call) : HEC_OK;
+	fill_call_free(&call);
 	if (status == HEC_OK)
-		*out = j.out;
+		*out = call.out;
 	else
-		hec_filled_free(j.out);
+		hec_filled_free(call.out);
 	return status;
 }
 

@@ -136,7 +136,7 @@ static hec_status read_begin(const json_scope *s, int64_t vocab, generation_conf
 }
 
 /* What is not done here and would change what is written. */
-static hec_status refuse(const json_scope *s, bool sample)
+static hec_status refuse_unsupported(const json_scope *s, bool sample)
 {
 	static const char *const objects[] = {"sequence_bias", "exponential_decay_length_penalty",
 	                                      "watermarking_config"};
@@ -265,7 +265,7 @@ static hec_status read_all(const json_scope *s, int64_t vocab, generation_config
 	HEC_TRY(read_start(s, vocab, &g->start));
 	HEC_TRY(read_ends(s, vocab, g));
 	HEC_TRY(read_begin(s, vocab, g));
-	HEC_TRY(refuse(s, g->sample));
+	HEC_TRY(refuse_unsupported(s, g->sample));
 	return read_suppressed(s, vocab, g);
 }
 

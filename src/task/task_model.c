@@ -1,6 +1,10 @@
-/* task_model.c — a model and its tokenizer, checked to belong together. */
+/* task_model.c — a model and its tokenizer, checked to belong together, in a handle; and a text for them. */
 #include "task/task_model.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/status.h"
 
@@ -20,10 +24,12 @@ int64_t task_stack_cut(const hec_stack_config *s)
 	                           : task_stack_longest(s);
 }
 
+/* ---- handles ---- */
+
 static hec_status check(task_model *m)
 {
 	const hec_model_config *c = hec_model_config_of(m->model);
-	if (hec_tokenizer_vocab(m->tokenizer) > c->vocab)
+	if (m->tokenizer && hec_tokenizer_vocab(m->tokenizer) > c->vocab)
 		return fail(HEC_ERR_FORMAT, "%s: the tokenizer has %lld ids, the model %lld",
 		            m->task, (long long)hec_tokenizer_vocab(m->tokenizer),
 		            (long long)c->vocab);
@@ -39,45 +45,90 @@ static hec_status check(task_model *m)
 	return HEC_OK;
 }
 
-hec_status task_model_take(const char *task, hec_ctx *ctx, const hec_model *model,
-                           const hec_tokenizer *tokenizer, task_model *out)
+/* The model last: it takes the longest, and a tokenizer that is not there is known before. */
+static hec_status load(const task_kind *kind, task_model *m, const char *dir,
+                       const hec_model_load_options *options)
 {
-	*out = (task_model){.task = task};
-	if (!ctx || !model || !tokenizer)
-		return fail(HEC_ERR_ARGUMENT, "%s: ctx, model or tokenizer is NULL", task);
-	out->ctx = ctx;
-	out->model = model;
-	out->tokenizer = tokenizer;
-	return check(out);
-}
-
-static hec_status load(task_model *m, const char *dir, const hec_model_load_options *options)
-{
-	HEC_TRY(hec_tokenizer_load(dir, &m->own_tokenizer));
+	if (!m->ctx || !dir)
+		return fail(HEC_ERR_ARGUMENT, "%s: ctx or dir is NULL", kind->name);
+	hec_status status = hec_tokenizer_load(dir, &m->own_tokenizer);
+	if (status != HEC_OK && (status == HEC_ERR_MEMORY || !kind->may_lack_a_tokenizer))
+		return status;
+	if (status != HEC_OK)
+		snprintf(m->no_tokenizer, sizeof m->no_tokenizer, "%s", hec_error_message());
 	HEC_TRY(hec_model_load(m->ctx, dir, options, &m->own_model));
 	m->tokenizer = m->own_tokenizer;
 	m->model = m->own_model;
 	return check(m);
 }
 
-hec_status task_model_load(const char *task, hec_ctx *ctx, const char *dir,
-                           const hec_model_load_options *options, task_model *out)
+static hec_status take(const task_kind *kind, task_model *m, const hec_model *model,
+                       const hec_tokenizer *tokenizer)
 {
-	*out = (task_model){.task = task, .ctx = ctx};
-	if (!ctx || !dir)
-		return fail(HEC_ERR_ARGUMENT, "%s: ctx or dir is NULL", task);
-	hec_status status = load(out, dir, options);
-	if (status != HEC_OK)
-		task_model_free(out);
+	if (!m->ctx || !model || (!tokenizer && !kind->may_lack_a_tokenizer))
+		return fail(HEC_ERR_ARGUMENT, "%s: ctx, model or tokenizer is NULL", kind->name);
+	snprintf(m->no_tokenizer, sizeof m->no_tokenizer, "%s: there is no tokenizer", kind->name);
+	m->model = model;
+	m->tokenizer = tokenizer;
+	return check(m);
+}
+
+static hec_status handle_make(const task_kind *kind, hec_ctx *ctx, void *out, task_model **m)
+{
+	if (!out)
+		return fail(HEC_ERR_ARGUMENT, "%s: out is NULL", kind->name);
+	memset(out, 0, sizeof(void *));
+	*m = mem_zeros(1, kind->bytes);
+	if (!*m)
+		return fail(HEC_ERR_MEMORY, "%s: no memory", kind->name);
+	**m = (task_model){.task = kind->name, .ctx = ctx};
+	return HEC_OK;
+}
+
+/* The handle for *out, or no handle. */
+static hec_status handle_give(const task_kind *kind, hec_status status, void *handle, void *out)
+{
+	if (status == HEC_OK)
+		memcpy(out, &handle, sizeof handle);
+	else
+		task_destroy(kind, handle);
 	return status;
 }
 
-void task_model_free(task_model *m)
+hec_status task_load(const task_kind *kind, hec_ctx *ctx, const char *dir,
+                     const hec_model_load_options *options, void *out)
 {
+	task_model *m;
+	HEC_TRY(handle_make(kind, ctx, out, &m));
+	hec_status status = load(kind, m, dir, options);
+	if (status == HEC_OK)
+		status = kind->finish(m, dir, options);
+	return handle_give(kind, status, m, out);
+}
+
+hec_status task_create(const task_kind *kind, hec_ctx *ctx, const hec_model *model,
+                       const hec_tokenizer *tokenizer, const char *dir, void *out)
+{
+	task_model *m;
+	HEC_TRY(handle_make(kind, ctx, out, &m));
+	hec_status status = take(kind, m, model, tokenizer);
+	if (status == HEC_OK)
+		status = kind->finish(m, dir, NULL);
+	return handle_give(kind, status, m, out);
+}
+
+void task_destroy(const task_kind *kind, void *handle)
+{
+	task_model *m = handle;
+	if (!m)
+		return;
+	kind->clear(handle);
 	hec_model_destroy(m->own_model);
 	hec_tokenizer_destroy(m->own_tokenizer);
-	*m = (task_model){.task = m->task};
+	mem_free(handle);
 }
+
+/* ---- texts ---- */
 
 hec_status task_encode(const task_model *m, const task_text *text, hec_encoding *out)
 {

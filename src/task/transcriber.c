@@ -20,75 +20,56 @@ static hec_status check_model(const task_model *m)
 	return HEC_OK;
 }
 
-static hec_status begin(hec_transcriber **out, hec_transcriber **t)
+static hec_status finish(void *handle, const char *dir, const hec_model_load_options *options)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "transcribe: out is NULL");
-	*out = NULL;
-	*t = mem_zeros(1, sizeof **t);
-	return *t ? HEC_OK : fail(HEC_ERR_MEMORY, "transcribe: no memory for a transcriber");
-}
-
-static hec_status read_rules(hec_transcriber *t, const char *dir)
-{
-	HEC_TRY(check_model(&t->base));
-	return whisper_config_read(dir, hec_model_config_of(t->base.model), t->base.tokenizer,
+	hec_transcriber *t = handle;
+	(void)options;
+	HEC_TRY(check_model(&t->m));
+	return whisper_config_read(dir, hec_model_config_of(t->m.model), t->m.tokenizer,
 	                           &t->config);
 }
 
-/* status: of its model and tokenizer. */
-static hec_status finish(hec_status status, const char *dir, hec_transcriber *t,
-                         hec_transcriber **out)
+static void clear(void *handle)
 {
-	if (status == HEC_OK)
-		status = read_rules(t, dir);
-	if (status != HEC_OK)
-		hec_transcriber_destroy(t);
-	else
-		*out = t;
-	return status;
+	hec_transcriber *t = handle;
+	hec_session_destroy(t->session);
+	whisper_config_free(&t->config);
 }
+
+static const task_kind kind = {
+	.name = "transcribe", .bytes = sizeof(hec_transcriber), .finish = finish, .clear = clear};
 
 hec_status hec_transcriber_load(hec_ctx *ctx, const char *dir,
                                 const hec_model_load_options *options, hec_transcriber **out)
 {
-	hec_transcriber *t;
-	HEC_TRY(begin(out, &t));
-	return finish(task_model_load("transcribe", ctx, dir, options, &t->base), dir, t, out);
+	return task_load(&kind, ctx, dir, options, out);
 }
 
 hec_status hec_transcriber_create(hec_ctx *ctx, const hec_model *model,
                                   const hec_tokenizer *tokenizer, hec_transcriber **out)
 {
-	return hec_transcriber_create_like(ctx, NULL, model, tokenizer, out);
+	return task_create(&kind, ctx, model, tokenizer, NULL, out);
 }
 
 hec_status hec_transcriber_create_like(hec_ctx *ctx, const char *dir, const hec_model *model,
                                        const hec_tokenizer *tokenizer, hec_transcriber **out)
 {
-	hec_transcriber *t;
-	HEC_TRY(begin(out, &t));
-	return finish(task_model_take("transcribe", ctx, model, tokenizer, &t->base), dir, t, out);
+	return task_create(&kind, ctx, model, tokenizer, dir, out);
 }
 
 void hec_transcriber_destroy(hec_transcriber *transcriber)
 {
-	if (!transcriber)
-		return;
-	hec_session_destroy(transcriber->session);
-	whisper_config_free(&transcriber->config);
-	task_model_free(&transcriber->base);
-	mem_free(transcriber);
+	task_destroy(&kind, transcriber);
 }
 
 const hec_model *hec_transcriber_model(const hec_transcriber *transcriber)
 {
-	return transcriber->base.model;
+	return transcriber->m.model;
 }
 
 const hec_tokenizer *hec_transcriber_tokenizer(const hec_transcriber *transcriber)
 {
-	return transcriber->base.tokenizer;
+	return transcriber->m.tokenizer;
 }
 
 int64_t hec_transcriber_rate(const hec_transcriber *transcriber)
@@ -121,7 +102,7 @@ hec_status hec_transcriber_features(const hec_transcriber *transcriber, const fl
 		            "transcriber features: a window at %g seconds of a sound of %g", begin,
 		            (double)count / (double)c->mel.rate);
 	whisper_features all;
-	HEC_TRY(whisper_features_make(c, transcriber->base.ctx, samples, count, &all));
+	HEC_TRY(whisper_features_make(c, transcriber->m.ctx, samples, count, &all));
 	const int64_t first = llround(begin / whisper_seconds(c, 1));
 	whisper_window(&all, min_i64(first, all.frames), out);
 	whisper_features_free(&all);

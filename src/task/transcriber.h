@@ -8,7 +8,7 @@
 #include "task/whisper.h"
 
 struct hec_transcriber {
-	task_model base;
+	task_model m;
 	whisper_config config;
 	hec_session *session; /* of the last call, used again where it fits */
 	hec_session_options made;

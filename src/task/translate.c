@@ -47,75 +47,46 @@ static hec_status check_model(const hec_model *model)
 	return HEC_OK;
 }
 
-static hec_status translator_new(hec_translator **out)
+static hec_status finish(void *handle, const char *dir, const hec_model_load_options *options)
 {
-	hec_translator *t = mem_zeros(1, sizeof *t);
-	if (!t)
-		return fail(HEC_ERR_MEMORY, "translate: no memory for a translator");
+	hec_translator *t = handle;
+	hec_model_load_options o = HEC_MODEL_LOAD_OPTIONS_INIT;
 	t->generation.options = (hec_decode_options)HEC_DECODE_OPTIONS_INIT;
-	*out = t;
-	return HEC_OK;
-}
-
-static hec_status settle(hec_translator *t)
-{
 	HEC_TRY(check_model(t->m.model));
 	t->writer = (writer){.ctx = t->m.ctx, .model = t->m.model};
-	return HEC_OK;
+	if (!dir)
+		return HEC_OK;
+	HEC_TRY(options_take("hec_model_load_options", &o, sizeof o, options));
+	HEC_TRY(generation_config_read(dir, hec_model_config_of(t->m.model)->vocab, 1, o.task,
+	                               &t->generation));
+	return generation_config_start(&t->generation, t->m.own_model);
 }
 
-static hec_status give_or_destroy(hec_status status, hec_translator *t, hec_translator **out)
+static void clear(void *handle)
 {
-	if (status != HEC_OK)
-		hec_translator_destroy(t);
-	else
-		*out = t;
-	return status;
+	hec_translator *t = handle;
+	writer_close(&t->writer);
+	generation_config_free(&t->generation);
+}
+
+static const task_kind kind = {
+	.name = "translate", .bytes = sizeof(hec_translator), .finish = finish, .clear = clear};
+
+hec_status hec_translator_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
+                               hec_translator **out)
+{
+	return task_load(&kind, ctx, dir, options, out);
 }
 
 hec_status hec_translator_create(hec_ctx *ctx, const hec_model *model,
                                  const hec_tokenizer *tokenizer, hec_translator **out)
 {
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
-	*out = NULL;
-	hec_translator *t = NULL;
-	HEC_TRY(translator_new(&t));
-	hec_status status = task_model_take("translate", ctx, model, tokenizer, &t->m);
-	if (status == HEC_OK)
-		status = settle(t);
-	return give_or_destroy(status, t, out);
-}
-
-hec_status hec_translator_load(hec_ctx *ctx, const char *dir, const hec_model_load_options *options,
-                               hec_translator **out)
-{
-	if (!out)
-		return fail(HEC_ERR_ARGUMENT, "translate: out is NULL");
-	*out = NULL;
-	hec_model_load_options o = HEC_MODEL_LOAD_OPTIONS_INIT;
-	HEC_TRY(options_take("hec_model_load_options", &o, sizeof o, options));
-	hec_translator *t = NULL;
-	HEC_TRY(translator_new(&t));
-	hec_status status = task_model_load("translate", ctx, dir, &o, &t->m);
-	if (status == HEC_OK)
-		status = settle(t);
-	if (status == HEC_OK)
-		status = generation_config_read(dir, hec_model_config_of(t->m.model)->vocab, 1,
-		                                o.task, &t->generation);
-	if (status == HEC_OK)
-		status = generation_config_start(&t->generation, t->m.own_model);
-	return give_or_destroy(status, t, out);
+	return task_create(&kind, ctx, model, tokenizer, NULL, out);
 }
 
 void hec_translator_destroy(hec_translator *translator)
 {
-	if (!translator)
-		return;
-	writer_close(&translator->writer);
-	task_model_free(&translator->m);
-	generation_config_free(&translator->generation);
-	mem_free(translator);
+	task_destroy(&kind, translator);
 }
 
 const hec_model *hec_translator_model(const hec_translator *translator)
@@ -156,7 +127,7 @@ size_t hec_translator_session_bytes(const hec_translator *translator)
 
 /* ---- texts to ids ---- */
 
-typedef struct job {
+typedef struct translate_call {
 	hec_translator *t;
 	hec_translate_options o;
 	hec_decode_options decode,
@@ -172,56 +143,57 @@ typedef struct job {
 	int64_t *start_lengths; /* [sources] */
 	uint64_t *streams;      /* [sources] */
 	hec_translations *out;
-} job;
+} translate_call;
 
 /* Models of many languages begin what they write with the language: as the first token, or as the start. */
-static hec_status set_languages(job *j)
+static hec_status set_languages(translate_call *call)
 {
-	const hec_tokenizer *tokenizer = j->t->m.tokenizer;
+	const hec_tokenizer *tokenizer = call->t->m.tokenizer;
 	int32_t to;
-	j->rules.language = j->start = -1;
-	if (j->o.from_language)
-		HEC_TRY(language_id(tokenizer, j->o.from_language, &j->rules.language));
-	if (!j->o.to_language)
+	call->rules.language = call->start = -1;
+	if (call->o.from_language)
+		HEC_TRY(language_id(tokenizer, call->o.from_language, &call->rules.language));
+	if (!call->o.to_language)
 		return HEC_OK;
-	HEC_TRY(language_id(tokenizer, j->o.to_language, &to));
+	HEC_TRY(language_id(tokenizer, call->o.to_language, &to));
 	const char *start =
-		hec_tokenizer_token(tokenizer, hec_model_config_of(j->t->m.model)->start_id);
+		hec_tokenizer_token(tokenizer, hec_model_config_of(call->t->m.model)->start_id);
 	if (start && is_language(start))
-		j->start = to;
+		call->start = to;
 	else
-		j->decode.forced_bos = to;
+		call->decode.forced_bos = to;
 	return HEC_OK;
 }
 
-static hec_status set_rules(job *j)
+static hec_status set_rules(translate_call *call)
 {
-	const hec_model *model = j->t->m.model;
-	source_rules *r = &j->rules;
-	r->model = &j->t->m;
-	r->prefix = j->o.prefix ? j->o.prefix : j->t->generation.prefix;
+	const hec_model *model = call->t->m.model;
+	source_rules *r = &call->rules;
+	r->model = &call->t->m;
+	r->prefix = call->o.prefix ? call->o.prefix : call->t->generation.prefix;
 	r->longest = writer_max_source(model);
-	r->truncate = j->o.truncate;
-	r->lossy = j->o.lossy;
-	r->windows = j->o.windows;
-	if (r->windows && j->out->nbest > 1)
+	r->truncate = call->o.truncate;
+	r->lossy = call->o.lossy;
+	r->windows = call->o.windows;
+	if (r->windows && call->out->nbest > 1)
 		return fail(HEC_ERR_ARGUMENT,
 		            "translate: windows give one result, and nbest is %lld",
-		            (long long)j->out->nbest);
+		            (long long)call->out->nbest);
 	if (r->windows) /* what learned distances can read any length, but not well */
 		r->longest = hec_model_config_of(model)->encoder.position.max;
-	return set_languages(j);
+	return set_languages(call);
 }
 
-static hec_status encode_all(job *j)
+static hec_status encode_all(translate_call *call)
 {
-	for (int64_t i = 0; i < j->n; i++) {
-		if (!j->texts[i]) {
+	for (int64_t i = 0; i < call->n; i++) {
+		if (!call->texts[i]) {
 			fail(HEC_ERR_ARGUMENT, "translate: text %lld is NULL", (long long)i);
 			return fail_item(HEC_ERR_ARGUMENT, i);
 		}
-		size_t bytes = j->bytes ? j->bytes[i] : strlen(j->texts[i]);
-		hec_status status = sources_add(&j->sources, &j->rules, i, j->texts[i], bytes);
+		size_t bytes = call->bytes ? call->bytes[i] : strlen(call->texts[i]);
+		hec_status status =
+			sources_add(&call->sources, &call->rules, i, call->texts[i], bytes);
 		if (status != HEC_OK)
 			return status == HEC_ERR_MEMORY ? status : fail_item(status, i);
 	}
@@ -230,67 +202,67 @@ static hec_status encode_all(job *j)
 
 /* Where nobody says how long a translation may get, its source does: by itself, so that a text gets the
  * same translation whatever others it comes with. */
-static void bound_each(job *j)
+static void bound_each(translate_call *call)
 {
-	const hec_decode_options *o = &j->given;
+	const hec_decode_options *o = &call->given;
 	/* As Transformers counts: the start is a token of the whole. T5 has no end. */
-	const int64_t room = max_i64(1, writer_max_target(j->t->m.model) - 1);
-	for (int64_t i = 0; i < j->sources.n; i++) {
+	const int64_t room = max_i64(1, writer_max_target(call->t->m.model) - 1);
+	for (int64_t i = 0; i < call->sources.n; i++) {
 		int64_t most = o->max_tokens > 0 ? o->max_tokens : room;
 		if (o->max_tokens_each)
-			most = min_i64(most, o->max_tokens_each[j->sources.which[i]]);
+			most = min_i64(most, o->max_tokens_each[call->sources.which[i]]);
 		else if (o->max_tokens == -1)
-			most = TIMES_SOURCE * j->sources.lengths[i] + TOKENS_MORE;
-		j->most[i] = min_i64(most, room);
+			most = TIMES_SOURCE * call->sources.lengths[i] + TOKENS_MORE;
+		call->most[i] = min_i64(most, room);
 	}
 }
 
 /* Whoever samples: a text draws by its own number. Those before it may have no words, or several pieces. */
-static void number_streams(job *j)
+static void number_streams(translate_call *call)
 {
-	const hec_decode_options *o = &j->given;
+	const hec_decode_options *o = &call->given;
 	uint64_t piece = 0;
-	for (int64_t i = 0; i < j->sources.n; i++) {
-		int64_t text = j->sources.which[i];
-		piece = i > 0 && j->sources.which[i - 1] == text ? piece + 1 : 0;
-		j->streams[i] = o->streams ? o->streams[text] : o->first_stream + (uint64_t)text;
-		j->streams[i] += piece * PIECE_STREAMS;
+	for (int64_t i = 0; i < call->sources.n; i++) {
+		int64_t text = call->sources.which[i];
+		piece = i > 0 && call->sources.which[i - 1] == text ? piece + 1 : 0;
+		call->streams[i] = o->streams ? o->streams[text] : o->first_stream + (uint64_t)text;
+		call->streams[i] += piece * PIECE_STREAMS;
 	}
-	j->decode.streams = j->streams;
+	call->decode.streams = call->streams;
 }
 
 /* What the decoder begins with: the language to write, or what the caller says for each text. */
-static void set_starts(job *j)
+static void set_starts(translate_call *call)
 {
-	const hec_decode_options *o = &j->given;
-	if (j->start < 0 && (!o->prompts || !o->prompt_lengths))
+	const hec_decode_options *o = &call->given;
+	if (call->start < 0 && (!o->prompts || !o->prompt_lengths))
 		return; /* one without the other: the search refuses it */
-	for (int64_t i = 0; i < j->sources.n; i++) {
-		const int64_t text = j->sources.which[i];
-		j->starts[i] = j->start >= 0 ? &j->start : o->prompts[text];
-		j->start_lengths[i] = j->start >= 0 ? 1 : o->prompt_lengths[text];
+	for (int64_t i = 0; i < call->sources.n; i++) {
+		const int64_t text = call->sources.which[i];
+		call->starts[i] = call->start >= 0 ? &call->start : o->prompts[text];
+		call->start_lengths[i] = call->start >= 0 ? 1 : o->prompt_lengths[text];
 	}
-	j->decode.prompts = j->starts;
-	j->decode.prompt_lengths = j->start_lengths;
+	call->decode.prompts = call->starts;
+	call->decode.prompt_lengths = call->start_lengths;
 }
 
-static hec_status write_all(job *j, hec_decoded **decoded)
+static hec_status write_all(translate_call *call, hec_decoded **decoded)
 {
-	const size_t n = (size_t)j->sources.n;
-	j->most = mem_zeros(n, sizeof *j->most);
-	j->starts = mem_zeros(n, sizeof *j->starts);
-	j->start_lengths = mem_zeros(n, sizeof *j->start_lengths);
-	j->streams = mem_zeros(n, sizeof *j->streams);
-	if (!j->most || !j->starts || !j->start_lengths || !j->streams)
+	const size_t n = (size_t)call->sources.n;
+	call->most = mem_zeros(n, sizeof *call->most);
+	call->starts = mem_zeros(n, sizeof *call->starts);
+	call->start_lengths = mem_zeros(n, sizeof *call->start_lengths);
+	call->streams = mem_zeros(n, sizeof *call->streams);
+	if (!call->most || !call->starts || !call->start_lengths || !call->streams)
 		return fail(HEC_ERR_MEMORY, "translate: no memory for %zu texts", n);
-	bound_each(j);
-	number_streams(j);
-	set_starts(j);
-	hec_status status =
-		writer_run(&j->t->writer, j->sources.n, (const int32_t *const *)j->sources.ids,
-	                   j->sources.lengths, j->most, j->o.batch, &j->decode, decoded);
+	bound_each(call);
+	number_streams(call);
+	set_starts(call);
+	hec_status status = writer_run(
+		&call->t->writer, call->sources.n, (const int32_t *const *)call->sources.ids,
+		call->sources.lengths, call->most, call->o.batch, &call->decode, decoded);
 	if (status != HEC_OK && hec_error_item() >= 0)
-		return fail_item(status, j->sources.which[hec_error_item()]);
+		return fail_item(status, call->sources.which[hec_error_item()]);
 	return status;
 }
 
@@ -298,21 +270,22 @@ static hec_status write_all(job *j, hec_decoded **decoded)
 
 static hec_status on_token(void *user, int64_t source, int32_t id)
 {
-	const job *j = user;
-	return j->given.token(j->given.user, j->sources.which[source], id);
+	const translate_call *call = user;
+	return call->given.token(call->given.user, call->sources.which[source], id);
 }
 
 static void on_process(void *user, int64_t source, const int32_t *written, int64_t n, float *logits,
                        int64_t vocab)
 {
-	const job *j = user;
-	j->given.process(j->given.user, j->sources.which[source], written, n, logits, vocab);
+	const translate_call *call = user;
+	call->given.process(call->given.user, call->sources.which[source], written, n, logits,
+	                    vocab);
 }
 
 static hec_status on_progress(void *user, const char *phase, int64_t done, int64_t total)
 {
-	const job *j = user;
-	return j->given.progress(j->given.user, phase, done, total);
+	const translate_call *call = user;
+	return call->given.progress(call->given.user, phase, done, total);
 }
 
 /* ---- ids to texts ---- */
@@ -343,14 +316,15 @@ static hec_status append(hec_translation *to, const char *text, size_t more,
 }
 
 /* Result `rank` of a source. */
-static hec_status take_result(job *j, int64_t source, int64_t rank, hec_decoded *decoded)
+static hec_status take_result(translate_call *call, int64_t source, int64_t rank,
+                              hec_decoded *decoded)
 {
-	const int64_t nbest = j->out->nbest;
+	const int64_t nbest = call->out->nbest;
 	hec_hypothesis *h = &decoded->hypotheses[source * nbest + rank];
-	hec_translation *to = &j->out->items[j->sources.which[source] * nbest + rank];
+	hec_translation *to = &call->out->items[call->sources.which[source] * nbest + rank];
 	char *text;
 	size_t bytes;
-	HEC_TRY(written_text(j->t->m.tokenizer, h->ids, h->n, &text, &bytes));
+	HEC_TRY(written_text(call->t->m.tokenizer, h->ids, h->n, &text, &bytes));
 	if (to->text) {
 		hec_status status = append(to, text, bytes, h);
 		mem_free(text);
@@ -364,59 +338,61 @@ static hec_status take_result(job *j, int64_t source, int64_t rank, hec_decoded 
 	h->ids = NULL;
 	if (rank > 0)
 		return HEC_OK;
-	to->source = j->sources.ids[source];
-	to->source_n = j->sources.lengths[source];
-	to->start = j->start >= 0 ? j->start : hec_model_config_of(j->t->m.model)->start_id;
-	j->sources.ids[source] = NULL;
+	to->source = call->sources.ids[source];
+	to->source_n = call->sources.lengths[source];
+	to->start =
+		call->start >= 0 ? call->start : hec_model_config_of(call->t->m.model)->start_id;
+	call->sources.ids[source] = NULL;
 	return HEC_OK;
 }
 
-static hec_status take_results(job *j, hec_decoded *decoded)
+static hec_status take_results(translate_call *call, hec_decoded *decoded)
 {
-	const int64_t nbest = j->out->nbest;
-	for (int64_t i = 0; i < j->sources.n * nbest; i++)
-		HEC_TRY(take_result(j, i / nbest, i % nbest, decoded));
+	const int64_t nbest = call->out->nbest;
+	for (int64_t i = 0; i < call->sources.n * nbest; i++)
+		HEC_TRY(take_result(call, i / nbest, i % nbest, decoded));
 	/* What has no words has no translation. */
-	for (int64_t i = 0; i < j->n * nbest; i++) {
-		hec_translation *item = &j->out->items[i];
+	for (int64_t i = 0; i < call->n * nbest; i++) {
+		hec_translation *item = &call->out->items[i];
 		if (!item->text && !(item->text = mem_zeros(1, 1)))
 			return fail(HEC_ERR_MEMORY, "translate: no memory for a text");
 	}
 	return HEC_OK;
 }
 
-static hec_status translate(job *j)
+static hec_status translate(translate_call *call)
 {
 	hec_decoded *decoded = NULL;
-	HEC_TRY(set_rules(j));
-	HEC_TRY(encode_all(j));
-	if (j->sources.n > 0)
-		HEC_TRY(write_all(j, &decoded));
-	hec_status status = take_results(j, decoded);
+	HEC_TRY(set_rules(call));
+	HEC_TRY(encode_all(call));
+	if (call->sources.n > 0)
+		HEC_TRY(write_all(call, &decoded));
+	hec_status status = take_results(call, decoded);
 	hec_decoded_free(decoded);
 	return status;
 }
 
-static void job_free(job *j)
+static void translate_call_free(translate_call *call)
 {
-	sources_free(&j->sources);
-	mem_free(j->starts);
-	mem_free(j->start_lengths);
-	mem_free(j->streams);
-	mem_free(j->most);
+	sources_free(&call->sources);
+	mem_free(call->starts);
+	mem_free(call->start_lengths);
+	mem_free(call->streams);
+	mem_free(call->most);
 }
 
-static hec_status take_options(job *j, const hec_translate_options *options)
+static hec_status take_options(translate_call *call, const hec_translate_options *options)
 {
-	HEC_TRY(options_take("hec_translate_options", &j->o, sizeof j->o, options));
-	HEC_TRY(options_take("hec_decode_options", &j->given, sizeof j->given, j->o.decode));
-	HEC_TRY(writer_check_batch("translate", j->o.batch));
-	HEC_TRY(writer_check_decode("translate", &j->given));
-	j->decode = j->given;
-	j->decode.progress = j->given.progress ? on_progress : NULL;
-	j->decode.token = j->given.token ? on_token : NULL;
-	j->decode.process = j->given.process ? on_process : NULL;
-	j->decode.user = j;
+	HEC_TRY(options_take("hec_translate_options", &call->o, sizeof call->o, options));
+	HEC_TRY(options_take("hec_decode_options", &call->given, sizeof call->given,
+	                     call->o.decode));
+	HEC_TRY(writer_check_batch("translate", call->o.batch));
+	HEC_TRY(writer_check_decode("translate", &call->given));
+	call->decode = call->given;
+	call->decode.progress = call->given.progress ? on_progress : NULL;
+	call->decode.token = call->given.token ? on_token : NULL;
+	call->decode.process = call->given.process ? on_process : NULL;
+	call->decode.user = call;
 	return HEC_OK;
 }
 
@@ -447,20 +423,20 @@ hec_status hec_translate(hec_translator *translator, int64_t n, const char *cons
 	if (!translator || n < 0 || (n > 0 && !texts))
 		return fail(HEC_ERR_ARGUMENT, "translate: %lld texts, translator %s, texts %s",
 		            (long long)n, translator ? "given" : "NULL", texts ? "given" : "NULL");
-	job j = {.t = translator,
-	         .o = HEC_TRANSLATE_OPTIONS_INIT,
-	         .given = translator->generation.options,
-	         .n = n,
-	         .texts = texts,
-	         .bytes = bytes};
-	HEC_TRY(take_options(&j, options));
-	HEC_TRY(translations_create(n, j.given.nbest, &j.out));
-	hec_status status = n > 0 ? translate(&j) : HEC_OK;
-	job_free(&j);
+	translate_call call = {.t = translator,
+	                       .o = HEC_TRANSLATE_OPTIONS_INIT,
+	                       .given = translator->generation.options,
+	                       .n = n,
+	                       .texts = texts,
+	                       .bytes = bytes};
+	HEC_TRY(take_options(&call, options));
+	HEC_TRY(translations_create(n, call.given.nbest, &call.out));
+	hec_status status = n > 0 ? translate(&call) : HEC_OK;
+	translate_call_free(&call);
 	if (status == HEC_OK)
-		*out = j.out;
+		*out = call.out;
 	else
-		hec_translations_free(j.out);
+		hec_translations_free(call.out);
 	return status;
 }
 

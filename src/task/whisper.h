@@ -18,11 +18,11 @@ typedef struct whisper_language {
 } whisper_language;
 
 /* What files say of the language and the task. */
-typedef struct whisper_wishes {
+typedef struct whisper_request {
 	char language[WHISPER_CODE], task[WHISPER_CODE]; /* "": not said */
 	bool forced;                                     /* there are forced_decoder_ids: */
 	int32_t forced_language, forced_task;            /* ids; −1: none */
-} whisper_wishes;
+} whisper_request;
 
 typedef struct whisper_config {
 	generation_config generation; /* its `suppress` is never written, at any place */
@@ -31,7 +31,7 @@ typedef struct whisper_config {
 	whisper_language *languages;
 	size_t language_count;
 	int32_t transcribe, translate; /* ids of the tasks; −1: none */
-	whisper_wishes files;
+	whisper_request files;
 	int32_t start, end;      /* <|startoftranscript|>, <|endoftext|> */
 	int32_t no_timestamps;   /* id; the one before it is <|nospeech|>, those behind it are
 	                            times, two frames apart */
@@ -48,8 +48,9 @@ hec_status whisper_config_read(const char *dir, const hec_model_config *model,
                                const hec_tokenizer *tokenizer, whisper_config *out);
 void whisper_config_free(whisper_config *c); /* takes a zeroed one */
 
-hec_status whisper_wishes_read(const json_scope *s, whisper_wishes *w); /* generation_config.json */
-void whisper_forced_read(const json_scope *s, whisper_wishes *w); /* forced_decoder_ids alone */
+hec_status whisper_request_read(const json_scope *s,
+                                whisper_request *w);               /* generation_config.json */
+void whisper_forced_read(const json_scope *s, whisper_request *w); /* forced_decoder_ids alone */
 
 /* "de" of "German"; NULL: no language of Whisper's. */
 const char *whisper_code_of_name(const char *name);

@@ -99,7 +99,7 @@ static hec_status read_generation(const json_scope *s, int64_t vocab, whisper_co
 {
 	HEC_TRY(read_languages(s, vocab, c));
 	HEC_TRY(read_tasks(s, vocab, c));
-	HEC_TRY(whisper_wishes_read(s, &c->files));
+	HEC_TRY(whisper_request_read(s, &c->files));
 	HEC_TRY(read_begin(s, vocab, c));
 	HEC_TRY(read_id(s, "no_timestamps_token_id", vocab, &c->no_timestamps));
 	HEC_TRY(read_id(s, "decoder_start_token_id", vocab, &c->start));

@@ -287,7 +287,7 @@ typedef struct shape {
 	int64_t rows, source, target; /* longest of each side, as they lie in the cache */
 } shape;
 
-static shape measure(const batcher *b, int64_t begin, int64_t end)
+static shape shape_of(const batcher *b, int64_t begin, int64_t end)
 {
 	shape s = {.rows = end - begin};
 	for (int64_t i = begin; i < end; i++) {
@@ -461,7 +461,7 @@ hec_status batcher_next(batcher *b, hec_batch *out, bool *ended)
 {
 	uint32_t turn = b->turn[b->at.index - b->first];
 	int64_t begin = b->cuts[turn], end = b->cuts[turn + 1];
-	shape s = measure(b, begin, end);
+	shape s = shape_of(b, begin, end);
 	for (int64_t i = begin; i < end; i++) {
 		uint32_t example = pool_example(b, i);
 		HEC_TRY(corpus_read(b->corpus, example, b->example));

@@ -89,8 +89,8 @@ static hec_status carry_keys(const char *from, const char *to)
 	return status;
 }
 
-static hec_status carry(const char *from_dir, const char *to_dir, const char *name,
-                        hec_status how(const char *from, const char *to))
+static hec_status carry_one(const char *from_dir, const char *to_dir, const char *name,
+                            hec_status how(const char *from, const char *to))
 {
 	char *from, *to = NULL;
 	HEC_TRY(path_make(&from, "%s/%s", from_dir, name));
@@ -221,7 +221,7 @@ static hec_status carry_module(const char *from_dir, const char *to_dir, const c
 	if (status == HEC_OK && access(from, F_OK) == 0) {
 		status = folder_make(to);
 		if (status == HEC_OK)
-			status = carry(from, to, "config.json", carry_file);
+			status = carry_one(from, to, "config.json", carry_file);
 	}
 	mem_free(from);
 	mem_free(to);
@@ -241,7 +241,7 @@ static hec_status carry_listed(const char *from, const char *to, const json_t *l
 	for (size_t i = 0; i < n; i++)
 		if (is_known(json_array_get(list, i), &folder) && folder)
 			HEC_TRY(carry_module(from, to, folder));
-	return carry(from, to, "modules.json", carry_file);
+	return carry_one(from, to, "modules.json", carry_file);
 }
 
 hec_status carry_modules(const char *from, const char *to)
@@ -264,8 +264,8 @@ hec_status hec_train_carry(const char *from, const char *to)
 	HEC_TRY(CHECK_GIVEN("train", from));
 	HEC_TRY(CHECK_GIVEN("train", to));
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		HEC_TRY(carry(from, to, files[i], carry_file));
+		HEC_TRY(carry_one(from, to, files[i], carry_file));
 	HEC_TRY(carry_modules(from, to));
 	HEC_TRY(carry_writing(from, to));
-	return carry(from, to, "config.json", carry_keys);
+	return carry_one(from, to, "config.json", carry_keys);
 }

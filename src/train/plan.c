@@ -62,7 +62,8 @@ static void make_batch(planner *p, int64_t rows, int64_t S, int64_t T, hec_model
 	batch->input = in;
 }
 
-static hec_status try_shape(planner *p, int64_t rows, int64_t S, int64_t T)
+/* Makes the arena as large as a step over such a batch needs. */
+static hec_status measure_shape(planner *p, int64_t rows, int64_t S, int64_t T)
 {
 	hec_model_input input = HEC_MODEL_INPUT_INIT;
 	hec_batch batch = HEC_BATCH_INIT;
@@ -86,7 +87,7 @@ static int64_t rows_at(const hec_trainer_options *o, int64_t length)
 	return o->max_rows > 0 ? min_i64(rows, o->max_rows) : rows;
 }
 
-static hec_status try_all(planner *p)
+static hec_status measure_all(planner *p)
 {
 	const hec_model_config *c = hec_model_config_of(p->model);
 	/* Frames fill their window, however short the sound is. */
@@ -100,13 +101,13 @@ static hec_status try_all(planner *p)
 		int64_t rows = rows_at(p->o, length);
 		int64_t last = min_i64(p->o->max_tokens / rows, longest); /* with as many rows */
 		last = max_i64(last, length);
-		HEC_TRY(try_shape(p, rows, min_i64(last, S), min_i64(last, T)));
+		HEC_TRY(measure_shape(p, rows, min_i64(last, S), min_i64(last, T)));
 		length = last + 1;
 	}
 	return HEC_OK;
 }
 
-static hec_status try_batches(planner *p, hec_ctx *ctx)
+static hec_status measure_batches(planner *p, hec_ctx *ctx)
 {
 	hec_ctx_options options = HEC_CTX_OPTIONS_INIT;
 	options.threads = 1; /* what a pass takes does not depend on the threads */
@@ -124,7 +125,7 @@ static hec_status try_batches(planner *p, hec_ctx *ctx)
 		p->words[i] = c->eos_id;
 	HEC_TRY(hec_ctx_create_dry(&options, &p->dry));
 	HEC_TRY(arena_reserve(&p->arena));
-	return try_all(p);
+	return measure_all(p);
 }
 
 hec_status trainer_measure(hec_ctx *ctx, const hec_model *model, const hec_trainer_options *o,
@@ -134,7 +135,7 @@ hec_status trainer_measure(hec_ctx *ctx, const hec_model *model, const hec_train
 		return fail(HEC_ERR_ARGUMENT, "trainer: the model was loaded to run; "
 		                              "hec_model_unpack makes what learning needs");
 	planner p = {.model = model, .o = o};
-	hec_status status = try_batches(&p, ctx);
+	hec_status status = measure_batches(&p, ctx);
 	if (status == HEC_OK)
 		*memory = (hec_trainer_memory){
 			.parameters = (size_t)hec_model_block(model).shape[0] * BYTES_PER_PARAMETER,

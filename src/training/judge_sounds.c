@@ -47,10 +47,7 @@ static char *trimmed(const char *text, size_t bytes)
 		text++;
 	while (bytes > 0 && is_blank(text[bytes - 1]))
 		bytes--;
-	char *to = mem_zeros(bytes + 1, 1);
-	if (to)
-		memcpy(to, text, bytes);
-	return to;
+	return mem_copy_bytes(text, bytes);
 }
 
 /* Of what kind the file is, whether it is there and how long it is: not what happened to us. */

@@ -15,16 +15,6 @@ static int compare(const char *text, size_t bytes, const char *label)
 	return order != 0 ? order : (bytes > length) - (bytes < length);
 }
 
-static char *copy(const char *text, size_t bytes)
-{
-	char *to = mem_alloc(bytes + 1);
-	if (to) {
-		memcpy(to, text, bytes);
-		to[bytes] = '\0';
-	}
-	return to;
-}
-
 hec_status label_list_add(label_list *l, const char *name, size_t bytes)
 {
 	size_t low = 0, high = l->n;
@@ -44,7 +34,7 @@ hec_status label_list_add(label_list *l, const char *name, size_t bytes)
 		return fail(HEC_ERR_UNSUPPORTED,
 		            "more than %d labels: classify wants label, tab, text", LABELS_MOST);
 	HEC_TRY(GROW(&l->names, &l->room, l->n + 1));
-	char *label = copy(name, bytes);
+	char *label = mem_copy_bytes(name, bytes);
 	if (!label)
 		return fail(HEC_ERR_MEMORY, "no memory for the labels");
 	memmove(l->names + low + 1, l->names + low, (l->n - low) * sizeof *l->names);

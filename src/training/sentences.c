@@ -17,16 +17,6 @@ void sentences_free(sentences *s)
 	*s = (sentences){0};
 }
 
-static char *copy(const char *text, size_t bytes)
-{
-	char *to = mem_alloc(bytes + 1);
-	if (to) {
-		memcpy(to, text, bytes);
-		to[bytes] = '\0';
-	}
-	return to;
-}
-
 /* What is read of an example, and whether the end is to be put behind it. */
 typedef struct source {
 	const char *prefix, *language;
@@ -66,7 +56,7 @@ static hec_status add(const hec_training *t, sentences *s, const source *from, c
 	if ((int64_t)n + from->add_end > t->o.max_length)
 		return HEC_OK;
 	int32_t *ids = mem_alloc((n + 1) * sizeof *ids);
-	char *text = copy(wanted, bytes);
+	char *text = mem_copy_bytes(wanted, bytes);
 	if (!ids || !text) {
 		mem_free(ids);
 		mem_free(text);

@@ -1,7 +1,7 @@
 /* run.h — what surrounds a command that runs a model: a context of so many threads, the folder, the
  * model with what is overridden, and the end of all.
  *
- *     static const model_work answering_work = {load, work, end};
+ *     static const model_work answering_work = {load_answerer, answer_operands, destroy_answerer};
  *     return model_run(self, &mine.m, &answering_work, &mine, operands, argv);
  */
 #ifndef CLI_MODEL_RUN_H

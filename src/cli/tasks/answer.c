@@ -158,15 +158,15 @@ static int answer_lines(void *user, int64_t n, const char *const *texts, const s
 	                      w->lines.done + good + 1);
 }
 
-static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
-                             const hec_model_load_options *options)
+static const hec_model *load_answerer(void *job, hec_ctx *ctx, const char *path,
+                                      const hec_model_load_options *options)
 {
 	answering *w = job;
 	hec_status status = hec_answerer_load(ctx, path, options, &w->answerer);
 	return status == HEC_OK ? hec_answerer_model(w->answerer) : NULL;
 }
 
-static int work(void *job, int operands, char **argv)
+static int answer_operands(void *job, int operands, char **argv)
 {
 	answering *w = job;
 	settings *s = &w->s;
@@ -187,16 +187,16 @@ static int work(void *job, int operands, char **argv)
 	             : line_work_run(&w->lines, operands, argv);
 }
 
-static void end(void *job)
+static void destroy_answerer(void *job)
 {
 	answering *w = job;
 	free(w->context);
 	hec_answerer_destroy(w->answerer);
 }
 
-static const model_work answering_work = {load, work, end};
+static const model_work answering_work = {load_answerer, answer_operands, destroy_answerer};
 
-static int run(const command *self, int argc, char **argv)
+static int answer_run(const command *self, int argc, char **argv)
 {
 	answering w = {.self = self, .s = {.none = -2}, .options = HEC_ANSWER_OPTIONS_INIT};
 	settings *s = &w.s;
@@ -263,5 +263,5 @@ const command command_answer = {
 	"  {\"answer\": …, \"score\": …, \"begin\": …, \"end\": …}\n"
 	"and with --top also \"answers\": a list of such objects, the best first.\n\n"
 	"Example: hecate answer -m DIR --question 'Who wrote it?' --context book.txt\n",
-	run,
+	answer_run,
 };

@@ -181,15 +181,15 @@ static int classify_lines(void *user, int64_t n, const char *const *texts, const
 	return (w->pair ? classify_pairs : classify)(w, n, texts, bytes, failed);
 }
 
-static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
-                             const hec_model_load_options *options)
+static const hec_model *load_classifier(void *job, hec_ctx *ctx, const char *path,
+                                        const hec_model_load_options *options)
 {
 	classifying *w = job;
 	hec_status status = hec_classifier_load(ctx, path, options, &w->classifier);
 	return status == HEC_OK ? hec_classifier_model(w->classifier) : NULL;
 }
 
-static int work(void *job, int operands, char **argv)
+static int classify_operands(void *job, int operands, char **argv)
 {
 	classifying *w = job;
 	const hec_head head = hec_model_config_of(hec_classifier_model(w->classifier))->head;
@@ -206,15 +206,15 @@ static int work(void *job, int operands, char **argv)
 	return line_work_run(&w->lines, operands, argv);
 }
 
-static void end(void *job)
+static void destroy_classifier(void *job)
 {
 	classifying *w = job;
 	hec_classifier_destroy(w->classifier);
 }
 
-static const model_work classifying_work = {load, work, end};
+static const model_work classifying_work = {load_classifier, classify_operands, destroy_classifier};
 
-static int run(const command *self, int argc, char **argv)
+static int classify_run(const command *self, int argc, char **argv)
 {
 	classifying w = {.self = self, .top = 1};
 	const option table[] = {
@@ -258,5 +258,5 @@ const command command_classify = {
 	"  {\"tokens\": [{\"token\": …, \"label\": …, \"score\": …, \"begin\": …, \"end\": …}, "
 	"…]}\n\n"
 	"Example: echo 'What a lovely film!' | hecate classify -m models/sentiment --top 2\n",
-	run,
+	classify_run,
 };

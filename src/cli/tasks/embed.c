@@ -174,15 +174,15 @@ static int set_pooling(embedding *e)
 	                     e->pooling);
 }
 
-static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
-                             const hec_model_load_options *options)
+static const hec_model *load_embedder(void *job, hec_ctx *ctx, const char *path,
+                                      const hec_model_load_options *options)
 {
 	embedding *e = job;
 	hec_status status = hec_embedder_load(ctx, path, options, &e->embedder);
 	return status == HEC_OK ? hec_embedder_model(e->embedder) : NULL;
 }
 
-static int work(void *job, int operands, char **argv)
+static int embed_operands(void *job, int operands, char **argv)
 {
 	embedding *e = job;
 	if (e->query &&
@@ -200,7 +200,7 @@ static int work(void *job, int operands, char **argv)
 	return code;
 }
 
-static void end(void *job)
+static void destroy_embedder(void *job)
 {
 	embedding *e = job;
 	for (int64_t i = 0; i < e->count; i++)
@@ -210,9 +210,9 @@ static void end(void *job)
 	hec_embedder_destroy(e->embedder);
 }
 
-static const model_work embedding_work = {load, work, end};
+static const model_work embedding_work = {load_embedder, embed_operands, destroy_embedder};
 
-static int run(const command *self, int argc, char **argv)
+static int embed_run(const command *self, int argc, char **argv)
 {
 	embedding e = {.self = self, .options = HEC_EMBED_OPTIONS_INIT};
 	const option table[] = {
@@ -262,5 +262,5 @@ const command command_embed = {
 	"of the two vectors, a tab, the line; with --json {\"text\": …, \"score\": …, \"line\": "
 	"…}.\n\n"
 	"Example: hecate embed -m models/minilm --similar 'no space left' --top 3 < messages.txt\n",
-	run,
+	embed_run,
 };

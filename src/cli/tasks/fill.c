@@ -144,15 +144,15 @@ static int take_targets(filling *w)
 	return code;
 }
 
-static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
-                             const hec_model_load_options *options)
+static const hec_model *load_filler(void *job, hec_ctx *ctx, const char *path,
+                                    const hec_model_load_options *options)
 {
 	filling *w = job;
 	hec_status status = hec_filler_load(ctx, path, options, &w->filler);
 	return status == HEC_OK ? hec_filler_model(w->filler) : NULL;
 }
 
-static int work(void *job, int operands, char **argv)
+static int fill_operands(void *job, int operands, char **argv)
 {
 	filling *w = job;
 	int code = take_targets(w);
@@ -164,15 +164,15 @@ static int work(void *job, int operands, char **argv)
 	return line_work_run(&w->lines, operands, argv);
 }
 
-static void end(void *job)
+static void destroy_filler(void *job)
 {
 	filling *w = job;
 	hec_filler_destroy(w->filler);
 }
 
-static const model_work filling_work = {load, work, end};
+static const model_work filling_work = {load_filler, fill_operands, destroy_filler};
 
-static int run(const command *self, int argc, char **argv)
+static int fill_run(const command *self, int argc, char **argv)
 {
 	static filling w; /* too large for the stack of some */
 	w = (filling){.self = self, .options = HEC_FILL_OPTIONS_INIT};
@@ -210,5 +210,5 @@ const command command_fill = {
 	"  {\"masks\": [[{\"token\": …, \"score\": …, \"id\": …, \"text\": …}, …], …]}\n"
 	"with a list for each mask.\n\n"
 	"Example: hecate fill -m DIR 'The capital of France is [MASK].'\n",
-	run,
+	fill_run,
 };

@@ -299,8 +299,8 @@ static int set_options(generating *g, const settings *s, int operands)
 	return EXIT_DONE;
 }
 
-static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
-                             const hec_model_load_options *options)
+static const hec_model *load_generator(void *job, hec_ctx *ctx, const char *path,
+                                       const hec_model_load_options *options)
 {
 	generating *g = job;
 	hec_status status = hec_generator_load(ctx, path, options, &g->generator);
@@ -309,7 +309,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
 	return status == HEC_OK ? hec_generator_model(g->generator) : NULL;
 }
 
-static int work(void *job, int operands, char **argv)
+static int generate_operands(void *job, int operands, char **argv)
 {
 	generating *g = job;
 	const settings *s = g->s;
@@ -324,14 +324,14 @@ static int work(void *job, int operands, char **argv)
 	return line_work_run(&g->lines, operands, argv);
 }
 
-static void end(void *job)
+static void destroy_generator(void *job)
 {
 	generating *g = job;
 	hec_chat_template_destroy(g->chat);
 	hec_generator_destroy(g->generator);
 }
 
-static const model_work generating_work = {load, work, end};
+static const model_work generating_work = {load_generator, generate_operands, destroy_generator};
 
 /* ---- what can be asked for ---- */
 
@@ -370,7 +370,7 @@ static int check(const command *self, const settings *s, int operands)
 	return EXIT_DONE;
 }
 
-static int run(const command *self, int argc, char **argv)
+static int generate_run(const command *self, int argc, char **argv)
 {
 	settings s = {.batch = BATCH,
 	              .min_tokens = -1,
@@ -441,5 +441,5 @@ const command command_generate = {
 	"where the\n"
 	"model's directory has no tokenizer.\n\n"
 	"Example: hecate generate -m smollm2 --chat 'What is a transformer?' --max-tokens 60\n",
-	run,
+	generate_run,
 };

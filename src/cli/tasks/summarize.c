@@ -1,7 +1,7 @@
 /* summarize.c — `hecate summarize`: the same in fewer words. */
 #include "cli/tasks/text_to_text.h"
 
-static int run(const command *self, int argc, char **argv)
+static int summarize_run(const command *self, int argc, char **argv)
 {
 	text_to_text s = TEXT_TO_TEXT_INIT;
 	s.task = "summarization";
@@ -50,5 +50,5 @@ const command command_summarize = {
 	"  {\"text\": …, \"score\": …, \"tokens\": […], \"nbest\": [{\"text\": …, \"score\": "
 	"…}, …]}\n\n"
 	"Example: hecate summarize -m flan-t5-small --prefix 'summarize: ' --file report.txt\n",
-	run,
+	summarize_run,
 };

@@ -168,8 +168,8 @@ static int translate_files(translating *w)
 	return code;
 }
 
-static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
-                             const hec_model_load_options *options)
+static const hec_model *load_translator(void *job, hec_ctx *ctx, const char *path,
+                                        const hec_model_load_options *options)
 {
 	translating *w = job;
 	hec_model_load_options o = *options;
@@ -179,7 +179,7 @@ static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
 	return status == HEC_OK ? hec_translator_model(w->translator) : NULL;
 }
 
-static int work(void *job, int operands, char **argv)
+static int translate_operands(void *job, int operands, char **argv)
 {
 	translating *w = job;
 	if (w->s->task_said && !hec_translator_knows_task(w->translator))
@@ -194,13 +194,14 @@ static int work(void *job, int operands, char **argv)
 	return line_work_run(&w->lines, operands, argv);
 }
 
-static void end(void *job)
+static void destroy_translator(void *job)
 {
 	translating *w = job;
 	hec_translator_destroy(w->translator);
 }
 
-static const model_work translating_work = {load, work, end};
+static const model_work translating_work = {load_translator, translate_operands,
+                                            destroy_translator};
 
 int text_to_text_run(const command *self, text_to_text *s, int operands, char **argv)
 {

@@ -182,15 +182,15 @@ static int set_options(transcribing *w, int operands)
 	return EXIT_DONE;
 }
 
-static const hec_model *load(void *job, hec_ctx *ctx, const char *path,
-                             const hec_model_load_options *options)
+static const hec_model *load_transcriber(void *job, hec_ctx *ctx, const char *path,
+                                         const hec_model_load_options *options)
 {
 	transcribing *w = job;
 	hec_status status = hec_transcriber_load(ctx, path, options, &w->transcriber);
 	return status == HEC_OK ? hec_transcriber_model(w->transcriber) : NULL;
 }
 
-static int work(void *job, int operands, char **argv)
+static int transcribe_operands(void *job, int operands, char **argv)
 {
 	transcribing *w = job;
 	int code = EXIT_DONE;
@@ -205,15 +205,16 @@ static int work(void *job, int operands, char **argv)
 	return code;
 }
 
-static void end(void *job)
+static void destroy_transcriber(void *job)
 {
 	transcribing *w = job;
 	hec_transcriber_destroy(w->transcriber);
 }
 
-static const model_work transcribing_work = {load, work, end};
+static const model_work transcribing_work = {load_transcriber, transcribe_operands,
+                                             destroy_transcriber};
 
-static int run(const command *self, int argc, char **argv)
+static int transcribe_run(const command *self, int argc, char **argv)
 {
 	transcribing w = {.self = self, .s = {.batch = BATCH, .no_speech = -1}};
 	settings *s = &w.s;
@@ -274,5 +275,5 @@ const command command_transcribe = {
 	"…]}\n"
 	"with times in seconds.\n\n"
 	"Example: hecate transcribe -m whisper-tiny.en --srt talk.mp3 >talk.srt\n",
-	run,
+	transcribe_run,
 };

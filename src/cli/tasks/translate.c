@@ -1,7 +1,7 @@
 /* translate.c — `hecate translate`: a line in another language. */
 #include "cli/tasks/text_to_text.h"
 
-static int run(const command *self, int argc, char **argv)
+static int translate_run(const command *self, int argc, char **argv)
 {
 	text_to_text s = TEXT_TO_TEXT_INIT;
 	s.m.any_writer = true;
@@ -53,5 +53,5 @@ const command command_translate = {
 	"…]}\n"
 	"where score is the logarithm of the probability divided by length^X.\n\n"
 	"Example: echo 'The file could not be opened.' | hecate translate --beam 4\n",
-	run,
+	translate_run,
 };

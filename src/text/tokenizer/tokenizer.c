@@ -154,12 +154,9 @@ static hec_status create_tokenizer(char *json, size_t bytes, char *config, size_
 
 static hec_status copy_text(const char *text, size_t bytes, char **out)
 {
-	*out = mem_alloc(bytes + 1);
-	if (!*out)
-		return fail(HEC_ERR_MEMORY, "no memory for the %zu bytes of a tokenizer", bytes);
-	memcpy(*out, text, bytes);
-	(*out)[bytes] = '\0';
-	return HEC_OK;
+	*out = mem_copy_bytes(text, bytes);
+	return *out ? HEC_OK
+	            : fail(HEC_ERR_MEMORY, "no memory for the %zu bytes of a tokenizer", bytes);
 }
 
 hec_status hec_tokenizer_parse(const char *json, size_t bytes, const char *config,

@@ -1,4 +1,4 @@
-/* whisper_wishes.c — which language is spoken and what is to be written of it: as the caller says, else as
+/* whisper_request.c — which language is spoken and what is to be written of it: as the caller says, else as
  * generation_config.json says; where neither says a word of either, as the ids that older files force. */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static int32_t forced_at(const json_t *list, int64_t place)
 	return -1;
 }
 
-void whisper_forced_read(const json_scope *s, whisper_wishes *w)
+void whisper_forced_read(const json_scope *s, whisper_request *w)
 {
 	const json_t *list = json_object_get(s->object, "forced_decoder_ids");
 	w->forced = list && !json_is_null(list);
@@ -37,7 +37,7 @@ static bool is_task(const char *name)
 	return strcmp(name, "transcribe") == 0 || strcmp(name, "translate") == 0;
 }
 
-hec_status whisper_wishes_read(const json_scope *s, whisper_wishes *w)
+hec_status whisper_request_read(const json_scope *s, whisper_request *w)
 {
 	const char *language = NULL, *task = NULL;
 	HEC_TRY(json_want_string(s, "language", &language));
@@ -127,7 +127,7 @@ static hec_status choose_english(const char *language, const char *task)
  * writes no task. */
 static void choose_forced(const whisper_config *c, whisper_choice *out)
 {
-	const whisper_wishes *f = &c->files;
+	const whisper_request *f = &c->files;
 	if (whisper_language_code(c, f->forced_language)[0])
 		out->language = f->forced_language;
 	if (f->forced_task == c->translate || f->forced_task == c->transcribe)
@@ -138,7 +138,7 @@ static void choose_forced(const whisper_config *c, whisper_choice *out)
 hec_status whisper_choose(const whisper_config *c, const char *language, const char *task,
                           whisper_choice *out)
 {
-	const whisper_wishes *f = &c->files;
+	const whisper_request *f = &c->files;
 	*out = (whisper_choice){.language = -1, .task = -1};
 	HEC_TRY(check_task(task));
 	if (!c->multilingual)
