@@ -82,7 +82,7 @@ def main():
     line = "\t"
     for first, classes in runs:
         item = "{0x%x, 0x%x}," % (first, classes)
-        if len(line) + len(item) > 98:
+        if len(line) + len(item) > 118:
             print(line.rstrip())
             line = "\t"
         line += item + " "

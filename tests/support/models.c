@@ -6,6 +6,7 @@
 
 #include <hecate/tensor_file.h>
 
+#include "format/json.h"
 #include "support/scratch.h"
 
 static hec_stack_config stack_variant(int n, double dropout, bool encoder)
@@ -252,4 +253,17 @@ void golden_edited(kit *k, const char *name, const char *const *without, const c
 	snprintf(path, sizeof path, "%s/model.safetensors", dir);
 	OK(k, hec_tensor_file_write(path, list, count));
 	safetensors_close(s);
+}
+
+void check_saved_type(kit *k, const char *dir, const char *type, const char *architecture)
+{
+	char path[1024];
+	json_t *root;
+	snprintf(path, sizeof path, "%s/config.json", dir);
+	OK(k, json_file_read(path, 1 << 20, &root));
+	const char *is = json_string_value(json_object_get(root, "model_type"));
+	CHECK(k, is && strcmp(is, type) == 0, "%s is a %s, not a %s", dir, is, type);
+	is = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+	CHECK(k, !architecture || (is && strcmp(is, architecture) == 0), "%s is a %s", dir, is);
+	json_decref(root);
 }

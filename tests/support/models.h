@@ -41,4 +41,7 @@ void golden_edited(kit *k, const char *name, const char *const *without, const c
 /* A tensor for the logits of a batch, poisoned. */
 hec_tensor logits_open(kit *k, const hec_model *model, const hec_model_input *input);
 
+/* What config.json in dir says: "model_type", and the first of "architectures" (NULL: any). */
+void check_saved_type(kit *k, const char *dir, const char *type, const char *architecture);
+
 #endif
