@@ -65,14 +65,14 @@ static results results_of(const kit *k)
 
 /* The first n texts. */
 static batch_work work_of(const task_model *m, batch_want want, const texts *t, int64_t n,
-                          int64_t tokens, batch_fn *give, void *user)
+                          int64_t tokens, batch_fn *take_rows, void *user)
 {
 	return (batch_work){.model = m,
 	                    .want = want,
 	                    .inputs = t->in,
 	                    .n = n,
 	                    .tokens = tokens,
-	                    .give = give,
+	                    .take_rows = take_rows,
 	                    .user = user};
 }
 
@@ -299,14 +299,14 @@ static void only_what_may_be_larger_is_measured_and_nothing_is_asked_for_after_i
 		OK(&k, batches_run(&warm, &w)); /* scratch of the context is there from now on */
 		batches_free(&warm);
 		given = 0;
-		w.give = refuse_the_rest;
+		w.take_rows = refuse_the_rest;
 		hec_status status = batches_run(&b, &w);
 		CHECK(&k, status == HEC_OK && !refuse_fired() && given == INPUTS,
 		      "%s: asks for memory between the batches: %s", cases[c].name,
 		      hec_error_message());
 		/* Of all of them again, and of each alone, all is known: but for the list of places
 		 * nothing is asked for. */
-		w.give = ignore_rows;
+		w.take_rows = ignore_rows;
 		for (int i = -1; i < INPUTS; i++) {
 			w.inputs = i < 0 ? t.in : &t.in[i];
 			w.n = i < 0 ? INPUTS : 1;

@@ -24,7 +24,7 @@
 #define LEAST 1e-10 /* power */
 #define RANGE 8.0   /* decades below the largest */
 
-typedef struct work {
+typedef struct mel_call {
 	hec_mel_options options;
 	const float *samples;
 	int64_t given;  /* samples there are; silence from there to `length` */
@@ -36,7 +36,7 @@ typedef struct work {
 	hec_tensor *out;
 	char *scratch;
 	size_t stride;
-} work;
+} mel_call;
 
 static hec_status read_options(const hec_mel_options *given, hec_mel_options *o)
 {
@@ -82,107 +82,109 @@ hec_status hec_log_mel_frames(const hec_mel_options *options, int64_t n, int64_t
 /* ---- eight frames ---- */
 
 /* Sample i of the whole, mirrored at its ends (which it passes by less than the length). */
-static double sample_at(const work *w, int64_t i)
+static double sample_at(const mel_call *call, int64_t i)
 {
 	if (i < 0)
 		i = -i;
-	if (i >= w->length)
-		i = 2 * (w->length - 1) - i;
-	return i < w->given ? (double)w->samples[i] : 0;
+	if (i >= call->length)
+		i = 2 * (call->length - 1) - i;
+	return i < call->given ? (double)call->samples[i] : 0;
 }
 
-static void read_frame(const work *w, int64_t frame, int lane, double *x)
+static void read_frame(const mel_call *call, int64_t frame, int lane, double *x)
 {
-	int64_t n = w->options.fft, begin = frame * w->options.hop - n / 2;
-	if (frame >= w->frames) {
+	int64_t n = call->options.fft, begin = frame * call->options.hop - n / 2;
+	if (frame >= call->frames) {
 		for (int64_t i = 0; i < n; i++)
 			x[i * LANES + lane] = 0;
-	} else if (begin >= 0 && begin + n <= w->given) {
+	} else if (begin >= 0 && begin + n <= call->given) {
 		for (int64_t i = 0; i < n; i++)
-			x[i * LANES + lane] = w->window[i] * (double)w->samples[begin + i];
+			x[i * LANES + lane] = call->window[i] * (double)call->samples[begin + i];
 	} else {
 		for (int64_t i = 0; i < n; i++)
-			x[i * LANES + lane] = w->window[i] * sample_at(w, begin + i);
+			x[i * LANES + lane] = call->window[i] * sample_at(call, begin + i);
 	}
 }
 
-static void write_frame(const work *w, int64_t frame, int lane, const double *power)
+static void write_frame(const mel_call *call, int64_t frame, int lane, const double *power)
 {
-	float *out = w->out->data;
-	for (int64_t m = 0; m < w->bank.mels; m++) {
+	float *out = call->out->data;
+	for (int64_t m = 0; m < call->bank.mels; m++) {
 		double sum = 0;
-		const double *p = power + w->bank.bin[m] * LANES + lane;
-		for (int64_t i = w->bank.first[m]; i < w->bank.first[m + 1]; i++, p += LANES)
-			sum += w->bank.weight[i] * *p;
-		out[m * w->out->stride[0] + frame * w->out->stride[1]] =
+		const double *p = power + call->bank.bin[m] * LANES + lane;
+		for (int64_t i = call->bank.first[m]; i < call->bank.first[m + 1]; i++, p += LANES)
+			sum += call->bank.weight[i] * *p;
+		out[m * call->out->stride[0] + frame * call->out->stride[1]] =
 			(float)log10(sum > LEAST ? sum : LEAST);
 	}
 }
 
 /* Whether these frames see silence alone: what fills up to the length, away from its mirror. */
-static bool is_silent(const work *w, int64_t frame)
+static bool is_silent(const mel_call *call, int64_t frame)
 {
-	int64_t half = w->options.fft / 2;
-	return frame * w->options.hop - half >= w->given && w->length - 1 - half >= w->given + half;
+	int64_t half = call->options.fft / 2;
+	return frame * call->options.hop - half >= call->given &&
+	       call->length - 1 - half >= call->given + half;
 }
 
 static void run_frames(void *arg, int64_t task, int worker)
 {
-	const work *w = arg;
-	int64_t n = w->options.fft, first = task * LANES;
-	double *x = (double *)(w->scratch + (size_t)worker * w->stride);
+	const mel_call *call = arg;
+	int64_t n = call->options.fft, first = task * LANES;
+	double *x = (double *)(call->scratch + (size_t)worker * call->stride);
 	double *power = x + n * LANES, *transform = power + (n / 2 + 1) * LANES;
-	if (is_silent(w, first)) {
+	if (is_silent(call, first)) {
 		memset(power, 0, (size_t)(n / 2 + 1) * LANES * sizeof *power);
 	} else {
 		for (int lane = 0; lane < LANES; lane++)
-			read_frame(w, first + lane, lane, x);
-		fft_power(w->transform, x, transform, power);
+			read_frame(call, first + lane, lane, x);
+		fft_power(call->transform, x, transform, power);
 	}
-	for (int lane = 0; lane < LANES && first + lane < w->frames; lane++)
-		write_frame(w, first + lane, lane, power);
+	for (int lane = 0; lane < LANES && first + lane < call->frames; lane++)
+		write_frame(call, first + lane, lane, power);
 }
 
 /* ---- all of them ---- */
 
-static void scale_all(const work *w)
+static void scale_all(const mel_call *call)
 {
-	float *out = w->out->data;
-	const int64_t *stride = w->out->stride;
+	float *out = call->out->data;
+	const int64_t *stride = call->out->stride;
 	float largest = -INFINITY;
-	for (int64_t m = 0; m < w->bank.mels; m++)
-		for (int64_t t = 0; t < w->frames; t++)
+	for (int64_t m = 0; m < call->bank.mels; m++)
+		for (int64_t t = 0; t < call->frames; t++)
 			largest = fmaxf(largest, out[m * stride[0] + t * stride[1]]);
 	float least = largest - (float)RANGE;
-	for (int64_t m = 0; m < w->bank.mels; m++)
-		for (int64_t t = 0; t < w->frames; t++) {
+	for (int64_t m = 0; m < call->bank.mels; m++)
+		for (int64_t t = 0; t < call->frames; t++) {
 			float *value = &out[m * stride[0] + t * stride[1]];
 			*value = (fmaxf(*value, least) + 4.0F) / 4.0F;
 		}
 }
 
-static hec_status make_window(work *w)
+static hec_status make_window(mel_call *call)
 {
-	int64_t n = w->options.fft;
-	w->window = mem_alloc((size_t)n * sizeof *w->window);
-	if (!w->window)
+	int64_t n = call->options.fft;
+	call->window = mem_alloc((size_t)n * sizeof *call->window);
+	if (!call->window)
 		return fail(HEC_ERR_MEMORY, "log-mel: no memory for a window of %lld samples",
 		            (long long)n);
 	for (int64_t i = 0; i < n; i++)
-		w->window[i] = 0.5 - 0.5 * cos(2 * 3.14159265358979323846 * (double)i / (double)n);
+		call->window[i] =
+			0.5 - 0.5 * cos(2 * 3.14159265358979323846 * (double)i / (double)n);
 	return HEC_OK;
 }
 
-static hec_status compute_log_mel(hec_ctx *ctx, work *w)
+static hec_status compute_log_mel(hec_ctx *ctx, mel_call *call)
 {
-	int64_t n = w->options.fft;
-	HEC_TRY(fft_create(n, &w->transform));
-	HEC_TRY(make_window(w));
-	HEC_TRY(mel_bank_create(w->options.mels, n / 2 + 1, w->options.rate, &w->bank));
-	size_t doubles = (size_t)(n + n / 2 + 1) * LANES + fft_work(w->transform);
-	HEC_TRY(ctx_scratch(ctx, doubles * sizeof(double), &w->scratch, &w->stride));
-	pool_run(ctx_pool(ctx), div_up(w->frames, LANES), run_frames, w);
-	scale_all(w);
+	int64_t n = call->options.fft;
+	HEC_TRY(fft_create(n, &call->transform));
+	HEC_TRY(make_window(call));
+	HEC_TRY(mel_bank_create(call->options.mels, n / 2 + 1, call->options.rate, &call->bank));
+	size_t doubles = (size_t)(n + n / 2 + 1) * LANES + fft_work(call->transform);
+	HEC_TRY(ctx_scratch(ctx, doubles * sizeof(double), &call->scratch, &call->stride));
+	pool_run(ctx_pool(ctx), div_up(call->frames, LANES), run_frames, call);
+	scale_all(call);
 	return HEC_OK;
 }
 
@@ -200,21 +202,21 @@ hec_status hec_log_mel(hec_ctx *ctx, const hec_mel_options *options, const float
 {
 	HEC_TRY(CHECK_GIVEN("log-mel", ctx));
 	HEC_TRY(CHECK_GIVEN("log-mel", out));
-	work w = {.samples = samples, .out = out};
-	HEC_TRY(read_options(options, &w.options));
-	HEC_TRY(count_frames(&w.options, n, &w.length, &w.frames));
-	w.given = min_i64(n, w.length);
-	if (w.given > 0)
+	mel_call call = {.samples = samples, .out = out};
+	HEC_TRY(read_options(options, &call.options));
+	HEC_TRY(count_frames(&call.options, n, &call.length, &call.frames));
+	call.given = min_i64(n, call.length);
+	if (call.given > 0)
 		HEC_TRY(CHECK_GIVEN("log-mel", samples));
-	HEC_TRY(CHECK_2D("log-mel: out", out, HEC_F32, w.options.mels, w.frames));
-	if (w.length <= w.options.fft / 2)
+	HEC_TRY(CHECK_2D("log-mel: out", out, HEC_F32, call.options.mels, call.frames));
+	if (call.length <= call.options.fft / 2)
 		return fail(HEC_ERR_ARGUMENT,
 		            "log-mel: %lld samples; more than %lld, half a frame, are needed",
-		            (long long)w.length, (long long)w.options.fft / 2);
-	HEC_TRY(check_samples(samples, w.given));
-	hec_status status = compute_log_mel(ctx, &w);
-	fft_destroy(w.transform);
-	mel_bank_free(&w.bank);
-	mem_free(w.window);
+		            (long long)call.length, (long long)call.options.fft / 2);
+	HEC_TRY(check_samples(samples, call.given));
+	hec_status status = compute_log_mel(ctx, &call);
+	fft_destroy(call.transform);
+	mel_bank_free(&call.bank);
+	mem_free(call.window);
 	return status;
 }

@@ -19,7 +19,7 @@
 /* Sources come in when this part of the places is free: the encoder, too, is cheaper for many. */
 #define REFILL_PART 4
 
-typedef struct run {
+typedef struct schedule {
 	const engine *e;
 	plan p;
 	workspace w;
@@ -30,7 +30,7 @@ typedef struct run {
 	int64_t begun, done, live;
 	float *logits; /* [live · beams, vocab] of this step */
 	hec_decoded *out;
-} run;
+} schedule;
 
 typedef struct waiting {
 	int64_t length, source;
@@ -49,57 +49,57 @@ static bool has_prompts(const engine *e)
 	return e->start_id < 0;
 }
 
-static int64_t prompt_length(const run *r, int64_t source)
+static int64_t prompt_length(const schedule *now, int64_t source)
 {
-	if (has_prompts(r->e))
-		return r->lengths[source];
-	return r->p.o.prompts ? r->p.o.prompt_lengths[source] : 1;
+	if (has_prompts(now->e))
+		return now->lengths[source];
+	return now->p.o.prompts ? now->p.o.prompt_lengths[source] : 1;
 }
 
 /* What its rows begin with. */
-static const int32_t *prompt_ids(const run *r, int64_t source)
+static const int32_t *prompt_ids(const schedule *now, int64_t source)
 {
-	if (has_prompts(r->e))
-		return r->ids[source];
-	return r->p.o.prompts ? r->p.o.prompts[source] : &r->e->start_id;
+	if (has_prompts(now->e))
+		return now->ids[source];
+	return now->p.o.prompts ? now->p.o.prompts[source] : &now->e->start_id;
 }
 
 /* Tokens that are added as a source. */
-static int64_t source_length(const run *r, int64_t source)
+static int64_t source_length(const schedule *now, int64_t source)
 {
-	return r->e->add_other ? 0 : r->lengths[source];
+	return now->e->add_other ? 0 : now->lengths[source];
 }
 
 /* prompt + what may be written. The last token is written, but never fed. */
-static int64_t max_length(const run *r, int64_t source)
+static int64_t max_length(const schedule *now, int64_t source)
 {
-	int64_t prompt = prompt_length(r, source);
-	const hec_decode_options *o = &r->p.o;
-	int64_t length = o->max_tokens == -1 ? r->e->max_target + 1 : prompt + o->max_tokens;
+	int64_t prompt = prompt_length(now, source);
+	const hec_decode_options *o = &now->p.o;
+	int64_t length = o->max_tokens == -1 ? now->e->max_target + 1 : prompt + o->max_tokens;
 	return o->max_tokens_each ? min_i64(length, prompt + o->max_tokens_each[source]) : length;
 }
 
-static hec_status check_tokens(const run *r, const char *what, int64_t i, const int32_t *ids,
+static hec_status check_tokens(const schedule *now, const char *what, int64_t i, const int32_t *ids,
                                int64_t n)
 {
 	if (!ids || n < 1)
 		return fail(HEC_ERR_ARGUMENT, "decode: %s %lld has no tokens", what, (long long)i);
 	for (int64_t k = 0; k < n; k++) {
-		if (ids[k] < 0 || ids[k] >= r->e->vocab)
+		if (ids[k] < 0 || ids[k] >= now->e->vocab)
 			return fail(HEC_ERR_ARGUMENT,
 			            "decode: token %lld of %s %lld is %d; the vocabulary has %lld",
 			            (long long)k, what, (long long)i, ids[k],
-			            (long long)r->e->vocab);
+			            (long long)now->e->vocab);
 	}
 	return HEC_OK;
 }
 
 /* Whether a row of the session holds what the source begins with and what it may write. */
-static hec_status check_room(const run *r, int64_t i)
+static hec_status check_room(const schedule *now, int64_t i)
 {
-	const int64_t prompt = prompt_length(r, i), row = r->e->max_target;
-	const int64_t tokens = r->p.o.max_tokens;
-	const int64_t *each = r->p.o.max_tokens_each;
+	const int64_t prompt = prompt_length(now, i), row = now->e->max_target;
+	const int64_t tokens = now->p.o.max_tokens;
+	const int64_t *each = now->p.o.max_tokens_each;
 	if (each && (each[i] < 1 || each[i] > INT32_MAX))
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: max_tokens_each[%lld] is %lld; it is 1 or more", (long long)i,
@@ -117,25 +117,26 @@ static hec_status check_room(const run *r, int64_t i)
 	return HEC_OK;
 }
 
-static hec_status check_source(const run *r, int64_t i)
+static hec_status check_source(const schedule *now, int64_t i)
 {
-	const engine *e = r->e;
-	int64_t length = source_length(r, i);
+	const engine *e = now->e;
+	int64_t length = source_length(now, i);
 	if (!e->add_other)
-		HEC_TRY(check_tokens(r, "source", i, r->ids[i], length));
-	if (r->p.o.prompts)
-		HEC_TRY(check_tokens(r, "prompt", i, r->p.o.prompts[i], r->p.o.prompt_lengths[i]));
+		HEC_TRY(check_tokens(now, "source", i, now->ids[i], length));
+	if (now->p.o.prompts)
+		HEC_TRY(check_tokens(now, "prompt", i, now->p.o.prompts[i],
+		                     now->p.o.prompt_lengths[i]));
 	if (!has_prompts(e) && length > e->max_source)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld has %lld tokens; the session takes %lld",
 		            (long long)i, (long long)length, (long long)e->max_source);
-	return check_room(r, i);
+	return check_room(now, i);
 }
 
-static hec_status check_prompts(const run *r)
+static hec_status check_prompts(const schedule *now)
 {
-	const hec_decode_options *o = &r->p.o;
-	if (o->prompts && has_prompts(r->e))
+	const hec_decode_options *o = &now->p.o;
+	if (o->prompts && has_prompts(now->e))
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: prompts are given, but without an encoder the "
 		            "sources are what is begun with");
@@ -144,68 +145,69 @@ static hec_status check_prompts(const run *r)
 	return HEC_OK;
 }
 
-static hec_status prepare(run *r)
+static hec_status prepare(schedule *now)
 {
-	workspace *w = &r->w;
-	w->places = min_i64(r->e->sources, r->n);
+	workspace *w = &now->w;
+	w->places = min_i64(now->e->sources, now->n);
 	w->feed = 1;
-	for (int64_t i = 0; i < r->n; i++) {
-		hec_status status = check_source(r, i);
+	for (int64_t i = 0; i < now->n; i++) {
+		hec_status status = check_source(now, i);
 		if (status != HEC_OK)
 			return fail_item(status, i);
-		w->capacity = max_i64(w->capacity, max_length(r, i));
-		w->feed = max_i64(w->feed, prompt_length(r, i));
-		w->width = max_i64(w->width, source_length(r, i));
+		w->capacity = max_i64(w->capacity, max_length(now, i));
+		w->feed = max_i64(w->feed, prompt_length(now, i));
+		w->width = max_i64(w->width, source_length(now, i));
 	}
-	HEC_TRY(workspace_open(w, &r->p, hec_ctx_threads(r->e->ctx)));
-	r->order = mem_zeros((size_t)r->n, sizeof *r->order);
-	if (!r->order)
-		return fail(HEC_ERR_MEMORY, "decode: no memory for %lld sources", (long long)r->n);
-	for (int64_t i = 0; i < r->n; i++)
-		r->order[i] = (waiting){source_length(r, i), i};
-	qsort(r->order, (size_t)r->n, sizeof *r->order, longer_first);
+	HEC_TRY(workspace_open(w, &now->p, hec_ctx_threads(now->e->ctx)));
+	now->order = mem_zeros((size_t)now->n, sizeof *now->order);
+	if (!now->order)
+		return fail(HEC_ERR_MEMORY, "decode: no memory for %lld sources",
+		            (long long)now->n);
+	for (int64_t i = 0; i < now->n; i++)
+		now->order[i] = (waiting){source_length(now, i), i};
+	qsort(now->order, (size_t)now->n, sizeof *now->order, longer_first);
 	return HEC_OK;
 }
 
 /* Sources that wait take the free places, where there are enough of them. */
-static hec_status admit(run *r)
+static hec_status admit(schedule *now)
 {
-	workspace *w = &r->w;
-	int64_t n = min_i64(w->places - r->live, r->n - r->begun);
-	if (n == 0 || (r->live > 0 && w->places - r->live < div_up(w->places, REFILL_PART)))
+	workspace *w = &now->w;
+	int64_t n = min_i64(w->places - now->live, now->n - now->begun);
+	if (n == 0 || (now->live > 0 && w->places - now->live < div_up(w->places, REFILL_PART)))
 		return HEC_OK;
-	const waiting *next = r->order + r->begun;
+	const waiting *next = now->order + now->begun;
 	int64_t width = next[0].length;
 	for (int64_t i = 0; i < n; i++) {
 		int64_t source = next[i].source, length = next[i].length;
 		int32_t *row = w->source_ids + i * width;
 		if (length > 0)
-			memcpy(row, r->ids[source], (size_t)length * sizeof *row);
+			memcpy(row, now->ids[source], (size_t)length * sizeof *row);
 		memset(row + length, 0, (size_t)(width - length) * sizeof *row);
 		w->source_length[i] = (int32_t)length;
-		search_begin(&r->p, w->live[r->live + i], source, prompt_ids(r, source),
-		             prompt_length(r, source), max_length(r, source));
-		if (r->e->add_other)
-			HEC_TRY(r->e->add_other(r->e->user, source));
+		search_begin(&now->p, w->live[now->live + i], source, prompt_ids(now, source),
+		             prompt_length(now, source), max_length(now, source));
+		if (now->e->add_other)
+			HEC_TRY(now->e->add_other(now->e->user, source));
 	}
-	if (!r->e->add_other)
-		HEC_TRY(r->e->add(r->e->user, n, w->source_ids, width, w->source_length));
-	r->live += n;
-	r->begun += n;
+	if (!now->e->add_other)
+		HEC_TRY(now->e->add(now->e->user, n, w->source_ids, width, w->source_length));
+	now->live += n;
+	now->begun += n;
 	return HEC_OK;
 }
 
 /* A new row is fed what it begins with, the others their last token. */
-static int64_t lay_out_feed(run *r)
+static int64_t lay_out_feed(schedule *now)
 {
-	workspace *w = &r->w;
-	int64_t beams = r->p.o.beams, T = 1;
-	for (int64_t i = 0; i < r->live; i++) {
+	workspace *w = &now->w;
+	int64_t beams = now->p.o.beams, T = 1;
+	for (int64_t i = 0; i < now->live; i++) {
 		const search *s = w->live[i];
 		if (s->length == s->prompt && !s->given)
 			T = max_i64(T, s->prompt);
 	}
-	for (int64_t row = 0; row < r->live * beams; row++) {
+	for (int64_t row = 0; row < now->live * beams; row++) {
 		const search *s = w->live[row / beams];
 		int32_t *ids = w->ids + row * T;
 		int64_t n = s->given ? 0 : s->length == s->prompt ? s->prompt : 1;
@@ -218,30 +220,30 @@ static int64_t lay_out_feed(run *r)
 
 static void row_task(void *arg, int64_t row, int worker)
 {
-	run *r = arg;
-	workspace *w = &r->w;
-	const search *s = w->live[row / r->p.o.beams];
+	schedule *now = arg;
+	workspace *w = &now->w;
+	const search *s = w->live[row / now->p.o.beams];
 	if (s->given)
 		return;
-	w->can[row] =
-		search_row(&r->p, s, row % r->p.o.beams, r->logits + row * r->p.vocab, w->lse[row],
-	                   &w->row_scratches[worker], w->lists + row * r->p.candidates);
+	w->can[row] = search_row(&now->p, s, row % now->p.o.beams, now->logits + row * now->p.vocab,
+	                         w->lse[row], &w->row_scratches[worker],
+	                         w->lists + row * now->p.candidates);
 }
 
 /* The model's step, and the best continuations of every row. */
-static hec_status look(run *r)
+static hec_status look(schedule *now)
 {
-	workspace *w = &r->w;
-	int64_t rows = r->live * r->p.o.beams;
-	int64_t T = lay_out_feed(r);
-	HEC_TRY(r->e->step(r->e->user, rows, T, w->ids, w->count, &r->logits));
-	hec_tensor logits = hec_tensor_2d(r->logits, HEC_F32, rows, r->p.vocab);
+	workspace *w = &now->w;
+	int64_t rows = now->live * now->p.o.beams;
+	int64_t T = lay_out_feed(now);
+	HEC_TRY(now->e->step(now->e->user, rows, T, w->ids, w->count, &now->logits));
+	hec_tensor logits = hec_tensor_2d(now->logits, HEC_F32, rows, now->p.vocab);
 	hec_tensor lse = hec_tensor_1d(w->lse, HEC_F32, rows);
-	HEC_TRY(BACKEND(r->e->ctx, HEC_F32, logsumexp,
+	HEC_TRY(BACKEND(now->e->ctx, HEC_F32, logsumexp,
 	                &((logsumexp_args){.x = &logits, .lse = &lse})));
-	pool_run(ctx_pool(r->e->ctx), rows, row_task, r);
+	pool_run(ctx_pool(now->e->ctx), rows, row_task, now);
 	for (int64_t row = 0; row < rows; row++) {
-		const search *s = w->live[row / r->p.o.beams];
+		const search *s = w->live[row / now->p.o.beams];
 		if (s->given)
 			continue;
 		hec_status status = HEC_OK;
@@ -261,10 +263,10 @@ static hec_status look(run *r)
 	return HEC_OK;
 }
 
-static hec_status copy_results(run *r, const search *s)
+static hec_status copy_results(schedule *now, const search *s)
 {
-	for (int64_t k = 0; k < r->p.o.nbest; k++) {
-		hec_hypothesis *h = &r->out->hypotheses[s->source * r->p.o.nbest + k];
+	for (int64_t k = 0; k < now->p.o.nbest; k++) {
+		hec_hypothesis *h = &now->out->hypotheses[s->source * now->p.o.nbest + k];
 		const result *from = &s->results[k];
 		size_t bytes = (size_t)from->n * sizeof *from->ids;
 		h->score = (double)from->score;
@@ -281,71 +283,73 @@ static hec_status copy_results(run *r, const search *s)
 	return HEC_OK;
 }
 
-static hec_status choose(run *r)
+static hec_status choose(schedule *now)
 {
-	workspace *w = &r->w;
-	int64_t beams = r->p.o.beams;
+	workspace *w = &now->w;
+	int64_t beams = now->p.o.beams;
 	bool moved = false;
-	for (int64_t i = 0; i < r->live; i++) {
+	for (int64_t i = 0; i < now->live; i++) {
 		search *s = w->live[i];
 		if (!s->given)
-			search_advance(&r->p, s, w->lists + i * beams * r->p.candidates);
+			search_advance(&now->p, s, w->lists + i * beams * now->p.candidates);
 		for (int64_t b = 0; b < beams; b++) {
 			/* Nobody reads the rows of one that is done. */
 			int64_t from = s->done ? b : s->from[b];
 			w->from[i * beams + b] = (int32_t)(i * beams + from);
 			moved = moved || from != b;
 		}
-		if (r->p.o.token && !s->given)
-			TRY_CALLBACK("decode", r->p.o.token(r->p.o.user, s->source, s->next[0]));
+		if (now->p.o.token && !s->given)
+			TRY_CALLBACK("decode",
+			             now->p.o.token(now->p.o.user, s->source, s->next[0]));
 	}
-	return moved ? r->e->reorder(r->e->user, w->from) : HEC_OK;
+	return moved ? now->e->reorder(now->e->user, w->from) : HEC_OK;
 }
 
 /* Sources that are live in the session keep their places. */
-static hec_status finish_in_place(run *r)
+static hec_status finish_in_place(schedule *now)
 {
-	for (int64_t i = 0; i < r->live; i++) {
-		search *s = r->w.live[i];
+	for (int64_t i = 0; i < now->live; i++) {
+		search *s = now->w.live[i];
 		if (!s->done || s->given)
 			continue;
-		HEC_TRY(copy_results(r, s));
+		HEC_TRY(copy_results(now, s));
 		s->given = true;
-		r->done++;
+		now->done++;
 	}
 	return HEC_OK;
 }
 
 /* Finished sources leave the session, and the others close ranks. */
-static hec_status finish_and_leave(run *r)
+static hec_status finish_and_leave(schedule *now)
 {
-	workspace *w = &r->w;
+	workspace *w = &now->w;
 	int64_t kept = 0;
-	for (int64_t i = 0; i < r->live; i++) {
+	for (int64_t i = 0; i < now->live; i++) {
 		search *s = w->live[i];
 		if (s->done) {
-			HEC_TRY(copy_results(r, s));
+			HEC_TRY(copy_results(now, s));
 			continue;
 		}
 		w->keep[kept] = i;
 		w->live[i] = w->live[kept]; /* a free one goes back */
 		w->live[kept++] = s;
 	}
-	if (kept == r->live)
+	if (kept == now->live)
 		return HEC_OK;
-	r->done += r->live - kept;
-	r->live = kept;
-	return r->e->keep(r->e->user, w->keep, kept);
+	now->done += now->live - kept;
+	now->live = kept;
+	return now->e->keep(now->e->user, w->keep, kept);
 }
 
-static hec_status decode_all(run *r)
+static hec_status decode_all(schedule *now)
 {
-	while (r->done < r->n) {
-		HEC_TRY(admit(r));
-		HEC_TRY(look(r));
-		HEC_TRY(choose(r));
-		HEC_TRY(r->e->keep ? finish_and_leave(r) : finish_in_place(r));
-		HEC_TRY(call_progress(r->p.o.progress, r->p.o.user, "decoding", r->done, r->n));
+	while (now->done < now->n) {
+		HEC_TRY(admit(now));
+		HEC_TRY(look(now));
+		HEC_TRY(choose(now));
+		HEC_TRY(now->e->keep ? finish_and_leave(now) : finish_in_place(now));
+		HEC_TRY(call_progress(now->p.o.progress, now->p.o.user, "decoding", now->done,
+		                      now->n));
 	}
 	return HEC_OK;
 }
@@ -353,22 +357,22 @@ static hec_status decode_all(run *r)
 hec_status decode_run(const engine *e, int64_t n, const int32_t *const *ids, const int64_t *lengths,
                       const hec_decode_options *options, hec_decoded **out)
 {
-	run r = {.e = e, .n = n, .ids = ids, .lengths = lengths};
+	schedule now = {.e = e, .n = n, .ids = ids, .lengths = lengths};
 	*out = NULL;
-	HEC_TRY(plan_make(&r.p, e, options));
-	HEC_TRY(check_prompts(&r));
+	HEC_TRY(plan_make(&now.p, e, options));
+	HEC_TRY(check_prompts(&now));
 	if (n < 0 || (n > 0 && !e->add_other && (!ids || !lengths)))
 		return fail(HEC_ERR_ARGUMENT, "decode: %lld sources with ids %s and lengths %s",
 		            (long long)n, ids ? "given" : "NULL", lengths ? "given" : "NULL");
-	HEC_TRY(decoded_create(n, r.p.o.nbest, &r.out));
-	hec_status status = n > 0 ? prepare(&r) : HEC_OK;
+	HEC_TRY(decoded_create(n, now.p.o.nbest, &now.out));
+	hec_status status = n > 0 ? prepare(&now) : HEC_OK;
 	if (status == HEC_OK)
-		status = decode_all(&r);
-	workspace_close(&r.w);
-	mem_free(r.order);
+		status = decode_all(&now);
+	workspace_close(&now.w);
+	mem_free(now.order);
 	if (status == HEC_OK)
-		*out = r.out;
+		*out = now.out;
 	else
-		hec_decoded_free(r.out);
+		hec_decoded_free(now.out);
 	return status;
 }

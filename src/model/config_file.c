@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "model/config_file.h"
+#include "model/model.h"
 #include "model/override.h"
 #include "tensor/check.h"
 
@@ -59,6 +60,13 @@ hec_status load_options_read(const hec_model_load_options *given, hec_model_load
 hec_status hec_model_config_read(const char *path, const hec_model_load_options *options,
                                  hec_model_config *out)
 {
+	double rate;
+	return model_config_read_to_learn(path, options, out, &rate);
+}
+
+hec_status model_config_read_to_learn(const char *path, const hec_model_load_options *options,
+                                      hec_model_config *out, double *rate)
+{
 	hec_model_load_options o;
 	config_file d;
 	HEC_TRY(CHECK_GIVEN("model config", path));
@@ -66,6 +74,7 @@ hec_status hec_model_config_read(const char *path, const hec_model_load_options 
 	HEC_TRY(load_options_read(options, &o));
 	HEC_TRY(config_file_open(path, &o, &d));
 	*out = d.config;
+	*rate = d.family->fine_tuning_rate > 0 ? d.family->fine_tuning_rate : FINE_TUNING_RATE;
 	config_file_close(&d);
 	return HEC_OK;
 }

@@ -102,6 +102,8 @@ typedef struct family_architecture {
 	const char *prefix; /* of the base model in its files, where it is not the family's */
 } family_architecture;
 
+#define FINE_TUNING_RATE 5e-5
+
 typedef struct family {
 	const char *model_type;
 	const family_architecture
@@ -115,6 +117,7 @@ typedef struct family {
 	/* The vector of a text is made of the decoder's states, where there are both stacks; else of the
 	 * encoder's: as sentence-transformers has it. */
 	bool embeds_with_decoder;
+	double fine_tuning_rate; /* the learning rate that is usual for it; 0: FINE_TUNING_RATE */
 	/* What keys alone do not say: before (fields that are always so) and after reading them. */
 	void (*begin)(hec_model_config *c);
 	hec_status (*read)(const json_scope *s, hec_model_config *c);

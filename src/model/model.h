@@ -114,6 +114,12 @@ hec_status model_read_into(hec_ctx *ctx, const char *dir, hec_model *model);
  * of the folders. */
 hec_status model_read_mean(hec_ctx *ctx, const char *const *dirs, size_t n, hec_model *model);
 
+/* ---- config_file.c ---- */
+
+/* hec_model_config_read, and the learning rate that is usual for going on from a model of its family. */
+hec_status model_config_read_to_learn(const char *path, const hec_model_load_options *options,
+                                      hec_model_config *out, double *rate);
+
 /* ---- registry.c ---- */
 
 /* Whether the vector of a text is made of the decoder's states (embeds_with_decoder): as the family of the

@@ -181,7 +181,7 @@ static hec_status run_windows(answer_call *call)
 	                   .inputs = call->inputs,
 	                   .n = (int64_t)call->count,
 	                   .tokens = call->o.batch,
-	                   .give = search_window,
+	                   .take_rows = search_window,
 	                   .user = call,
 	                   .progress = call->o.progress ? report : NULL,
 	                   .progress_user = call,

@@ -135,7 +135,7 @@ static hec_status give_rows(const batch *b, const hec_tensor *result)
 		HEC_TRY(hec_tensor_reshape(&rows, result->rank - 1, result->shape + 1, &rows));
 		if (rows.rank == 2)
 			HEC_TRY(hec_tensor_slice(&rows, 0, 0, b->places[i].n, &rows));
-		HEC_TRY(b->work->give(b->work->user, b->places[i].input, &rows));
+		HEC_TRY(b->work->take_rows(b->work->user, b->places[i].input, &rows));
 	}
 	return HEC_OK;
 }

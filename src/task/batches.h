@@ -33,7 +33,7 @@ typedef struct batch_work {
 	const batch_input *inputs; /* [n] */
 	int64_t n;
 	int64_t tokens; /* at a time, padding counted, unless one input alone has more; 0: 2048 */
-	batch_fn *give; /* once for each input, in any order */
+	batch_fn *take_rows; /* once for each input, in any order */
 	void *user;
 	hec_progress_fn *progress; /* in inputs; or NULL */
 	void *progress_user;

@@ -232,7 +232,7 @@ static hec_status take(classify_call *call, bool tokens, const hec_classify_opti
 	return text_inputs_check(&call->c->m, &call->texts);
 }
 
-static hec_status label_all(classify_call *call, batch_fn *give)
+static hec_status label_all(classify_call *call, batch_fn *take_rows)
 {
 	batch_input *inputs = NULL;
 	HEC_TRY(text_inputs_encode(&call->c->m, &call->texts, &inputs));
@@ -240,7 +240,7 @@ static hec_status label_all(classify_call *call, batch_fn *give)
 	                   .want = BATCH_LOGITS,
 	                   .inputs = inputs,
 	                   .n = call->texts.n,
-	                   .give = give,
+	                   .take_rows = take_rows,
 	                   .user = call,
 	                   .progress = call->o.progress,
 	                   .progress_user = call->o.user};

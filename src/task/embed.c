@@ -211,7 +211,7 @@ static hec_status embed(embed_call *call, const text_inputs *texts)
 	                   .want = e->decodes ? BATCH_LAST : BATCH_HIDDEN,
 	                   .inputs = inputs,
 	                   .n = texts->n,
-	                   .give = pool_text,
+	                   .take_rows = pool_text,
 	                   .user = call,
 	                   .progress = call->o.progress,
 	                   .progress_user = call->o.user};

@@ -426,7 +426,7 @@ static hec_status read_masks(fill_call *call)
 	                   .inputs = call->inputs,
 	                   .n = call->n,
 	                   .tokens = call->o.batch,
-	                   .give = keep_rows,
+	                   .take_rows = keep_rows,
 	                   .user = call,
 	                   .progress = call->o.progress,
 	                   .progress_user = call->o.user};

@@ -119,16 +119,12 @@ static hec_status take_sounds(hec_training *t, const char *home)
 }
 
 /* What is usual for models that were learned before. */
-static hec_status take_learning(hec_training *t, const char *home)
+static hec_status take_learning(hec_training *t, const char *home, double rate)
 {
 	hec_training_options *o = &t->o;
-	const hec_model_config *c = &t->given;
-	const hec_stack_config *stack = c->encoder.layers > 0 ? &c->encoder : &c->decoder;
-	HEC_TRY(take_size(&o->vocab, "vocab", c->vocab, home));
+	HEC_TRY(take_size(&o->vocab, "vocab", t->given.vocab, home));
 	if (o->lr < 0)
-		o->lr = t->sounds                                       ? 1e-5
-		        : stack->position.kind == HEC_POSITION_RELATIVE ? 3e-4
-		                                                        : 5e-5;
+		o->lr = rate;
 	if (o->smoothing < 0)
 		o->smoothing = 0;
 	return HEC_OK;
@@ -137,14 +133,15 @@ static hec_status take_learning(hec_training *t, const char *home)
 hec_status settle_by_architecture(hec_training *t)
 {
 	char home[PATH_MOST];
+	double rate;
 	if (!t->o.from && !t->o.config)
 		return HEC_OK;
 	HEC_TRY(start_home(t, home));
-	HEC_TRY(start_config(t, &t->given));
+	HEC_TRY(start_read(t, &rate));
 	HEC_TRY(take_sounds(t, home));
 	HEC_TRY(check_stacks(t, home));
 	if (t->o.from)
-		HEC_TRY(take_learning(t, home));
+		HEC_TRY(take_learning(t, home, rate));
 	HEC_TRY(take_sizes(t, home));
 	HEC_TRY(take_length(t, home));
 	return t->o.from ? take_stride(&t->o) : HEC_OK;

@@ -31,7 +31,7 @@ static bool knows_its_end(const hec_training_options *o)
 }
 
 /* A pretrained model is changed little and for a short time; its dropouts are its own. */
-static void settle(hec_training_options *o)
+static void settle_defaults(hec_training_options *o)
 {
 	const bool from = o->from != NULL, given = o->from || o->config;
 	settle_real(&o->beta2, 0.98, 0.999, from);
@@ -228,7 +228,7 @@ static hec_status check_best(const hec_training_options *o)
 hec_status settle_options(hec_training_options *o)
 {
 	HEC_TRY(check_kinds(o));
-	settle(o);
+	settle_defaults(o);
 	HEC_TRY(check_together(o));
 	HEC_TRY(check_ranges(o));
 	HEC_TRY(check_files(o));

@@ -40,7 +40,7 @@ bool is_settled(const hec_training *t)
 	       (o->decoder_layers > 0 || !task_has_decoder(o->task)) && o->batch_tokens > 0;
 }
 
-static void settle(int64_t *value, int64_t otherwise)
+static void set_if_open(int64_t *value, int64_t otherwise)
 {
 	if (*value == 0)
 		*value = otherwise;
@@ -49,15 +49,15 @@ static void settle(int64_t *value, int64_t otherwise)
 static void settle_sizes(hec_training_options *o, const size_row *row)
 {
 	const int64_t head = o->width >= 256 ? 64 : 32; /* numbers of one */
-	settle(&o->vocab, row->vocab);
-	settle(&o->width, row->width);
-	settle(&o->encoder_layers, task_has_encoder(o->task) ? row->layers : 0);
-	settle(&o->decoder_layers, task_has_decoder(o->task) ? row->layers : 0);
-	settle(&o->heads, o->width == row->width ? row->heads
-	                  : o->width % head == 0 ? o->width / head
-	                                         : 1);
-	settle(&o->hidden, 4 * o->width);
-	settle(&o->max_length, o->task == HEC_TASK_LM ? 256 : 128);
+	set_if_open(&o->vocab, row->vocab);
+	set_if_open(&o->width, row->width);
+	set_if_open(&o->encoder_layers, task_has_encoder(o->task) ? row->layers : 0);
+	set_if_open(&o->decoder_layers, task_has_decoder(o->task) ? row->layers : 0);
+	set_if_open(&o->heads, o->width == row->width ? row->heads
+	                       : o->width % head == 0 ? o->width / head
+	                                              : 1);
+	set_if_open(&o->hidden, 4 * o->width);
+	set_if_open(&o->max_length, o->task == HEC_TASK_LM ? 256 : 128);
 }
 
 static void settle_learning(hec_training_options *o)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "format/json.h"
+#include "model/model.h"
 #include "train/folder.h"
 #include "training/settle.h"
 
@@ -42,13 +43,13 @@ static hec_model_load_options load_options(const hec_training *t)
 	return o;
 }
 
-hec_status start_config(const hec_training *t, hec_model_config *c)
+hec_status start_read(hec_training *t, double *rate)
 {
 	char home[PATH_MOST];
 	const hec_model_load_options o = load_options(t);
 	HEC_TRY(start_home(t, home));
 	/* Which keys can be overridden the model alone knows: the options were not wrong by themselves. */
-	hec_status status = hec_model_config_read(home, &o, c);
+	hec_status status = model_config_read_to_learn(home, &o, &t->given, rate);
 	return status == HEC_ERR_ARGUMENT ? HEC_ERR_UNSUPPORTED : status;
 }
 

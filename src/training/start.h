@@ -10,8 +10,8 @@
 
 /* Where the model comes from: DIR/start where that is whole, else `from` or `config`. */
 hec_status start_home(const hec_training *t, char path[PATH_MOST]);
-/* Its architecture, with the overrides. */
-hec_status start_config(const hec_training *t, hec_model_config *c);
+/* t->given: its architecture, with the overrides; and the learning rate that is usual for its family. */
+hec_status start_read(hec_training *t, double *rate);
 /* The config.json of `config` into DIR/start, where the training has not begun: what becomes of the file later
  * does not matter. */
 hec_status start_keep_config(const hec_training *t);

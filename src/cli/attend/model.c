@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct work {
+typedef struct look {
 	const attend_request *r;
 	const hec_model_config *config;
 	hec_encoding text; /* what the encoder reads, or the decoder where it is alone */
@@ -13,14 +13,14 @@ typedef struct work {
 	int64_t T;
 	bool *usage;
 	attend_error error;
-} work;
+} look;
 
-static bool has_encoder(const work *w)
+static bool has_encoder(const look *w)
 {
 	return w->config->encoder.layers > 0;
 }
 
-static bool has_decoder(const work *w)
+static bool has_decoder(const look *w)
 {
 	return w->config->decoder.layers > 0;
 }
@@ -49,7 +49,7 @@ bool attend_choose(const hec_model *model, const char *asked, attend_choice *out
 
 /* ---- ids ---- */
 
-static hec_status encode_text(work *w, const hec_tokenizer *tokenizer, const char *text,
+static hec_status encode_text(look *w, const hec_tokenizer *tokenizer, const char *text,
                               const char *pair, hec_encoding *out)
 {
 	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
@@ -63,7 +63,7 @@ static hec_status encode_text(work *w, const hec_tokenizer *tokenizer, const cha
 	return status;
 }
 
-static hec_status keep_written(work *w, const int32_t *ids, int64_t n)
+static hec_status keep_written(look *w, const int32_t *ids, int64_t n)
 {
 	w->written = malloc((size_t)n * sizeof *w->written + 1);
 	if (!w->written)
@@ -75,7 +75,7 @@ static hec_status keep_written(work *w, const int32_t *ids, int64_t n)
 }
 
 /* What the decoder writes, from the target that is given … */
-static hec_status read_target(work *w)
+static hec_status read_target(look *w)
 {
 	hec_encoding target = HEC_ENCODING_INIT;
 	const hec_tokenizer *own = w->r->target_tokenizer;
@@ -88,7 +88,7 @@ static hec_status read_target(work *w)
 }
 
 /* … or from what the model itself would write, by its folder's own settings of decoding. */
-static hec_status write_translation(work *w)
+static hec_status write_translation(look *w)
 {
 	hec_translations *found = NULL;
 	hec_translate_options o = HEC_TRANSLATE_OPTIONS_INIT;
@@ -106,7 +106,7 @@ static hec_status write_translation(work *w)
 }
 
 /* What a decoder alone writes on is a part of what it then reads: all of it. */
-static hec_status write_continuation(work *w)
+static hec_status write_continuation(look *w)
 {
 	hec_generations *found = NULL;
 	hec_decode_options decode;
@@ -135,7 +135,7 @@ static hec_status write_continuation(work *w)
 	return status;
 }
 
-static hec_status read_texts(work *w)
+static hec_status read_texts(look *w)
 {
 	bool both = has_encoder(w) && has_decoder(w);
 	if (!has_encoder(w) && w->r->target) {
@@ -156,7 +156,7 @@ static hec_status read_texts(work *w)
 }
 
 /* Where each token stands in the text: not those of a pair, and not what is written. */
-static hec_status find_spans(work *w, int64_t n, hec_span **out)
+static hec_status find_spans(look *w, int64_t n, hec_span **out)
 {
 	hec_span *spans = calloc((size_t)n, sizeof *spans);
 	if (!spans)
@@ -168,7 +168,7 @@ static hec_status find_spans(work *w, int64_t n, hec_span **out)
 	return HEC_OK;
 }
 
-static hec_status compute_weights(work *w, attended *out)
+static hec_status compute_weights(look *w, attended *out)
 {
 	const attend_request *r = w->r;
 	hec_status status = read_texts(w);
@@ -196,7 +196,7 @@ static hec_status compute_weights(work *w, attended *out)
 hec_status attend_compute(const attend_request *r, attended *out, bool *usage, char *error,
                           size_t error_size)
 {
-	work w = {.r = r,
+	look w = {.r = r,
 	          .config = hec_model_config_of(r->model),
 	          .text = HEC_ENCODING_INIT,
 	          .usage = usage,

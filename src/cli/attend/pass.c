@@ -17,13 +17,13 @@
 #define TIMES_MOST 64                  /* columns */
 #define POSITIONS_LEAST 5              /* in one: a tenth of a second in Whisper */
 
-typedef struct work {
+typedef struct look {
 	const attend_pass *p;
 	const hec_model_config *config;
 	int32_t *reads, *writes; /* [rows] of the decoder behind an encoder */
 	int64_t rows;
 	attend_error error;
-} work;
+} look;
 
 hec_status attend_say(const attend_error *e, hec_status status, const char *message)
 {
@@ -41,14 +41,14 @@ hec_status attend_no_memory(const attend_error *e)
 	return attend_say(e, HEC_ERR_MEMORY, "out of memory");
 }
 
-static bool has_both(const work *w)
+static bool has_both(const look *w)
 {
 	return w->config->encoder.layers > 0 && w->config->decoder.layers > 0;
 }
 
 /* ---- what the decoder reads and writes ---- */
 
-static hec_status prepare_inputs(work *w)
+static hec_status prepare_inputs(look *w)
 {
 	const attend_pass *p = w->p;
 	const int32_t *begin = p->begin ? p->begin : &w->config->start_id;
@@ -74,7 +74,7 @@ static hec_status prepare_inputs(work *w)
 
 /* ---- forward ---- */
 
-static hec_status make_weights(work *w, int64_t queries, int64_t keys, attended *out)
+static hec_status make_weights(look *w, int64_t queries, int64_t keys, attended *out)
 {
 	size_t count = (size_t)out->choice.layers;
 	const size_t parts[] = {(size_t)out->choice.heads, (size_t)queries, (size_t)keys};
@@ -93,7 +93,7 @@ static hec_status make_weights(work *w, int64_t queries, int64_t keys, attended 
 	return out->weights ? HEC_OK : attend_no_memory(&w->error);
 }
 
-static hec_status run_forward(work *w, int64_t queries, int64_t keys, attended *out)
+static hec_status run_forward(look *w, int64_t queries, int64_t keys, attended *out)
 {
 	const attend_pass *p = w->p;
 	hec_status status = make_weights(w, queries, keys, out);
@@ -132,7 +132,7 @@ static hec_status run_forward(work *w, int64_t queries, int64_t keys, attended *
 
 /* ---- axes ---- */
 
-static hec_status axis_open(work *w, int64_t count, axis *a)
+static hec_status axis_open(look *w, int64_t count, axis *a)
 {
 	size_t n = (size_t)count;
 	a->tokens = calloc(n + 1, sizeof *a->tokens);
@@ -152,7 +152,7 @@ static char *number_label(int32_t id)
 	return label;
 }
 
-static hec_status make_axis(work *w, const int32_t *ids, int64_t count, bool causal, axis *a)
+static hec_status make_axis(look *w, const int32_t *ids, int64_t count, bool causal, axis *a)
 {
 	const hec_tokenizer *tokenizer = w->p->tokenizer;
 	bool byte_level = tokenizer && tokenizer_is_byte_level(tokenizer);
@@ -172,7 +172,7 @@ static hec_status make_axis(work *w, const int32_t *ids, int64_t count, bool cau
 /* ---- times ---- */
 
 /* Keys that are moments become keys that are spans of time, each with the sum of its moments. */
-static hec_status pool_times(work *w, int64_t queries, int64_t keys, attended *out)
+static hec_status pool_times(look *w, int64_t queries, int64_t keys, attended *out)
 {
 	const double begin = w->p->sound.begin, position = w->p->sound.position,
 		     seconds = w->p->sound.end - begin;
@@ -208,7 +208,7 @@ static hec_status pool_times(work *w, int64_t queries, int64_t keys, attended *o
 
 /* ---- all of it ---- */
 
-static hec_status keep_spans(work *w, attended *out)
+static hec_status keep_spans(look *w, attended *out)
 {
 	const attend_pass *p = w->p;
 	if (!p->spans || out->choice.kind != HEC_VIEW_SELF)
@@ -220,7 +220,7 @@ static hec_status keep_spans(work *w, attended *out)
 	return HEC_OK;
 }
 
-static hec_status run_pass(work *w, attended *out)
+static hec_status run_pass(look *w, attended *out)
 {
 	const attend_pass *p = w->p;
 	const hec_view_kind kind = out->choice.kind;
@@ -252,7 +252,7 @@ static hec_status run_pass(work *w, attended *out)
 hec_status attend_pass_run(const attend_pass *p, const attend_choice *choice, attended *out,
                            char *error, size_t error_size)
 {
-	work w = {.p = p, .config = hec_model_config_of(p->model), .error = {error, error_size}};
+	look w = {.p = p, .config = hec_model_config_of(p->model), .error = {error, error_size}};
 	*out = (attended){.choice = *choice};
 	hec_status status = run_pass(&w, out);
 	free(w.reads);
@@ -349,7 +349,7 @@ bool attend_pick(attended *a, const char *text, const char *which, char *error, 
 	if (!find_tokens(a, text, which, &first, &last, error, error_size))
 		return false;
 	const int64_t keys = a->key.count, H = a->choice.heads, rows = a->choice.layers * H;
-	work w = {.error = {error, error_size}};
+	look w = {.error = {error, error_size}};
 	axis heads = {0};
 	if (axis_open(&w, rows, &heads) != HEC_OK)
 		return false;

@@ -15,7 +15,7 @@
 #include "cli/command/try.h"
 
 /* Sizes and tensors while computing. */
-typedef struct work {
+typedef struct step_tensors {
 	hec_ctx *ctx;
 	const explain_problem *p;
 	explain_steps *out;
@@ -23,7 +23,7 @@ typedef struct work {
 	hec_tensor q, k, v;                         /* [T or S, H·K or H·D] */
 	hec_tensor scores, scaled, masked, weights; /* [1, H, T, S] */
 	hec_tensor fused, unfused;                  /* [T, H·D] */
-} work;
+} step_tensors;
 
 bool problem_sees(const explain_problem *p, int64_t t, int64_t s)
 {
@@ -46,13 +46,13 @@ static void add_step(explain_steps *out, const char *name, int64_t head, const h
 	out->steps[out->count++] = (step){name, head, *values};
 }
 
-static hec_status make_matrix(work *w, int64_t rows, int64_t columns, hec_tensor *out)
+static hec_status make_matrix(step_tensors *w, int64_t rows, int64_t columns, hec_tensor *out)
 {
 	return hec_arena_tensor(w->out->arena, HEC_F32, 2, (const int64_t[]){rows, columns}, out);
 }
 
 /* y = x·W + b, made in the arena. The library keeps W as [out, in]: a transposed view. */
-static hec_status project_input(work *w, const hec_tensor *x, given weight, given bias,
+static hec_status project_input(step_tensors *w, const hec_tensor *x, given weight, given bias,
                                 hec_tensor *y)
 {
 	hec_linear linear = {.b = w->p->given[bias]};
@@ -61,12 +61,13 @@ static hec_status project_input(work *w, const hec_tensor *x, given weight, give
 	return hec_linear_fwd(w->ctx, &linear, HEC_ACT_NONE, x, NULL, y, NULL);
 }
 
-static hec_status as_heads(const work *w, const hec_tensor *t, int64_t size, hec_tensor *out)
+static hec_status as_heads(const step_tensors *w, const hec_tensor *t, int64_t size,
+                           hec_tensor *out)
 {
 	return hec_tensor_reshape(t, 4, (const int64_t[]){1, t->shape[0], w->H, size}, out);
 }
 
-static hec_status compute_attention(work *w)
+static hec_status compute_attention(step_tensors *w)
 {
 	int64_t scores_shape[] = {1, w->H, w->T, w->S};
 	hec_tensor *const matrices[] = {&w->scores, &w->scaled, &w->masked, &w->weights};
@@ -107,7 +108,7 @@ static hec_tensor head_matrix(const hec_tensor *t, int64_t h)
 	return m;
 }
 
-static hec_status list_head(work *w, int64_t h)
+static hec_status list_head(step_tensors *w, int64_t h)
 {
 	hec_tensor view;
 	TRY(hec_tensor_slice(&w->q, 1, h * w->K, w->K, &view));
@@ -131,7 +132,7 @@ static hec_status list_head(work *w, int64_t h)
  * roundings (unit roundoff u): a score of K products is off by at most (K + 6)·u·Σ|q·k|/√K, which
  * moves a weight by a factor of at most exp of twice that; the softmax and the sum over S keys add
  * at most (2S + 16)·u. Both computations may be off, in opposite directions. */
-static double score_rounding(const work *w, int64_t h, int64_t t)
+static double score_rounding(const step_tensors *w, int64_t h, int64_t t)
 {
 	double largest = 0;
 	for (int64_t s = 0; s < w->S; s++) {
@@ -144,7 +145,7 @@ static double score_rounding(const work *w, int64_t h, int64_t t)
 	return (double)(w->K + 6) * (FLT_EPSILON / 2) * largest / sqrt((double)w->K);
 }
 
-static double allowed_difference(const work *w, int64_t h, int64_t t, int64_t d, double off)
+static double allowed_difference(const step_tensors *w, int64_t h, int64_t t, int64_t d, double off)
 {
 	hec_tensor weights = head_matrix(&w->weights, h);
 	double mixed = 0, highest = 0;
@@ -165,7 +166,7 @@ static double allowed_difference(const work *w, int64_t h, int64_t t, int64_t d,
 	return 2 * (mixed * (expm1(2 * off) + sums) + tiny);
 }
 
-static bool compare_head(work *w, int64_t h, int64_t t, char *error, size_t error_size)
+static bool compare_head(step_tensors *w, int64_t h, int64_t t, char *error, size_t error_size)
 {
 	explain_steps *out = w->out;
 	double off = score_rounding(w, h, t);
@@ -190,7 +191,7 @@ static bool compare_head(work *w, int64_t h, int64_t t, char *error, size_t erro
 	return true;
 }
 
-static bool compare_heads(work *w, char *error, size_t error_size)
+static bool compare_heads(step_tensors *w, char *error, size_t error_size)
 {
 	for (int64_t h = 0; h < w->H; h++)
 		for (int64_t t = 0; t < w->T; t++)
@@ -199,7 +200,7 @@ static bool compare_heads(work *w, char *error, size_t error_size)
 	return true;
 }
 
-static bool all_finite(const work *w, const step *s, char *error, size_t error_size)
+static bool all_finite(const step_tensors *w, const step *s, char *error, size_t error_size)
 {
 	bool scores = strcmp(s->name, "scores") == 0 || strcmp(s->name, "scaled") == 0 ||
 	              strcmp(s->name, "masked") == 0;
@@ -222,7 +223,7 @@ static bool all_finite(const work *w, const step *s, char *error, size_t error_s
 	return true;
 }
 
-static hec_status list_given(work *w)
+static hec_status list_given(step_tensors *w)
 {
 	for (int i = 0; i < GIVEN_COUNT; i++)
 		if (is_given(w->p, (given)i))
@@ -230,7 +231,7 @@ static hec_status list_given(work *w)
 	return HEC_OK;
 }
 
-static hec_status run_steps(work *w)
+static hec_status run_steps(step_tensors *w)
 {
 	const explain_problem *p = w->p;
 	TRY(list_given(w));
@@ -250,7 +251,7 @@ static hec_status run_steps(work *w)
 	return HEC_OK;
 }
 
-static size_t arena_bytes(const work *w)
+static size_t arena_bytes(const step_tensors *w)
 {
 	int64_t out = is_given(w->p, GIVEN_W_O) ? w->p->given[GIVEN_W_O].shape[1] : 0;
 	int64_t numbers = (w->T + w->S) * w->H * w->K + w->S * w->H * w->D +
@@ -264,14 +265,14 @@ hec_status explain_compute(hec_ctx *ctx, const explain_problem *p, explain_steps
                            size_t error_size)
 {
 	*out = (explain_steps){0};
-	work w = {.ctx = ctx,
-	          .p = p,
-	          .out = out,
-	          .T = p->given[GIVEN_X].shape[0],
-	          .S = key_source(p)->shape[0],
-	          .H = p->heads,
-	          .K = p->d_k,
-	          .D = p->d_v};
+	step_tensors w = {.ctx = ctx,
+	                  .p = p,
+	                  .out = out,
+	                  .T = p->given[GIVEN_X].shape[0],
+	                  .S = key_source(p)->shape[0],
+	                  .H = p->heads,
+	                  .K = p->d_k,
+	                  .D = p->d_v};
 	out->steps = calloc((size_t)w.H * 8 + GIVEN_COUNT + 2 + BLOCK_STEPS, sizeof *out->steps);
 	hec_status status =
 		out->steps ? hec_arena_create(arena_bytes(&w), &out->arena) : HEC_ERR_MEMORY;

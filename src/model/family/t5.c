@@ -210,6 +210,7 @@ const family family_t5 = {
 	.tensors = tensors,
 	.read_keys = read_keys,
 	.no_weights = no_weights,
+	.fine_tuning_rate = 3e-4,
 	.begin = set_fixed_fields_of_t5,
 	.read = read_t5,
 	.look = look_at_t5_files,

@@ -77,6 +77,7 @@ const family family_whisper = {
 	.prefix = "model.",
 	.keys = keys,
 	.tensors = tensors,
+	.fine_tuning_rate = 1e-5,
 	.begin = set_fixed_fields_of_whisper,
 	.write = write_whisper,
 	.generation = write_whisper_generation,
