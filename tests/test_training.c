@@ -268,7 +268,7 @@ static void sizes_that_do_not_fit_are_found_before_the_first_step(void **state)
 	o.heads = 5;
 	hec_training *t = made(&r, &o);
 	FAILS(&r.l.k, HEC_ERR_SHAPE, hec_training_open(t, NULL), "'heads' is 5");
-	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_open(t, NULL), "failed to open");
+	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_open(t, NULL), "tried to open");
 	hec_training_destroy(t);
 
 	o = options_of(&r, "no dir");

@@ -16,8 +16,8 @@
 #include "decode/decoded.h"
 #include "decode/workspace.h"
 
-/* Sources come in when this part of the places is free: the encoder, too, is cheaper for many. */
-#define REFILL_PART 4
+/* Sources come in when places / REFILL_DIVISOR are free: the encoder, too, is cheaper for many. */
+#define REFILL_DIVISOR 4
 
 typedef struct schedule {
 	const engine *e;
@@ -27,7 +27,7 @@ typedef struct schedule {
 	const int32_t *const *ids;
 	const int64_t *lengths;
 	struct waiting *order; /* [n] */
-	int64_t begun, done, live;
+	int64_t begun, done, live_count;
 	float *logits; /* [live · beams, vocab] of this step */
 	hec_decoded *out;
 } schedule;
@@ -44,14 +44,14 @@ static int longer_first(const void *a, const void *b)
 	return x->source < y->source ? -1 : 1;
 }
 
-static bool has_prompts(const engine *e)
+static bool sources_are_prompts(const engine *e)
 {
 	return e->start_id < 0;
 }
 
 static int64_t prompt_length(const schedule *now, int64_t source)
 {
-	if (has_prompts(now->e))
+	if (sources_are_prompts(now->e))
 		return now->lengths[source];
 	return now->p.o.prompts ? now->p.o.prompt_lengths[source] : 1;
 }
@@ -59,7 +59,7 @@ static int64_t prompt_length(const schedule *now, int64_t source)
 /* What its rows begin with. */
 static const int32_t *prompt_ids(const schedule *now, int64_t source)
 {
-	if (has_prompts(now->e))
+	if (sources_are_prompts(now->e))
 		return now->ids[source];
 	return now->p.o.prompts ? now->p.o.prompts[source] : &now->e->start_id;
 }
@@ -97,23 +97,23 @@ static hec_status check_tokens(const schedule *now, const char *what, int64_t i,
 /* Whether a row of the session holds what the source begins with and what it may write. */
 static hec_status check_room(const schedule *now, int64_t i)
 {
-	const int64_t prompt = prompt_length(now, i), row = now->e->max_target;
-	const int64_t tokens = now->p.o.max_tokens;
+	const int64_t prompt = prompt_length(now, i), room = now->e->max_target;
+	const int64_t tokens = now->p.o.max_tokens; /* −1: as many as there is room for */
 	const int64_t *each = now->p.o.max_tokens_each;
 	if (each && (each[i] < 1 || each[i] > INT32_MAX))
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: max_tokens_each[%lld] is %lld; it is 1 or more", (long long)i,
 		            (long long)each[i]);
-	if (tokens > row || prompt + tokens - 1 > row)
+	if (tokens > room || prompt + tokens - 1 > room)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld begins with %lld tokens and may write %lld; a row "
 		            "of the session holds %lld",
-		            (long long)i, (long long)prompt, (long long)tokens, (long long)row);
-	if (prompt > row)
+		            (long long)i, (long long)prompt, (long long)tokens, (long long)room);
+	if (prompt > room)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld begins with %lld tokens, which leaves no room to "
 		            "write in rows of %lld",
-		            (long long)i, (long long)prompt, (long long)row);
+		            (long long)i, (long long)prompt, (long long)room);
 	return HEC_OK;
 }
 
@@ -126,7 +126,7 @@ static hec_status check_source(const schedule *now, int64_t i)
 	if (now->p.o.prompts)
 		HEC_TRY(check_tokens(now, "prompt", i, now->p.o.prompts[i],
 		                     now->p.o.prompt_lengths[i]));
-	if (!has_prompts(e) && length > e->max_source)
+	if (!sources_are_prompts(e) && length > e->max_source)
 		return fail(HEC_ERR_SHAPE,
 		            "decode: source %lld has %lld tokens; the session takes %lld",
 		            (long long)i, (long long)length, (long long)e->max_source);
@@ -136,7 +136,7 @@ static hec_status check_source(const schedule *now, int64_t i)
 static hec_status check_prompts(const schedule *now)
 {
 	const hec_decode_options *o = &now->p.o;
-	if (o->prompts && has_prompts(now->e))
+	if (o->prompts && sources_are_prompts(now->e))
 		return fail(HEC_ERR_ARGUMENT,
 		            "decode: prompts are given, but without an encoder the "
 		            "sources are what is begun with");
@@ -169,15 +169,16 @@ static hec_status prepare(schedule *now)
 	return HEC_OK;
 }
 
-/* Sources that wait take the free places, where there are enough of them. */
+/* Sources that wait take the free places, once enough places are free or nothing runs. */
 static hec_status admit(schedule *now)
 {
 	workspace *w = &now->w;
-	int64_t n = min_i64(w->places - now->live, now->n - now->begun);
-	if (n == 0 || (now->live > 0 && w->places - now->live < div_up(w->places, REFILL_PART)))
+	int64_t n = min_i64(w->places - now->live_count, now->n - now->begun);
+	if (n == 0 || (now->live_count > 0 &&
+	               w->places - now->live_count < div_up(w->places, REFILL_DIVISOR)))
 		return HEC_OK;
 	const waiting *next = now->order + now->begun;
-	int64_t width = next[0].length;
+	int64_t width = next[0].length; /* the longest: they are sorted */
 	for (int64_t i = 0; i < n; i++) {
 		int64_t source = next[i].source, length = next[i].length;
 		int32_t *row = w->source_ids + i * width;
@@ -185,14 +186,14 @@ static hec_status admit(schedule *now)
 			memcpy(row, now->ids[source], (size_t)length * sizeof *row);
 		memset(row + length, 0, (size_t)(width - length) * sizeof *row);
 		w->source_length[i] = (int32_t)length;
-		search_begin(&now->p, w->live[now->live + i], source, prompt_ids(now, source),
+		search_begin(&now->p, w->live[now->live_count + i], source, prompt_ids(now, source),
 		             prompt_length(now, source), max_length(now, source));
 		if (now->e->add_other)
 			HEC_TRY(now->e->add_other(now->e->user, source));
 	}
 	if (!now->e->add_other)
 		HEC_TRY(now->e->add(now->e->user, n, w->source_ids, width, w->source_length));
-	now->live += n;
+	now->live_count += n;
 	now->begun += n;
 	return HEC_OK;
 }
@@ -202,15 +203,15 @@ static int64_t lay_out_feed(schedule *now)
 {
 	workspace *w = &now->w;
 	int64_t beams = now->p.o.beams, T = 1;
-	for (int64_t i = 0; i < now->live; i++) {
+	for (int64_t i = 0; i < now->live_count; i++) {
 		const search *s = w->live[i];
-		if (s->length == s->prompt && !s->given)
+		if (s->length == s->prompt && !s->delivered)
 			T = max_i64(T, s->prompt);
 	}
-	for (int64_t row = 0; row < now->live * beams; row++) {
+	for (int64_t row = 0; row < now->live_count * beams; row++) {
 		const search *s = w->live[row / beams];
 		int32_t *ids = w->ids + row * T;
-		int64_t n = s->given ? 0 : s->length == s->prompt ? s->prompt : 1;
+		int64_t n = s->delivered ? 0 : s->length == s->prompt ? s->prompt : 1;
 		memcpy(ids, search_ids(s, row % beams) + s->length - n, (size_t)n * sizeof *ids);
 		memset(ids + n, 0, (size_t)(T - n) * sizeof *ids);
 		w->count[row] = (int32_t)n;
@@ -223,7 +224,7 @@ static void row_task(void *arg, int64_t row, int worker)
 	schedule *now = arg;
 	workspace *w = &now->w;
 	const search *s = w->live[row / now->p.o.beams];
-	if (s->given)
+	if (s->delivered)
 		return;
 	w->can[row] = search_row(&now->p, s, row % now->p.o.beams, now->logits + row * now->p.vocab,
 	                         w->lse[row], &w->row_scratches[worker],
@@ -231,10 +232,10 @@ static void row_task(void *arg, int64_t row, int worker)
 }
 
 /* The model's step, and the best continuations of every row. */
-static hec_status look(schedule *now)
+static hec_status step_and_rank(schedule *now)
 {
 	workspace *w = &now->w;
-	int64_t rows = now->live * now->p.o.beams;
+	int64_t rows = now->live_count * now->p.o.beams;
 	int64_t T = lay_out_feed(now);
 	HEC_TRY(now->e->step(now->e->user, rows, T, w->ids, w->count, &now->logits));
 	hec_tensor logits = hec_tensor_2d(now->logits, HEC_F32, rows, now->p.vocab);
@@ -244,7 +245,7 @@ static hec_status look(schedule *now)
 	pool_run(ctx_pool(now->e->ctx), rows, row_task, now);
 	for (int64_t row = 0; row < rows; row++) {
 		const search *s = w->live[row / now->p.o.beams];
-		if (s->given)
+		if (s->delivered)
 			continue;
 		hec_status status = HEC_OK;
 		if (!isfinite(w->lse[row]))
@@ -288,9 +289,9 @@ static hec_status choose(schedule *now)
 	workspace *w = &now->w;
 	int64_t beams = now->p.o.beams;
 	bool moved = false;
-	for (int64_t i = 0; i < now->live; i++) {
+	for (int64_t i = 0; i < now->live_count; i++) {
 		search *s = w->live[i];
-		if (!s->given)
+		if (!s->delivered)
 			search_advance(&now->p, s, w->lists + i * beams * now->p.candidates);
 		for (int64_t b = 0; b < beams; b++) {
 			/* Nobody reads the rows of one that is done. */
@@ -298,7 +299,7 @@ static hec_status choose(schedule *now)
 			w->from[i * beams + b] = (int32_t)(i * beams + from);
 			moved = moved || from != b;
 		}
-		if (now->p.o.token && !s->given)
+		if (now->p.o.token && !s->delivered)
 			TRY_CALLBACK("decode",
 			             now->p.o.token(now->p.o.user, s->source, s->next[0]));
 	}
@@ -308,12 +309,12 @@ static hec_status choose(schedule *now)
 /* Sources that are live in the session keep their places. */
 static hec_status finish_in_place(schedule *now)
 {
-	for (int64_t i = 0; i < now->live; i++) {
+	for (int64_t i = 0; i < now->live_count; i++) {
 		search *s = now->w.live[i];
-		if (!s->done || s->given)
+		if (!s->done || s->delivered)
 			continue;
 		HEC_TRY(copy_results(now, s));
-		s->given = true;
+		s->delivered = true;
 		now->done++;
 	}
 	return HEC_OK;
@@ -324,7 +325,7 @@ static hec_status finish_and_leave(schedule *now)
 {
 	workspace *w = &now->w;
 	int64_t kept = 0;
-	for (int64_t i = 0; i < now->live; i++) {
+	for (int64_t i = 0; i < now->live_count; i++) {
 		search *s = w->live[i];
 		if (s->done) {
 			HEC_TRY(copy_results(now, s));
@@ -334,10 +335,10 @@ static hec_status finish_and_leave(schedule *now)
 		w->live[i] = w->live[kept]; /* a free one goes back */
 		w->live[kept++] = s;
 	}
-	if (kept == now->live)
+	if (kept == now->live_count)
 		return HEC_OK;
-	now->done += now->live - kept;
-	now->live = kept;
+	now->done += now->live_count - kept;
+	now->live_count = kept;
 	return now->e->keep(now->e->user, w->keep, kept);
 }
 
@@ -345,7 +346,7 @@ static hec_status decode_all(schedule *now)
 {
 	while (now->done < now->n) {
 		HEC_TRY(admit(now));
-		HEC_TRY(look(now));
+		HEC_TRY(step_and_rank(now));
 		HEC_TRY(choose(now));
 		HEC_TRY(now->e->keep ? finish_and_leave(now) : finish_in_place(now));
 		HEC_TRY(call_progress(now->p.o.progress, now->p.o.user, "decoding", now->done,

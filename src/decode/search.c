@@ -15,7 +15,7 @@ void search_begin(const plan *p, search *s, int64_t source, const int32_t *ids, 
 	s->source = source;
 	s->prompt = s->length = prompt;
 	s->max_length = max_length;
-	s->done = s->given = false;
+	s->done = s->delivered = false;
 	for (int64_t b = 0; b < p->o.beams; b++) {
 		memcpy(search_ids(s, b), ids, (size_t)prompt * sizeof *ids);
 		/* All rows are the same at first: only one may be continued. */

@@ -44,7 +44,7 @@ typedef struct search {
 	int32_t *next;      /* [beams] what each row is fed next */
 	int32_t *from;      /* [beams] which row it was */
 	bool done;
-	bool given; /* done, and its result is in the call's */
+	bool delivered; /* done, and its result is the caller's; the source still holds its place */
 } search;
 
 /* Work space of one thread. */

@@ -172,7 +172,7 @@ static hec_status start_fresh(const loading *l)
 static hec_status fill_model(loading *l)
 {
 	const hec_model_load_options *o = l->o;
-	const bool fresh = l->matching.any_fresh > 0 && !o->to_measure;
+	const bool fresh = l->matching.fresh_count > 0 && !o->to_measure;
 	HEC_TRY(model_place(l->ctx, l->model, !o->unpacked && !fresh, o->to_measure));
 	if (fresh)
 		HEC_TRY(start_fresh(l));

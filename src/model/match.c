@@ -98,7 +98,7 @@ static void note_problem(problems *p, const char *name, const problem *what)
 /* ---- where it is ---- */
 
 /* By this name, or with the old names of norms. */
-static const safetensors_entry *find_old(const safetensors *files, const char *name)
+static const safetensors_entry *find_by_either_name(const safetensors *files, const char *name)
 {
 	static const char *const endings[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
 	                                         {"LayerNorm.bias", "LayerNorm.beta"}};
@@ -115,12 +115,12 @@ static const safetensors_entry *find_old(const safetensors *files, const char *n
 	return e;
 }
 
-/* base: without the prefix of the base model, which files of a base model lack, and which is another
- * one for some heads. */
+/* base: the name without the prefix of the base model. Files of a base model alone have none; files with some
+ * heads (answers of Llama) have another. */
 static const safetensors_entry *find_base(const safetensors *files, const family *f,
                                           const char *base)
 {
-	const safetensors_entry *e = find_old(files, base);
+	const safetensors_entry *e = find_by_either_name(files, base);
 	const char *tried = "";
 	for (const family_architecture *a = f->architectures; !e && a->name; a++) {
 		const char *prefix = a->prefix ? a->prefix : f->prefix;
@@ -129,7 +129,7 @@ static const safetensors_entry *find_base(const safetensors *files, const family
 			continue;
 		tried = prefix;
 		if (snprintf(name, sizeof name, "%s%s", prefix, base) < WEIGHT_NAME)
-			e = find_old(files, name);
+			e = find_by_either_name(files, name);
 	}
 	return e;
 }
@@ -137,17 +137,18 @@ static const safetensors_entry *find_base(const safetensors *files, const family
 static const safetensors_entry *find_weight(const safetensors *files, const family *f,
                                             const weight *w)
 {
-	const safetensors_entry *e = find_old(files, w->name);
+	const safetensors_entry *e = find_by_either_name(files, w->name);
 	const family_tensor *row = w->row;
 	const size_t prefix = strlen(f->prefix);
-	/* With no prefix to tell by, w->base does. */
+	/* w->base is 0 for what is no part of the base model, and for all where its prefix is empty: then only what
+	 * the head owns is no part of it. */
 	if (!e && (w->base > 0 || (row && prefix == 0 && strncmp(row->ours, "head.", 5) != 0)))
 		e = find_base(files, f, w->name + w->base);
 	while (!e && row && (++row)->ours && (row->flags & TENSOR_INSTEAD)) {
 		char name[WEIGHT_NAME];
 		if (weights_name(row->theirs, w->layer, name) != HEC_OK)
 			break;
-		e = find_old(files, name);
+		e = find_by_either_name(files, name);
 		if (!e && strncmp(name, f->prefix, prefix) == 0)
 			e = find_base(files, f, name + prefix);
 	}
@@ -295,7 +296,7 @@ hec_status match_weights(matching *m, match_mode mode)
 			set_fresh(w);
 		else
 			match_one(w, prefix, mode, &p);
-		m->any_fresh += w->fresh;
+		m->fresh_count += w->fresh;
 	}
 	end_problem(&p);
 	if (p.used == 0 && p.left_out == 0)

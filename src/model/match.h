@@ -17,8 +17,8 @@ typedef struct matching {
 	const family *family;
 	weight *list; /* [count]: entry, rows_read and fresh are written */
 	size_t count;
-	bool fresh_labels; /* what says the labels starts fresh whatever the files have */
-	size_t any_fresh;  /* how many are */
+	bool fresh_labels;  /* what says the labels starts fresh whatever the files have */
+	size_t fresh_count; /* weights that start fresh */
 } matching;
 
 hec_status match_weights(matching *m, match_mode mode);

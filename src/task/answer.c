@@ -17,8 +17,6 @@
 #include "task/batches.h"
 #include "text/unicode/utf8.h"
 
-#define WINDOW 384 /* tokens; as Transformers has them */
-#define STRIDE 128
 #define TOP_MOST 10000
 #define WAVE 65536 /* tokens that are gathered before they run */
 
@@ -298,7 +296,7 @@ static hec_status choose_windows(const answer_call *call, const hec_question *q,
 	o->max_length = window;
 	o->truncate = HEC_TRUNCATE_SECOND;
 	o->stride = call->o.stride >= 0 ? call->o.stride
-	                                : min_i64(STRIDE, min_i64(window / 2, room / 2));
+	                                : min_i64(HEC_ANSWER_STRIDE, min_i64(window / 2, room / 2));
 	if (o->stride >= room)
 		return fail(HEC_ERR_ARGUMENT,
 		            "windows are to share %lld tokens, but one of %lld has room for %lld "
@@ -368,7 +366,7 @@ static hec_status take_options(answer_call *call, const hec_answer_options *opti
 	HEC_TRY(options_take("hec_answer_options", o, sizeof *o, options));
 	const int64_t longest = call->a->m.longest;
 	if (o->window == -1)
-		o->window = min_i64(WINDOW, longest);
+		o->window = min_i64(HEC_ANSWER_WINDOW, longest);
 	if (o->top < 1 || o->top > TOP_MOST || o->max_tokens < 1 || o->window < 1 ||
 	    o->stride < -1 || o->batch < 1)
 		return fail(HEC_ERR_ARGUMENT,

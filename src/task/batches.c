@@ -4,6 +4,8 @@
  * no more of either takes no more. */
 #include "task/batches.h"
 
+#include "task/encode.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,10 +168,7 @@ static hec_status check_length(int64_t n, int64_t longest)
 {
 	if (n < 1)
 		return fail(HEC_ERR_SHAPE, "the text has no tokens");
-	if (n > longest)
-		return fail(HEC_ERR_SHAPE, "the text has %lld tokens; the model takes %lld",
-		            (long long)n, (long long)longest);
-	return HEC_OK;
+	return task_check_length(n, longest);
 }
 
 static hec_status sort_inputs(const batch_work *w, place *places)

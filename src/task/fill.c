@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "model/head.h"
 #include "task/batches.h"
+#include "task/encode.h"
 #include "tensor/arena.h"
 
 #define TOP_MOST 1000

@@ -10,8 +10,8 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "decode/decoded.h"
+#include "task/encode.h"
 #include "task/generation_config.h"
-#include "task/task_model.h"
 #include "task/writer.h"
 #include "task/written_text.h"
 
@@ -203,9 +203,8 @@ static hec_status check_length(const generate_call *call, int64_t n)
 {
 	const hec_model *model = call->g->m.model;
 	int64_t source = writer_max_source(model), target = writer_max_target(model);
-	if (has_encoder(call->g) && n > source)
-		return fail(HEC_ERR_SHAPE, "the text has %lld tokens; the model takes %lld",
-		            (long long)n, (long long)source);
+	if (has_encoder(call->g))
+		HEC_TRY(task_check_length(n, source));
 	if (room(call, n) < 1)
 		return fail(HEC_ERR_SHAPE,
 		            "the prompt has %lld tokens; the model holds %lld, what it writes "

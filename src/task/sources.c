@@ -1,6 +1,8 @@
 /* sources.c — prefix + text → ids, whole or in windows. */
 #include "task/sources.h"
 
+#include "task/encode.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

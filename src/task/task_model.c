@@ -1,4 +1,4 @@
-/* task_model.c — a model and its tokenizer, checked to belong together, in a handle; and a text for them. */
+/* task_model.c — a model and its tokenizer, checked to belong together, in the handle of an application. */
 #include "task/task_model.h"
 
 #include <stdio.h>
@@ -23,8 +23,6 @@ int64_t task_stack_cut(const hec_stack_config *s)
 	return s->position.max > 0 ? min_i64(s->position.max, task_stack_longest(s))
 	                           : task_stack_longest(s);
 }
-
-/* ---- handles ---- */
 
 static hec_status check(task_model *m)
 {
@@ -126,31 +124,4 @@ void task_destroy(const task_kind *kind, void *handle)
 	hec_model_destroy(m->own_model);
 	hec_tokenizer_destroy(m->own_tokenizer);
 	mem_free(handle);
-}
-
-/* ---- texts ---- */
-
-hec_status task_encode(const task_model *m, const task_text *text, hec_encoding *out)
-{
-	const int64_t most = text->longest > 0 ? text->longest : m->longest;
-	hec_encode_options o = HEC_ENCODE_OPTIONS_INIT;
-	o.lossy = text->lossy;
-	o.pair = text->pair;
-	o.pair_bytes = text->pair_bytes;
-	if (text->truncate)
-		o.max_length = min_i64(most, m->cut);
-	HEC_TRY(hec_tokenizer_encode(m->tokenizer, text->text, text->bytes, &o, out));
-	if ((int64_t)out->n > most)
-		return fail(HEC_ERR_SHAPE, "the text has %zu tokens; the model takes %lld", out->n,
-		            (long long)most);
-	return HEC_OK;
-}
-
-bool task_has_words(const hec_encoding *e)
-{
-	for (size_t i = 0; i < e->n; i++) {
-		if (e->sequence[i] >= 0)
-			return true;
-	}
-	return false;
 }

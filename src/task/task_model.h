@@ -46,18 +46,4 @@ void task_destroy(const task_kind *kind, void *handle); /* takes NULL */
 int64_t task_stack_longest(const hec_stack_config *s);
 int64_t task_stack_cut(const hec_stack_config *s);
 
-typedef struct task_text {
-	const char *text, *pair; /* pair NULL: none */
-	size_t bytes, pair_bytes;
-	int64_t longest; /* tokens; 0: as many as the model takes */
-	bool truncate;   /* what is longer loses its end; else it is an error that says how long */
-	bool lossy;      /* invalid UTF-8 counts as U+FFFD; else it is an error */
-} task_text;
-
-/* With what the post-processor adds. */
-hec_status task_encode(const task_model *m, const task_text *text, hec_encoding *out);
-
-/* Whether a token of the text itself is there, not only what was added. */
-bool task_has_words(const hec_encoding *e);
-
 #endif

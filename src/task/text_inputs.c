@@ -1,6 +1,8 @@
 /* text_inputs.c — one text after the other through the tokenizer. */
 #include "task/text_inputs.h"
 
+#include "task/encode.h"
+
 #include <stdlib.h>
 #include <string.h>
 

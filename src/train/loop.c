@@ -2,7 +2,8 @@
  *
  * What a step leads to (a line of the log, a validation, a checkpoint) is decided by the number of
  * the step alone and noted in the state once it is done: a run that was stopped in between does the
- * rest when it is resumed, and then stands where one stands that was not stopped. */
+ * rest when it is resumed, and then stands where one stands that was not stopped. The one exception is the end by
+ * time: see finish(). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +71,8 @@ void run_tell(run *r, hec_train_event *event)
 		r->failed = answer;
 }
 
-/* Whether the program wants to leave at once. */
-static hec_status check_told(const run *r)
+/* What the caller's event function failed with, if it did: the run ends at once. */
+static hec_status callback_status(const run *r)
 {
 	return r->failed == HEC_OK ? HEC_OK
 	                           : fail(r->failed, "train: ended by the caller's function");
@@ -114,7 +115,7 @@ static hec_status gather(run *r)
 }
 
 /* Data that cannot be read: the weights are those of the last whole step, which shall not be lost. */
-static hec_status give_up(run *r, hec_status status)
+static hec_status save_then_fail(run *r, hec_status status)
 {
 	char message[512];
 	snprintf(message, sizeof message, "%s", hec_error_message());
@@ -130,7 +131,7 @@ static hec_status take_step(run *r)
 	double begin = run_clock();
 	hec_status status = gather(r);
 	if (status != HEC_OK)
-		return give_up(r, status);
+		return save_then_fail(r, status);
 	HEC_TRY(hec_trainer_apply(r->trainer));
 	const hec_step_report *last = hec_trainer_report(r->trainer);
 	s->step = last->step;
@@ -142,13 +143,13 @@ static hec_status take_step(run *r)
 	}
 	r->step_seconds += run_clock() - begin;
 	run_tell_kind(r, HEC_TRAIN_STEP, NULL);
-	return check_told(r);
+	return callback_status(r);
 }
 
 static hec_status write_line(const run *r, const log_line *line)
 {
 	HEC_TRY(run_check_folder(r));
-	/* The time may be up at a step that has its line. */
+	/* At the end by time this step may have its line already: then only the curve is drawn. */
 	if (r->state.step > r->state.report_step)
 		HEC_TRY(log_add(r->log, line));
 	return line->scores ? curve_write(r->log, r->curve) : HEC_OK;
@@ -228,35 +229,39 @@ void run_save_state(run *r)
 	run_tell_kind(r, HEC_TRAIN_SAVE_FAILED, hec_error_message());
 }
 
-static bool is_due(int64_t step, int64_t every, int64_t last)
+static bool is_due(int64_t step, int64_t every, int64_t done_at)
 {
-	return every > 0 && step > last && step % every == 0;
+	return every > 0 && step > done_at && step % every == 0;
 }
 
-/* last: the run ends here, whatever the number of the step. */
-static hec_status after_step(run *r, bool last)
+/* at_end: the run ends here, whatever the number of the step. */
+static hec_status after_step(run *r, bool at_end)
 {
 	run_state *s = &r->state;
-	bool can = r->valid || r->o.evaluate, given_up = false;
-	bool due = can && is_due(s->step, r->o.valid_every, s->valid_step);
-	bool valid = due || (can && last && s->step > s->valid_step);
-	bool line = is_due(s->step, r->o.report_every, s->report_step) ||
-	            (last && s->step > s->report_step);
-	bool save = !last && is_due(s->step, r->o.save_every, 0); /* the end saves anyway */
+	const bool can_validate = r->valid || r->o.evaluate;
+	const bool is_validation_due =
+		can_validate && is_due(s->step, r->o.valid_every, s->valid_step);
+	const bool must_validate =
+		is_validation_due || (can_validate && at_end && s->step > s->valid_step);
+	const bool must_log = is_due(s->step, r->o.report_every, s->report_step) ||
+	                      (at_end && s->step > s->report_step);
+	const bool must_save =
+		!at_end && is_due(s->step, r->o.save_every, 0); /* the end saves anyway */
+	bool is_stopped = false;
 	hec_train_scores scores;
-	if (valid || line || save)
+	if (must_validate || must_log || must_save)
 		HEC_TRY(run_check_folder(r)); /* a run without a folder has no end to come to */
-	if (valid)
-		HEC_TRY(run_validate(r, due, &scores, &given_up));
-	HEC_TRY(check_told(r));
-	if (given_up)
+	if (must_validate)
+		HEC_TRY(run_validate(r, is_validation_due, &scores, &is_stopped));
+	HEC_TRY(callback_status(r));
+	if (is_stopped)
 		return HEC_OK;
-	if (valid || line)
-		report(r, valid ? &scores : NULL);
-	HEC_TRY(check_told(r));
-	if (save)
+	if (must_validate || must_log)
+		report(r, must_validate ? &scores : NULL);
+	HEC_TRY(callback_status(r));
+	if (must_save)
 		(void)run_save(r);
-	return check_told(r);
+	return callback_status(r);
 }
 
 /* ---- the loop ---- */
@@ -318,11 +323,11 @@ static hec_status finish(run *r, hec_train_end *end)
 	snprintf(message, sizeof message, "%s", status == HEC_OK ? "" : hec_error_message());
 	if (*end != HEC_TRAIN_STOPPED && status == HEC_OK)
 		HEC_TRY(run_try_average(r));
-	HEC_TRY(check_told(r));
+	HEC_TRY(callback_status(r));
 	if (*end != HEC_TRAIN_STOPPED)
 		keep_some_model(r);
 	run_tell_kind(r, HEC_TRAIN_END, NULL);
-	return status == HEC_OK ? check_told(r) : fail(status, "at the end, %s", message);
+	return status == HEC_OK ? callback_status(r) : fail(status, "at the end, %s", message);
 }
 
 static hec_status learn(run *r, hec_train_end *end)
@@ -330,7 +335,7 @@ static hec_status learn(run *r, hec_train_end *end)
 	r->first_step = r->state.step;
 	r->first_moment = run_clock();
 	run_tell_kind(r, HEC_TRAIN_BEGIN, NULL);
-	HEC_TRY(check_told(r));
+	HEC_TRY(callback_status(r));
 	if (r->state.step > 0 && !r->stop)
 		HEC_TRY(after_step(r, is_done(r))); /* what the step before the stop still owes */
 	while (!has_ended(r, end)) {

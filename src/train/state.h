@@ -31,7 +31,7 @@ typedef struct run_state {
 	 * was up, shall not change when a run ends. NaN: none yet. */
 	double due[HEC_METRICS];
 	int64_t stale; /* validations that were due since the best by the chosen metric */
-	int64_t valid_step, saves_failed;
+	int64_t valid_step;
 	int chosen; /* metric whose best model lies in DIR itself; −1: an older program did not say */
 } run_state;
 

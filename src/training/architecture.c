@@ -1,5 +1,7 @@
 /* architecture.c — what an architecture that is given settles: sizes, dropouts, the longest text. A size that was
  * asked for must be its own; its rates and its length hold where none were asked for. */
+#include <hecate/answer.h>
+
 #include "base/path.h"
 #include "base/size.h"
 #include "training/settle.h"
@@ -38,8 +40,9 @@ static hec_status take_sizes(hec_training *t, const char *home)
 static hec_status take_length(hec_training *t, const char *home)
 {
 	static const int64_t usual[HEC_TASKS] = {
-		[HEC_TASK_TRANSLATE] = 128, [HEC_TASK_SEQ2SEQ] = 256,  [HEC_TASK_LM] = 256,
-		[HEC_TASK_MLM] = 128,       [HEC_TASK_CLASSIFY] = 128, [HEC_TASK_ANSWER] = 384};
+		[HEC_TASK_TRANSLATE] = 128, [HEC_TASK_SEQ2SEQ] = 256,
+		[HEC_TASK_LM] = 256,        [HEC_TASK_MLM] = 128,
+		[HEC_TASK_CLASSIFY] = 128,  [HEC_TASK_ANSWER] = HEC_ANSWER_WINDOW};
 	hec_training_options *o = &t->o;
 	const int64_t most = hec_model_config_max_tokens(&t->given);
 	int64_t length = usual[o->task];

@@ -51,7 +51,7 @@ static hec_status write_all(writing_judge *j, hec_session *session)
 	o.beams = t->o.valid_beam;
 	o.progress = training_progress;
 	o.user = j->t;
-	o.forced_bos = t->starts ? -1 : t->language;
+	o.forced_bos = t->language_starts_decoder ? -1 : t->target_language;
 	/* The padding is what a decoder starts with; it is no word. */
 	o.suppress = &pad;
 	o.suppressed = pad >= 0 ? 1 : 0;

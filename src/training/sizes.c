@@ -2,9 +2,9 @@
 #include "base/size.h"
 #include "training/settle.h"
 
-/* By the number of examples (running text: of kilobytes); the first row that is enough holds. */
+/* By the number of pairs; for lm, mlm and classify by kilobytes of text. A row holds for less than `below`. */
 typedef struct size_row {
-	int64_t most, vocab, width, layers, heads, step_tokens;
+	int64_t below, vocab, width, layers, heads, step_tokens;
 } size_row;
 
 static const size_row pairs[] =
@@ -25,7 +25,7 @@ static const size_row *size_row_of(const hec_training *t)
 	const bool paired = task_is_paired(t->o.task);
 	const size_row *row = paired ? pairs : texts;
 	const int64_t amount = paired ? t->examples : t->bytes / 1000;
-	while (amount >= row->most)
+	while (amount >= row->below)
 		row++;
 	return row;
 }

@@ -118,13 +118,13 @@ static hec_status say_language(const hec_training *t, const char *dir)
 {
 	char path[PATH_MOST];
 	json_t *root;
-	if (t->language < 0)
+	if (t->target_language < 0)
 		return HEC_OK;
 	HEC_TRY(path_in(path, dir, "generation_config.json"));
 	HEC_TRY(json_file_read(path, JSON_CONFIG_MOST, &root));
-	hec_status status =
-		json_put(root, t->starts ? "decoder_start_token_id" : "forced_bos_token_id",
-	                 json_integer(t->language));
+	hec_status status = json_put(
+		root, t->language_starts_decoder ? "decoder_start_token_id" : "forced_bos_token_id",
+		json_integer(t->target_language));
 	if (status == HEC_OK)
 		status = json_file_write(path, root);
 	json_decref(root);
@@ -186,7 +186,7 @@ hec_status start_model(hec_training *t)
 {
 	HEC_TRY(load(t));
 	HEC_TRY(set_dropouts(t));
-	if (t->language >= 0 && t->starts)
-		HEC_TRY(hec_model_set_start(t->model, t->language));
+	if (t->target_language >= 0 && t->language_starts_decoder)
+		HEC_TRY(hec_model_set_start(t->model, t->target_language));
 	return has_begun(t) ? HEC_OK : save_start(t);
 }

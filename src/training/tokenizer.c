@@ -81,8 +81,8 @@ static hec_status find_language(hec_training *t)
 	if (status == HEC_OK)
 		status = hec_encoding_set_language(of, t->o.to_language, &e, &at);
 	if (status == HEC_OK) {
-		t->language = e.ids[at];
-		t->starts = at + 1 == e.n;
+		t->target_language = e.ids[at];
+		t->language_starts_decoder = at + 1 == e.n;
 	}
 	hec_encoding_free(&e);
 	return status;

@@ -59,7 +59,7 @@ hec_status hec_training_create(const hec_training_options *options, hec_training
 	if (!t)
 		return fail(HEC_ERR_MEMORY, "no memory for a training");
 	t->o = (hec_training_options)HEC_TRAINING_OPTIONS_INIT;
-	t->language = -1;
+	t->target_language = -1;
 	hec_status status = create(t, options);
 	if (status == HEC_OK)
 		*out = t;
@@ -109,7 +109,7 @@ static hec_status take_folder(hec_training *t, const hec_train_lock *lock)
 
 static hec_status open_data(hec_training *t)
 {
-	/* A training that is resumed has its sizes; its labels are found again. */
+	/* A training that is resumed has its sizes, so the text need not be counted again; but for its labels. */
 	if (!t->o.resume || !is_settled(t) || t->o.task == HEC_TASK_CLASSIFY)
 		HEC_TRY(data_count(t));
 	HEC_TRY(start_labels(t));
@@ -146,7 +146,7 @@ hec_status hec_training_open(hec_training *t, const hec_train_lock *lock)
 {
 	if (!t || t->is_open || t->lock)
 		return fail(HEC_ERR_ARGUMENT, "hec_training_open: the training is %s",
-		            t ? "open, or failed to open" : "NULL");
+		            t ? "open, or was tried to open before" : "NULL");
 	HEC_TRY(take_folder(t, lock));
 	HEC_TRY(start_keep_config(t));
 	HEC_TRY(open_data(t));

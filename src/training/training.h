@@ -19,10 +19,10 @@ struct hec_training {
 	const hec_train_lock *lock; /* of o.dir; NULL: not taken yet */
 	hec_train_lock *own_lock;   /* NULL: it is the caller's */
 	hec_tokenizer *tokenizer,
-		*target;    /* target: of targets, where they have their own; or NULL */
-	hec_speech *speech; /* of a model that reads sounds; else NULL */
-	int32_t language;   /* of targets, the token; −1: none is said */
-	bool starts;        /* a decoder begins with it; else it is the first that is written */
+		*target;         /* target: of targets, where they have their own; or NULL */
+	hec_speech *speech;      /* of a model that reads sounds; else NULL */
+	int32_t target_language; /* its token; −1: none is said */
+	bool language_starts_decoder; /* it is what a decoder begins with; else the first token that is written */
 	hec_corpus *train, *valid; /* valid NULL: none */
 	hec_ctx *ctx;
 	hec_model *model;

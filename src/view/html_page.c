@@ -80,6 +80,7 @@ const char html_body[] =
 "</aside>\n"
 "</main>\n";
 
+/* The colours of cells: colour.c has those of terminals, svg.c those of pictures. */
 const char html_script[] =
 "<script>\n"
 "'use strict';\n"

@@ -13,13 +13,16 @@
 #include "cli/io/put.h"
 #include "cli/io/whole_file.h"
 
-/* What is given besides is read in pieces of so many lines. */
+/* Lines of standard input are answered so many at a time. */
 #define CHUNK 256
+#define STRING_(number) #number
+#define STRING(number) STRING_(number)
+#define NOT_GIVEN (-2.0) /* of --no-answer, which is from -1 to 1 */
 
 typedef struct settings {
 	const char *context;
 	option_list questions;
-	double none;
+	double no_answer_margin;
 	bool json;
 } settings;
 
@@ -177,8 +180,8 @@ static int answer_operands(void *job, int operands, char **argv)
 		if (code != EXIT_DONE)
 			return code;
 	}
-	w->options.may_be_none = s->none >= -1;
-	w->options.none_margin = s->none >= -1 ? s->none : 0;
+	w->options.may_be_none = s->no_answer_margin != NOT_GIVEN;
+	w->options.none_margin = w->options.may_be_none ? s->no_answer_margin : 0;
 	w->options.progress = on_progress;
 	w->options.user = w;
 	w->lines = (line_work){.self = w->self, .work = answer_lines, .user = w, .most = CHUNK};
@@ -198,7 +201,9 @@ static const model_work answering_work = {load_answerer, answer_operands, destro
 
 static int answer_run(const command *self, int argc, char **argv)
 {
-	answering w = {.self = self, .s = {.none = -2}, .options = HEC_ANSWER_OPTIONS_INIT};
+	answering w = {.self = self,
+	               .s = {.no_answer_margin = NOT_GIVEN},
+	               .options = HEC_ANSWER_OPTIONS_INIT};
 	settings *s = &w.s;
 	hec_answer_options *o = &w.options;
 	const option table[] = {
@@ -211,16 +216,19 @@ static int answer_run(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--top", "N", "answers to each question, the best first", &o->top, 1,
 	         10000},
 		{OPTION_REAL, "--no-answer", "X",
-	         "no answer where its score is more than X above the best (0: as it comes)",
-	         &s->none, -1, 1},
+	         "say 'no answer' when its score beats the best answer's by more than X (0: when "
+	         "it is higher)",
+	         &s->no_answer_margin, -1, 1},
 		{OPTION_WHOLE, "--most", "N", "tokens of the longest answer (default: 15)",
 	         &o->max_tokens, 1, 1 << 20},
 		{OPTION_WHOLE, "--window", "N",
-	         "tokens of a window (default: 384, or what the model takes)", &o->window, 1,
-	         1 << 20},
+	         "tokens of a window (default: " STRING(
+			 HEC_ANSWER_WINDOW) ", or what the model takes)",
+	         &o->window, 1, 1 << 20},
 		{OPTION_WHOLE, "--stride", "N",
-	         "tokens that windows share (default: 128, or half a window)", &o->stride, 1,
-	         1 << 20},
+	         "tokens that windows share (default: " STRING(
+			 HEC_ANSWER_STRIDE) ", or half a window)",
+	         &o->stride, 1, 1 << 20},
 		{OPTION_FLAG, "--part-words", NULL, "answers may begin and end within words",
 	         &o->part_words, 0, 0},
 		OPTION_LOSSY(o->lossy),
@@ -235,7 +243,8 @@ static int answer_run(const command *self, int argc, char **argv)
 	if (code != PARSED)
 		return code;
 	if (s->questions.count > 0 && operands > 0)
-		return command_usage(self, "'%s' stands apart from --question", argv[0]);
+		return command_usage(self, "'%s': give all questions by --question, or none",
+		                     argv[0]);
 	if (s->questions.count == 0 && operands == 0 && s->context && strcmp(s->context, "-") == 0)
 		return command_usage(self, "--context - leaves no input for the questions: "
 		                           "name them with --question");
