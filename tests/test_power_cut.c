@@ -167,6 +167,14 @@ static void bytes_may_be_lost_and_names_kept_and_the_other_way_round(void **stat
 	check_run(&some, POWER_NAMES);
 }
 
+/* A name that stands for others, as DIR/checkpoint/latest does, is on the disk after them. */
+static void names_reach_the_disk_in_any_order_between_two_flushes(void **state)
+{
+	(void)state;
+	check_run(&every_one, POWER_OLDER_NAMES);
+	check_run(&some, POWER_BYTES | POWER_OLDER_NAMES);
+}
+
 static void so_it_is_from_the_first_step_on(void **state)
 {
 	(void)state;
@@ -182,6 +190,7 @@ int main(void)
 		cmocka_unit_test(a_run_killed_before_any_change_ends_with_the_same_files),
 		cmocka_unit_test(what_was_not_flushed_may_be_lost),
 		cmocka_unit_test(bytes_may_be_lost_and_names_kept_and_the_other_way_round),
+		cmocka_unit_test(names_reach_the_disk_in_any_order_between_two_flushes),
 		cmocka_unit_test(so_it_is_from_the_first_step_on),
 	};
 	setenv("HECATE_THREADS", "1", 1); /* processes are split off, without their threads */

@@ -207,8 +207,9 @@ static void cut(void)
 {
 	if (power.lost & POWER_BYTES)
 		nftw(power.dir, cut_file, 16, FTW_PHYS);
-	if (power.lost & POWER_NAMES)
-		for (size_t i = power.count; i-- > 0;)
+	const size_t kept = power.lost & POWER_OLDER_NAMES && power.count > 0 ? 1 : 0;
+	if (power.lost & (POWER_NAMES | POWER_OLDER_NAMES))
+		for (size_t i = power.count - kept; i-- > 0;)
 			undo(i);
 	_exit(POWER_EXIT);
 }

@@ -4,14 +4,15 @@
  * noted, which makes this fast as well.
  *
  * What a power cut leaves differs between file systems. Here: a flushed file has its bytes, and a flushed folder
- * its names; the rest is lost whole, or kept whole, bytes and names each for themselves. */
+ * its names; the rest is lost, or kept, bytes and names each for themselves. */
 #ifndef TESTS_POWER_H
 #define TESTS_POWER_H
 
 enum { POWER_EXIT = 77 }; /* what a process ends with */
 
-/* What is lost; 0: nothing, as when a process is killed. */
-enum { POWER_BYTES = 1, POWER_NAMES = 2 };
+/* What is lost; 0: nothing, as when a process is killed. POWER_OLDER_NAMES: all names but the newest, since what
+ * is not flushed reaches the disk in any order. */
+enum { POWER_BYTES = 1, POWER_NAMES = 2, POWER_OLDER_NAMES = 4 };
 
 /* From now on, of what lies in dir: the n-th change from now is not done any more.
  * stash: a folder outside of dir, on the same disk. */
