@@ -145,6 +145,21 @@ static void a_folder_that_is_removed_before_the_first_step_stays_so(void **state
 	assert_false(is_there("early"));
 }
 
+/* DIR itself is still there: its checkpoints come back. */
+static void checkpoints_that_were_removed_are_made_again(void **state)
+{
+	(void)state;
+	pid_t child =
+		start(PAIRS SMALL "--quiet --save-every 10 --valid-every 20 --valid-sentences 2 "
+	                          "--steps 60 --out %1$s/bare");
+	halt_at(child, "bare/checkpoint/latest");
+	assert_int_equal(shell("rm -r '%s/bare/checkpoint'", folder), 0);
+	kill(child, SIGCONT);
+	assert_int_equal(finish(child), 0);
+	assert_true(is_there("bare/checkpoint/latest"));
+	expect("--resume --out %1$s/bare --steps 70 --quiet", 0, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +168,7 @@ int main(void)
 		cmocka_unit_test(a_run_whose_folder_is_removed_makes_none_anew),
 		cmocka_unit_test(a_folder_is_watched_before_the_first_step),
 		cmocka_unit_test(a_folder_that_is_removed_before_the_first_step_stays_so),
+		cmocka_unit_test(checkpoints_that_were_removed_are_made_again),
 	};
 	return cmocka_run_group_tests(tests, make_texts, remove_folder);
 }

@@ -110,14 +110,20 @@ static hec_status read_latest(const char *dir, char name[NAME_MOST])
 	return status;
 }
 
-bool hec_train_can_resume(const char *dir)
+hec_status train_holds_run(const char *dir, bool *yes)
 {
 	char *path, name[NAME_MOST];
-	if (!dir || path_make(&path, "%s/checkpoint", dir) != HEC_OK)
-		return false;
-	bool can = read_latest(path, name) == HEC_OK && name[0];
+	HEC_TRY(path_make(&path, "%s/checkpoint", dir));
+	hec_status status = read_latest(path, name);
+	*yes = status == HEC_OK && name[0];
 	mem_free(path);
-	return can;
+	return status;
+}
+
+bool hec_train_can_resume(const char *dir)
+{
+	bool yes = false;
+	return dir && train_holds_run(dir, &yes) == HEC_OK && yes;
 }
 
 bool hec_train_checksums(const char *dir, uint32_t *train, uint32_t *valid)
@@ -285,6 +291,8 @@ static hec_status save_whole(const checkpoints *c, hec_trainer *t, const run_sta
                              const char *name)
 {
 	char *folder;
+	HEC_TRY(check_held(c));
+	HEC_TRY(folder_make(c->dir)); /* somebody may have removed it meanwhile */
 	HEC_TRY(path_make(&folder, "%s/" HALF_DONE "%ld", c->dir, (long)getpid()));
 	hec_status status = folder_remove(folder);
 	if (status == HEC_OK)
