@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GRACE_NS 800000000L
+#define GRACE_NS 600000000L
 #define PATH_MOST 4200
 #define FILES_MOST 4
 

@@ -3,7 +3,7 @@
  *
  * The first asks to stop. What asks for it (interrupt_asked, a library's `progress`) ends at its next good
  * place and says so. Much does not ask: a long line that is tokenized, a template that is rendered, a
- * model that is loaded. So where the command has not ended within 0.8 s, the process does, by that signal: as
+ * model that is loaded. So where the command has not ended within 0.6 s, the process does, by that signal: as
  * it would have without any of this, but for files that are half written, which go. Results are flushed after
  * each chunk (put_done), so what is finished is written. A second signal ends the process at once.
  *
