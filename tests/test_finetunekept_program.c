@@ -287,6 +287,57 @@ static void languages_are_those_that_are_said(void **state)
 	}
 }
 
+/* Stands on "sentences" of a test before. A folder in DIR/start is the run's as well; what others put into DIR is
+ * not. */
+static void a_failed_run_takes_what_it_made_and_nothing_else(void **state)
+{
+	(void)state;
+	result r = train("--from %1$s/sentences --task classify --train %1$s/labels --out "
+	                 "%1$s/again --steps 1 --dump-batches %1$s/nowhere/x");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "nowhere"));
+	done(&r);
+	assert_int_not_equal(shell("test -e '%s/again'", folder), 0);
+	/* It has much to read, and meanwhile somebody writes into DIR. */
+	assert_int_equal(
+		shell("cd '%s' && cp labels much && for i in 1 2 3 4 5 6; do cat much much "
+	              ">more && cat more >>much || exit 1; done",
+	              folder),
+		0);
+	assert_int_equal(shell("cd '%s' && { for i in $(seq 500); do test -e again/train.json && "
+	                       "break; sleep 0.01; done; mkdir again/notes; echo x "
+	                       ">again/notes/n.txt; echo x >again/mine.txt; } &",
+	                       folder),
+	                 0);
+	r = train("--from %1$s/sentences --task classify --train %1$s/much --valid %1$s/pairs "
+	          "--out %1$s/again --steps 1");
+	assert_int_equal(r.code, 1);
+	done(&r);
+	assert_int_equal(shell("cd '%s/again' && test -s mine.txt && test -s notes/n.txt && "
+	                       "test $(ls -A | wc -l) -eq 2 && rm -r ../again",
+	                       folder),
+	                 0);
+}
+
+/* What a killed run left half done is not mixed with what the next one begins from. */
+static void what_was_half_begun_goes(void **state)
+{
+	(void)state;
+#define HALF "--task classify --train %1$s/labels --out %1$s/half --steps 1 --quiet"
+	result r = train_well("--from %1$s/sentences " HALF);
+	done(&r);
+	assert_int_equal(shell("cd '%s/half' && rm -r checkpoint start && mkdir -p .start/deep/er "
+	                       "start/old && echo x >.start/deep/er/x && echo x >start/old/x",
+	                       folder),
+	                 0);
+	r = train_well("--resume --from %1$s/sentences " HALF);
+	done(&r);
+	assert_int_equal(shell("cd '%s/half' && test -s start/config.json && test ! -e start/old "
+	                       "&& test ! -e start/deep && test ! -e .start",
+	                       folder),
+	                 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +345,8 @@ int main(void)
 		cmocka_unit_test(a_model_that_writes_ends_as_before),
 		cmocka_unit_test(an_older_model_writes_as_before),
 		cmocka_unit_test(languages_are_those_that_are_said),
+		cmocka_unit_test(a_failed_run_takes_what_it_made_and_nothing_else),
+		cmocka_unit_test(what_was_half_begun_goes),
 	};
 	return cmocka_run_group_tests(tests, make_all, remove_folder);
 }

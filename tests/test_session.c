@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "model/model.h"
+
 #define MOST 512
 
 /* A source and the tokens that are written for it. */
@@ -490,7 +492,7 @@ static void what_a_session_cannot_do_is_said(void **state)
 	o.beams = 2;
 	o.max_source = 4;
 	OK(&k, hec_session_create(k.ctx, m, &o, &s));
-	assert_int_equal(hec_session_options_of(s)->max_target, 9);
+	assert_int_equal(session_options(s)->max_target, 9);
 	assert_true(hec_session_model(s) == m && hec_session_ctx(s) == k.ctx);
 	hec_tensor ids = make_zero(&k, HEC_I32, SHAPE(1, 5)),
 		   two = make_zero(&k, HEC_I32, SHAPE(2, 1)),

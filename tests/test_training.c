@@ -85,6 +85,13 @@ static hec_training *made(run *r, const hec_training_options *o)
 	return t;
 }
 
+static hec_training_options settled_of(const hec_training *t)
+{
+	hec_training_options o;
+	hec_training_options_of(t, &o, sizeof o);
+	return o;
+}
+
 static void check_same_model(run *r, const char *one, const char *two)
 {
 	char *data[2], path[192];
@@ -122,7 +129,8 @@ static void a_training_that_was_stopped_ends_with_the_same_bits(void **state)
 	CHECK(&r.l.k, result->end == HEC_TRAIN_STOPPED && result->step == 6, "end %d at %lld",
 	      (int)result->end, (long long)result->step);
 	hec_train_result_free(result);
-	hec_training_options settled = *hec_training_options_of(t);
+	hec_training_options settled;
+	hec_training_options_of(t, &settled, sizeof settled);
 	hec_training_destroy(t);
 
 	r.stop_at = 0;
@@ -145,22 +153,24 @@ static void what_is_left_open_is_settled(void **state)
 	o.batch_tokens = -1;
 	o.valid_every = o.save_every = 0;
 	hec_training *t = made(&r, &o);
-	const hec_training_options *now = hec_training_options_of(t);
-	CHECK(&r.l.k, now->beta2 == 0.98 && now->schedule == HEC_SCHEDULE_INVERSE_SQRT,
-	      "settled by the options: beta2 %g, schedule %d", now->beta2, now->schedule);
+	hec_training_options now = settled_of(t);
+	CHECK(&r.l.k, now.beta2 == 0.98 && now.schedule == HEC_SCHEDULE_INVERSE_SQRT,
+	      "settled by the options: beta2 %g, schedule %d", now.beta2, now.schedule);
 	OK(&r.l.k, hec_training_estimate(t));
+	now = settled_of(t);
 	CHECK(&r.l.k,
-	      now->width == 128 && now->heads == 4 && now->hidden == 512 && now->vocab == 2000 &&
-	              now->encoder_layers == 2 && now->max_length == 128,
-	      "settled by the text: width %lld", (long long)now->width);
+	      now.width == 128 && now.heads == 4 && now.hidden == 512 && now.vocab == 2000 &&
+	              now.encoder_layers == 2 && now.max_length == 128,
+	      "settled by the text: width %lld", (long long)now.width);
 	CHECK(&r.l.k, access(r.dir, F_OK) != 0, "an estimate made %s", r.dir);
 	CHECK(&r.l.k,
 	      !hec_training_model(t) && !hec_training_ctx(t) && !hec_training_corpus(t) &&
 	              !hec_training_valid(t) && !hec_training_listens(t),
 	      "it is not open yet");
 	OK(&r.l.k, hec_training_open(t, NULL));
-	CHECK(&r.l.k, now->batch_tokens > 0 && now->accumulate > 0 && now->valid_every == 200,
-	      "settled by the model: %lld tokens", (long long)now->batch_tokens);
+	now = settled_of(t);
+	CHECK(&r.l.k, now.batch_tokens > 0 && now.accumulate > 0 && now.valid_every == 200,
+	      "settled by the model: %lld tokens", (long long)now.batch_tokens);
 	CHECK(&r.l.k,
 	      hec_model_config_of(hec_training_model(t))->width == 128 &&
 	              hec_corpus_counts_of(hec_training_corpus(t))->examples == 60 &&
@@ -190,12 +200,12 @@ static void a_zero_that_is_asked_for_is_a_zero(void **state)
 	o.memory = 1;
 	hec_training *t = made(&r, &o);
 	OK(&r.l.k, hec_training_open(t, NULL));
-	const hec_training_options *now = hec_training_options_of(t);
+	hec_training_options now = settled_of(t);
 	CHECK(&r.l.k,
-	      now->dropout == 0 && now->smoothing == 0 && now->lr == 0 && now->warmup == 0 &&
-	              now->batch_tokens == now->max_length,
-	      "dropout %g, smoothing %g, lr %g, warmup %lld, %lld tokens", now->dropout,
-	      now->smoothing, now->lr, (long long)now->warmup, (long long)now->batch_tokens);
+	      now.dropout == 0 && now.smoothing == 0 && now.lr == 0 && now.warmup == 0 &&
+	              now.batch_tokens == now.max_length,
+	      "dropout %g, smoothing %g, lr %g, warmup %lld, %lld tokens", now.dropout,
+	      now.smoothing, now.lr, (long long)now.warmup, (long long)now.batch_tokens);
 	hec_training_destroy(t);
 	lab_close(&r.l);
 }
@@ -221,6 +231,15 @@ static void what_cannot_be_is_named(void **state)
 	CASE(HEC_ERR_ARGUMENT, "f32, bf16 or f16", o.dtype = HEC_I32)
 	CASE(HEC_ERR_ARGUMENT, "'max_length' is 32769", o.max_length = 32769)
 	CASE(HEC_ERR_ARGUMENT, "'dropout' is 1.5", o.dropout = 1.5)
+	CASE(HEC_ERR_ARGUMENT, "'dropout' is 1;", o.dropout = 1)
+	CASE(HEC_ERR_ARGUMENT, "'beta1' is 1;", o.beta1 = 1)
+	CASE(HEC_ERR_ARGUMENT, "'smoothing' is 1;", o.smoothing = 1)
+	CASE(HEC_ERR_ARGUMENT, "'max_length' is 1;", o.max_length = 1)
+	CASE(HEC_ERR_ARGUMENT, "'threads' is -5", o.threads = -5)
+	CASE(HEC_ERR_ARGUMENT, "'epochs' is 1000001", o.epochs = 1000001)
+	CASE(HEC_ERR_ARGUMENT, "'dir' is empty", o.dir = "")
+	CASE(HEC_ERR_ARGUMENT, "'from' is empty", o.from = "")
+	CASE(HEC_ERR_ARGUMENT, "'train'[1] is empty", o.train = (const char *[]){r.names[0], ""})
 	CASE(HEC_ERR_ARGUMENT, "'lr' is nan", o.lr = (double)__builtin_nanf(""))
 	CASE(HEC_ERR_ARGUMENT, "'keep' is 0", o.keep = 0)
 	CASE(HEC_ERR_ARGUMENT, "'batch_tokens' is 0", o.batch_tokens = 0)
@@ -251,10 +270,6 @@ static void what_cannot_be_is_named(void **state)
 	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_memory_of(NULL, NULL), "NULL");
 	hec_training_destroy(NULL);
 	hec_training_memory_free(NULL);
-	CHECK(&r.l.k,
-	      !hec_training_options_of(NULL) && !hec_training_model(NULL) &&
-	              !hec_training_listens(NULL),
-	      "NULL has something");
 	lab_close(&r.l);
 }
 
@@ -276,6 +291,113 @@ static void sizes_that_do_not_fit_are_found_before_the_first_step(void **state)
 	t = made(&r, &o);
 	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_learn(t, NULL), "'dir' is missing");
 	hec_training_destroy(t);
+	lab_close(&r.l);
+}
+
+static uint32_t sum_of(run *r, const char *name, const char *file)
+{
+	char path[192], *data;
+	size_t bytes;
+	uint32_t sum = 0;
+	snprintf(path, sizeof path, "%s/%s", lab_path(&r->l, name), file);
+	OK(&r->l.k, file_read(path, 1 << 24, &data, &bytes));
+	for (size_t i = 0; i < bytes; i++)
+		sum = sum * 31 + (unsigned char)data[i];
+	hec_free(data);
+	return sum;
+}
+
+/* Neither by one that begins there, nor by one that goes on with something else. */
+static void a_run_that_is_there_is_not_written_over(void **state)
+{
+	(void)state;
+	run r;
+	run_open(&r, 8180);
+	hec_training_options o = options_of(&r, "there");
+	hec_training *t = made(&r, &o);
+	OK(&r.l.k, hec_training_learn(t, NULL));
+	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_learn(t, NULL), "has learned");
+	o = settled_of(t);
+	hec_training_destroy(t);
+	static const char *const files[] = {"tokenizer.json", "cache/train.tokens",
+	                                    "model.safetensors"};
+	uint32_t before[3];
+	for (int i = 0; i < 3; i++)
+		before[i] = sum_of(&r, "there", files[i]);
+
+	char *text[2];
+	size_t bytes[2];
+	for (int i = 0; i < 2; i++)
+		OK(&r.l.k, file_read(r.files[i], 1 << 20, &text[i], &bytes[i]));
+	lab_write_pairs(&r.l, "a", "b", 90); /* other text */
+	t = made(&r, &o);
+	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_learn(t, NULL), "holds a run already");
+	hec_training_destroy(t);
+	o.resume = true;
+	t = made(&r, &o);
+	FAILS(&r.l.k, HEC_ERR_FORMAT, hec_training_learn(t, NULL), "other ids");
+	hec_training_destroy(t);
+	hec_training_options other = HEC_TRAINING_OPTIONS_INIT;
+	other.task = HEC_TASK_LM;
+	other.from = TESTS_DIR "/golden/models/gpt2_base";
+	other.train = r.names;
+	other.train_count = 1;
+	other.dir = r.dir;
+	other.resume = true;
+	t = made(&r, &other);
+	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_open(t, NULL), "'from' cannot be changed");
+	hec_training_destroy(t);
+	for (int i = 0; i < 3; i++)
+		CHECK(&r.l.k, sum_of(&r, "there", files[i]) == before[i], "%s has changed",
+		      files[i]);
+
+	for (int i = 0; i < 2; i++) { /* with the text of the run it goes on */
+		lab_write(&r.l, i ? "b" : "a", text[i], bytes[i]);
+		hec_free(text[i]);
+	}
+	o.steps += 3;
+	t = made(&r, &o);
+	OK(&r.l.k, hec_training_learn(t, NULL));
+	CHECK(&r.l.k, r.steps == STEPS + 3, "ended at step %lld", (long long)r.steps);
+	hec_training_destroy(t);
+	lab_close(&r.l);
+}
+
+/* What an estimate found is not what was asked for. */
+static void an_estimate_changes_nothing(void **state)
+{
+	(void)state;
+	run r;
+	run_open(&r, 8190);
+	lab_write(&r.l, "labels", "x\tone\ny\ttwo\n", 12);
+	hec_training_options o = HEC_TRAINING_OPTIONS_INIT, found[2];
+	const char *file = lab_path(&r.l, "labels");
+	o.task = HEC_TASK_CLASSIFY;
+	o.train = &file;
+	o.train_count = 1;
+	o.vocab = 280;
+	o.width = 16;
+	o.steps = 0;
+	o.epochs = 3;
+	o.threads = 2;
+	for (int i = 0; i < 2; i++) {
+		char dir[128];
+		snprintf(dir, sizeof dir, "%s", lab_path(&r.l, i ? "with" : "without"));
+		o.dir = dir;
+		hec_training *t = made(&r, &o);
+		if (i)
+			OK(&r.l.k, hec_training_estimate(t));
+		OK(&r.l.k, hec_training_open(t, NULL));
+		FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_estimate(t), "open");
+		CHECK(&r.l.k, hec_model_config_of(hec_training_model(t))->labels == 2, "labels");
+		found[i] = settled_of(t);
+		hec_training_destroy(t);
+	}
+	CHECK(&r.l.k,
+	      found[0].steps == found[1].steps && found[0].warmup == found[1].warmup &&
+	              found[0].batch_tokens == found[1].batch_tokens,
+	      "%lld steps with an estimate, %lld without", (long long)found[1].steps,
+	      (long long)found[0].steps);
 	lab_close(&r.l);
 }
 
@@ -358,6 +480,8 @@ int main(void)
 		cmocka_unit_test(a_zero_that_is_asked_for_is_a_zero),
 		cmocka_unit_test(what_cannot_be_is_named),
 		cmocka_unit_test(sizes_that_do_not_fit_are_found_before_the_first_step),
+		cmocka_unit_test(a_run_that_is_there_is_not_written_over),
+		cmocka_unit_test(an_estimate_changes_nothing),
 		cmocka_unit_test(whoever_watches_can_stop_it_at_any_time),
 		cmocka_unit_test(the_folder_is_one_training_alone),
 		cmocka_unit_test(every_refused_allocation_is_an_error_and_nothing_leaks),

@@ -46,7 +46,7 @@ HEC_API HEC_MUST_USE hec_status hec_lines_create(hec_task task, const char *cons
                                                  hec_lines **out);
 HEC_API void hec_lines_destroy(hec_lines *lines); /* takes NULL */
 /* A hec_line_fn: every text, both sides one after the other, those that are left out passed over. */
-HEC_API hec_status hec_lines_next(void *lines, const char **line, size_t *bytes);
+HEC_API HEC_MUST_USE hec_status hec_lines_next(void *lines, const char **line, size_t *bytes);
 /* The next example as it stands: text and bytes of each side (a label is side 0 of classify; one
  * side only for lm and mlm: side 0 is then empty). *more false: there is none. */
 HEC_API HEC_MUST_USE hec_status hec_lines_next_pair(hec_lines *lines, const char *text[2],

@@ -33,8 +33,9 @@ HEC_API HEC_MUST_USE hec_status hec_session_create(hec_ctx *ctx, const hec_model
 HEC_API void hec_session_destroy(hec_session *session); /* takes NULL */
 HEC_API const hec_model *hec_session_model(const hec_session *session);
 HEC_API hec_ctx *hec_session_ctx(const hec_session *session);
-/* What it was made with, the zeros filled in. */
-HEC_API const hec_session_options *hec_session_options_of(const hec_session *session);
+/* What it was made with, the zeros filled in; size: sizeof *out. */
+HEC_API void hec_session_options_of(const hec_session *session, hec_session_options *out,
+                                    size_t size);
 /* Bytes it holds: cache, work space. */
 HEC_API size_t hec_session_bytes(const hec_session *session);
 

@@ -4,7 +4,8 @@
  * taken; it learns, is validated, scored and saved (train.h says what lies in the folder). What the options leave
  * open is settled on the way, by the task, the data and the model: hec_training_options_of() tells what came of it.
  *
- * A training belongs to one thread. */
+ * A training belongs to one thread, and learns once: to go on with a run that was stopped, make another with `resume`
+ * and the options that were settled. Context, model and corpora belong to the training and live as long. */
 #ifndef HECATE_TRAINING_H
 #define HECATE_TRAINING_H
 
@@ -22,8 +23,8 @@ typedef struct hec_training_options { /* options */
 	size_t train_count;
 	const char *const *valid;     /* [valid_count] files to validate on; 0: none */
 	size_t valid_count;
-	const char *dir;              /* where everything goes, over what is there; made where it is missing */
-	bool resume;                  /* go on with the run in dir; where there is none, begin */
+	const char *dir;              /* where everything goes; made where it is missing. It must hold no run, or resume */
+	bool resume;                  /* go on with the run in dir, whose model and tokenizer stay; where there is none, begin */
 
 	/* what it begins from */
 	const char *from;             /* a pretrained directory, with its tokenizer; NULL: from fresh parameters */
@@ -36,8 +37,8 @@ typedef struct hec_training_options { /* options */
 	int64_t vocab;                /* tokens of a vocabulary that is learned; 0: by the data */
 	int64_t max_length;           /* tokens: longer examples are left out; 0: by the task and the model */
 	bool truncate;                /* longer texts are cut instead */
-	int64_t stride;               /* answer: tokens that windows share; −1: a third of max_length */
-	const char *source_prefix;    /* before every source; NULL: nothing */
+	int64_t stride;               /* answer: tokens that windows share; −1: a third of max_length. Else not used */
+	const char *source_prefix;    /* translate, seq2seq: before every source; NULL: nothing. Else not used */
 	const char *from_language, *to_language;  /* of a tokenizer that knows several (mBART); NULL: its own */
 	const char *language, *speech_task;       /* of a model that reads sounds, as hec_speech_load has them */
 
@@ -57,7 +58,7 @@ typedef struct hec_training_options { /* options */
 	double smoothing;             /* of the labels; −1: 0.1, and 0 for lm, mlm and with from */
 	double mask_rate;             /* mlm: share of tokens that are asked for */
 	int64_t batch_tokens;         /* of a batch, on its longer side; −1: as the data and memory allow */
-	int64_t batch_rows;           /* examples of a batch, at most; 0: any; −1: any, 16 with from, 32 to classify */
+	int64_t batch_rows;           /* examples of a batch, at most; 0: any; −1: any, with from 16, and 32 to classify */
 	int64_t accumulate;           /* batches a step; 0: by the data */
 	int64_t memory;               /* megabytes that batch_tokens −1 may use; 0: half of what is free */
 
@@ -97,21 +98,24 @@ typedef struct hec_training hec_training;
 HEC_API HEC_MUST_USE hec_status hec_training_create(const hec_training_options *options,
                                                     hec_training **out);
 HEC_API void hec_training_destroy(hec_training *training); /* takes NULL */
-/* Counts the text and settles the sizes by it, and about how many steps it will be; makes no file. */
+/* Counts the text and settles the sizes by it, and about how many steps it will be; makes no file. Before it is open;
+ * opening it counts again. */
 HEC_API HEC_MUST_USE hec_status hec_training_estimate(hec_training *training);
 /* All that comes before the first step: tokenizer, ids, model, the size of a batch. After a failure the training
  * can only be destroyed. */
 HEC_API HEC_MUST_USE hec_status hec_training_open(
 	hec_training *training,
-	const hec_train_lock *lock); /* of dir; NULL: taken until the training is destroyed */
-/* Learns; opens the training first where that was not done. A run that was stopped, and one that was killed,
- * goes on with the same bits where the options are those that hec_training_options_of() told after opening it, and
- * `resume` is set. */
+	const hec_train_lock
+		*lock); /* of dir, which outlives the training; NULL: taken until it is destroyed */
+/* Learns; opens the training first where that was not done. Afterwards the model is that of the last step, and dir has
+ * the best. A run that was stopped, and one that was killed, goes on with the same bits where the options are those
+ * that hec_training_options_of() told after opening it, and `resume` is set. */
 HEC_API HEC_MUST_USE hec_status hec_training_learn(hec_training *training,
                                                    hec_train_result **out /* or NULL */);
 
-/* The options, as far as they are settled by now. */
-HEC_API const hec_training_options *hec_training_options_of(const hec_training *training);
+/* The options, as far as they are settled by now; size: sizeof *out. Texts are those of the caller. */
+HEC_API void hec_training_options_of(const hec_training *training, hec_training_options *out,
+                                     size_t size);
 /* These are NULL before it is open. */
 HEC_API hec_ctx *hec_training_ctx(const hec_training *training);
 HEC_API hec_model *hec_training_model(const hec_training *training);
@@ -126,7 +130,7 @@ typedef struct hec_training_memory {           /* result */
 	size_t parameters, activations, packs; /* as hec_trainer_memory has them */
 	size_t sounds;                         /* what batches hold of sounds */
 } hec_training_memory;
-HEC_API HEC_MUST_USE hec_status hec_training_memory_of(hec_training *training,
+HEC_API HEC_MUST_USE hec_status hec_training_memory_of(const hec_training *training,
                                                        hec_training_memory **out);
 HEC_API void hec_training_memory_free(hec_training_memory *memory); /* takes NULL */
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
+#include "model/model.h"
 #include "decode/scheduler.h"
 
 typedef struct session_user {
@@ -101,7 +102,7 @@ static hec_status decode(session_user *user, int64_t n, const int32_t *const *id
 {
 	hec_session *session = user->session;
 	const hec_model_config *c = hec_model_config_of(hec_session_model(session));
-	const hec_session_options *o = hec_session_options_of(session);
+	const hec_session_options *o = session_options(session);
 	hec_decode_options taken = HEC_DECODE_OPTIONS_INIT;
 	HEC_TRY(options_take("hec_decode_options", &taken, sizeof taken, options));
 	HEC_TRY(check_model(c, user, taken.prompts != NULL));

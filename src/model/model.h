@@ -10,6 +10,7 @@
 #include <hecate/embedding.h>
 #include <hecate/encoder_layer.h>
 #include <hecate/model.h>
+#include <hecate/session.h>
 
 #define FRONT_TAPS 3
 
@@ -113,6 +114,11 @@ hec_status model_read_into(hec_ctx *ctx, const char *dir, hec_model *model);
 /* The same of the mean of n folders, whose files are all open at once; sums are doubles, in the order
  * of the folders. */
 hec_status model_read_mean(hec_ctx *ctx, const char *const *dirs, size_t n, hec_model *model);
+
+/* ---- session.c ---- */
+
+/* What it was made with, the zeros filled in. */
+const hec_session_options *session_options(const hec_session *session);
 
 /* ---- config_file.c ---- */
 

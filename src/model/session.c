@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "model/model.h"
 #include "tensor/arena.h"
 #include "tensor/check.h"
 
@@ -314,9 +315,14 @@ hec_ctx *hec_session_ctx(const hec_session *s)
 	return s->ctx;
 }
 
-const hec_session_options *hec_session_options_of(const hec_session *s)
+const hec_session_options *session_options(const hec_session *s)
 {
 	return &s->options;
+}
+
+void hec_session_options_of(const hec_session *s, hec_session_options *out, size_t size)
+{
+	options_give(out, size, &s->options, sizeof s->options);
 }
 
 size_t hec_session_bytes(const hec_session *s)

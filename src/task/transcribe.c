@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
+#include "model/model.h"
 #include "task/transcript.h"
 
 #define BATCH_MOST 256
@@ -88,7 +89,7 @@ static hec_tensor put_window(const transcribe_call *call, const sound_state *sou
 static hec_status first_logits(const transcribe_call *call, const hec_tensor *window)
 {
 	hec_session *s = call->t->session;
-	int64_t rows = hec_session_options_of(s)->beams;
+	int64_t rows = session_options(s)->beams;
 	int64_t vocab = hec_model_config_of(call->t->m.model)->vocab;
 	hec_tensor one =
 		hec_tensor_3d(window->data, HEC_F32, 1, window->shape[0], window->shape[1]);

@@ -35,4 +35,7 @@ hec_status checkpoint_load(const checkpoints *c, hec_trainer *trainer, const run
 hec_status checkpoint_average(const checkpoints *c, hec_ctx *ctx, int64_t n, int64_t step,
                               const run_identity *identity, hec_model *out, int64_t *count);
 
+/* Whether dir/checkpoint names a checkpoint: hec_train_can_resume, with the reason where that cannot be told. */
+hec_status train_holds_run(const char *dir, bool *yes);
+
 #endif

@@ -123,7 +123,11 @@ hec_status folder_names(const char *path, const char *prefix, char ***names, siz
 	return HEC_OK;
 }
 
-hec_status folder_remove(const char *path)
+#define DEEPEST 16 /* folders in folders; what lies deeper stays, and is told */
+
+static hec_status remove_in(const char *path, const char *name, int deeper);
+
+static hec_status remove_folder(const char *path, int deeper)
 {
 	struct stat info;
 	if (lstat(path, &info) != 0)
@@ -137,17 +141,33 @@ hec_status folder_remove(const char *path)
 	char **names;
 	size_t count;
 	HEC_TRY(folder_names(path, "", &names, &count));
-	for (size_t i = 0; i < count; i++) {
-		char *file;
-		if (path_make(&file, "%s/%s", path, names[i]) == HEC_OK) {
-			unlink(file);
-			mem_free(file);
-		}
-	}
+	for (size_t i = 0; i < count; i++)
+		(void)remove_in(path, names[i], deeper); /* what stays is in the way of rmdir */
 	names_free(names, count);
 	if (rmdir(path) != 0)
 		return fail(HEC_ERR_IO, "%s: could not be removed: %s", path, strerror(errno));
 	return HEC_OK;
+}
+
+static hec_status remove_in(const char *path, const char *name, int deeper)
+{
+	char *inside;
+	HEC_TRY(path_make(&inside, "%s/%s", path, name));
+	hec_status status = HEC_OK;
+	if (unlink(inside) != 0 && deeper > 0)
+		status = remove_folder(inside, deeper - 1);
+	mem_free(inside);
+	return status;
+}
+
+hec_status folder_remove(const char *path)
+{
+	return remove_folder(path, 0);
+}
+
+hec_status folder_remove_deep(const char *path)
+{
+	return remove_folder(path, DEEPEST);
 }
 
 /* ".hecate-PID-N.tmp" of a process that is no more. */

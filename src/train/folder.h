@@ -12,6 +12,8 @@ folder_make(const char *path); /* on the disk when it returns; HEC_OK where it i
 /* The folder and the plain files in it; a folder that is not there is fine. Folders inside are left
  * alone, and then this fails. A link is removed, and nothing of what it leads to. */
 hec_status folder_remove(const char *path);
+/* The same with the folders in it, and those in them. */
+hec_status folder_remove_deep(const char *path);
 /* Removes what a writer that was killed left half done in it and, `deep` levels down, in its folders.
  * Only for whoever holds the lock. Where it fails, something stays. */
 void folder_sweep(const char *path, int deep);

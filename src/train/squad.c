@@ -264,5 +264,5 @@ size_t hec_squad_count(const hec_squad *s)
 
 const hec_squad_question *hec_squad_at(const hec_squad *s, size_t i)
 {
-	return i < s->count ? &s->questions[i] : NULL;
+	return s && i < s->count ? &s->questions[i] : NULL;
 }

@@ -7,6 +7,8 @@
 #include "base/size.h"
 #include "training/settle.h"
 
+#define EPOCHS_COUNTED 16
+
 void trainer_options(const hec_training *t, hec_trainer_options *o)
 {
 	const hec_training_options *of = &t->o;
@@ -48,7 +50,7 @@ static size_t sound_bytes(const hec_training *t)
 	return (size_t)(rows * bands * 2 * places) * sizeof(float) * (t->o.valid_count > 0 ? 2 : 1);
 }
 
-hec_status hec_training_memory_of(hec_training *t, hec_training_memory **out)
+hec_status hec_training_memory_of(const hec_training *t, hec_training_memory **out)
 {
 	hec_trainer_options o;
 	hec_trainer_memory *plan;
@@ -98,7 +100,7 @@ static int64_t longest_side(const hec_training *t)
 	return max_i64(places_of(t), t->o.max_length);
 }
 
-static hec_status fits(hec_training *t, double limit, bool *fit)
+static hec_status fits(const hec_training *t, double limit, bool *fit)
 {
 	hec_training_memory *m;
 	HEC_TRY(hec_training_memory_of(t, &m));
@@ -112,6 +114,7 @@ static hec_status fit_memory(hec_training *t, int64_t wanted)
 {
 	const double limit = t->o.memory > 0 ? (double)t->o.memory * 1e6 : memory_available() / 2;
 	const int64_t least = longest_side(t);
+	wanted = min_i64(wanted, HEC_MAX_BATCH_TOKENS);
 	for (int64_t batches = 1;; batches *= 2) {
 		bool fit;
 		t->o.batch_tokens = max_i64(least, div_up(wanted, batches));
@@ -134,11 +137,14 @@ static hec_status find_epoch(hec_training *t, int64_t *steps)
 		max_i64(c->source_tokens, c->target_tokens) / (o->batch_tokens * o->accumulate) + 1;
 	if (!o->from)
 		return HEC_OK;
+	/* Epochs differ by a batch or two: many are as long as the first ones. */
+	const int64_t counted = min_i64(epochs, EPOCHS_COUNTED);
 	int64_t batches;
-	HEC_TRY(hec_corpus_batches(t->train, o->batch_tokens, o->batch_rows, o->seed, epochs,
+	HEC_TRY(hec_corpus_batches(t->train, o->batch_tokens, o->batch_rows, o->seed, counted,
 	                           &batches));
-	settle_steps(o, div_up(batches, o->accumulate));
-	*steps = div_up(batches, o->accumulate) / epochs + 1;
+	const int64_t all = batches / counted * epochs + batches % counted * epochs / counted;
+	settle_steps(o, div_up(all, o->accumulate));
+	*steps = div_up(all, o->accumulate) / epochs + 1;
 	return HEC_OK;
 }
 

@@ -81,7 +81,7 @@ hec_status data_open(hec_training *t)
 	/* A training that is resumed with other text is refused, and keeps its ids. */
 	uint32_t sums[2];
 	HEC_TRY(hec_train_lock_holds(t->lock, t->o.dir));
-	const bool known = t->o.resume && hec_train_checksums(t->o.dir, &sums[0], &sums[1]);
+	const bool known = t->goes_on && hec_train_checksums(t->o.dir, &sums[0], &sums[1]);
 	HEC_TRY(open_corpus(t, "train", known ? &sums[0] : NULL, &t->train));
 	if (t->o.valid_count > 0)
 		HEC_TRY(open_corpus(t, "valid", known ? &sums[1] : NULL, &t->valid));

@@ -40,6 +40,7 @@ hec_status data_count(hec_training *t)
 {
 	hec_lines *lines;
 	t->lines = t->examples = t->bytes = 0;
+	label_list_free(&t->labels); /* of an estimate */
 	if (t->o.task == HEC_TASK_ANSWER)
 		return count_questions(t);
 	HEC_TRY(hec_lines_create(t->o.task, t->o.train, t->o.train_count, &lines));

@@ -54,50 +54,53 @@ static void settle_defaults(hec_training_options *o)
 /* ---- what cannot be ---- */
 
 #define BIG ((int64_t)1 << 40)
+#define THREADS_MOST 1024
+#define EPOCHS_MOST 1000000 /* as many as steps can be counted for */
 #define AT(member) offsetof(hec_training_options, member)
 
 static const struct range {
 	const char *name;
 	size_t at;
 	int64_t least, most;
+	bool is_open; /* most itself is too much */
 } wholes[] =
 	{
-		{"vocab", AT(vocab), 0, 1 << 24},
-		{"max_length", AT(max_length), 0, 32768},
-		{"stride", AT(stride), -1, 32768},
-		{"width", AT(width), 0, 1 << 16},
-		{"encoder_layers", AT(encoder_layers), 0, 1000},
-		{"decoder_layers", AT(decoder_layers), 0, 1000},
-		{"heads", AT(heads), 0, 1 << 16},
-		{"hidden", AT(hidden), 0, 1 << 20},
-		{"warmup", AT(warmup), -1, BIG},
-		{"batch_rows", AT(batch_rows), 0, 1 << 30},
-		{"accumulate", AT(accumulate), 0, 65536},
-		{"memory", AT(memory), 0, BIG},
-		{"steps", AT(steps), 0, BIG},
-		{"epochs", AT(epochs), 0, BIG},
-		{"report_every", AT(report_every), 1, BIG},
-		{"valid_every", AT(valid_every), 0, BIG},
-		{"save_every", AT(save_every), 0, BIG},
-		{"keep", AT(keep), 1, 1000},
-		{"average", AT(average), 0, 256}, /* so many files are open at once */
-		{"patience", AT(patience), 0, BIG},
-		{"valid_sentences", AT(valid_sentences), 0, 1000000},
-		{"valid_beam", AT(valid_beam), 1, 64},
+		{"vocab", AT(vocab), 0, 1 << 24, false},
+		{"max_length", AT(max_length), 0, 32768, false},
+		{"stride", AT(stride), -1, 32768, false},
+		{"width", AT(width), 0, 1 << 16, false},
+		{"encoder_layers", AT(encoder_layers), 0, 1000, false},
+		{"decoder_layers", AT(decoder_layers), 0, 1000, false},
+		{"heads", AT(heads), 0, 1 << 16, false},
+		{"hidden", AT(hidden), 0, 1 << 20, false},
+		{"warmup", AT(warmup), -1, BIG, false},
+		{"batch_rows", AT(batch_rows), 0, HEC_MAX_BATCH_TOKENS, false},
+		{"accumulate", AT(accumulate), 0, 65536, false},
+		{"memory", AT(memory), 0, BIG, false},
+		{"steps", AT(steps), 0, BIG, false},
+		{"epochs", AT(epochs), 0, EPOCHS_MOST, false},
+		{"report_every", AT(report_every), 1, BIG, false},
+		{"valid_every", AT(valid_every), 0, BIG, false},
+		{"save_every", AT(save_every), 0, BIG, false},
+		{"keep", AT(keep), 1, 1000, false},
+		{"average", AT(average), 0, 256, false}, /* so many files are open at once */
+		{"patience", AT(patience), 0, BIG, false},
+		{"valid_sentences", AT(valid_sentences), 0, 1000000, false},
+		{"valid_beam", AT(valid_beam), 1, 64, false},
 },
   reals[] = {
-	  {"dropout", AT(dropout), -1, 1},
-	  {"attention_dropout", AT(attention_dropout), -1, 1},
-	  {"activation_dropout", AT(activation_dropout), -1, 1},
-	  {"lr", AT(lr), -1, 1000},
-	  {"lr_end", AT(lr_end), 0, 1000},
-	  {"beta1", AT(beta1), 0, 1},
-	  {"beta2", AT(beta2), 0, 1},
-	  {"weight_decay", AT(weight_decay), 0, 1000},
-	  {"clip", AT(clip), 0, BIG},
-	  {"smoothing", AT(smoothing), -1, 1},
-	  {"mask_rate", AT(mask_rate), 0, 1},
-	  {"seconds", AT(seconds), 0, BIG},
+	  {"dropout", AT(dropout), -1, 1, true},
+	  {"attention_dropout", AT(attention_dropout), -1, 1, true},
+	  {"activation_dropout", AT(activation_dropout), -1, 1, true},
+	  {"lr", AT(lr), -1, 1000, false},
+	  {"lr_end", AT(lr_end), 0, 1000, false},
+	  {"beta1", AT(beta1), 0, 1, true},
+	  {"beta2", AT(beta2), 0, 1, true},
+	  {"weight_decay", AT(weight_decay), 0, 1000, false},
+	  {"clip", AT(clip), 0, BIG, false},
+	  {"smoothing", AT(smoothing), -1, 1, true},
+	  {"mask_rate", AT(mask_rate), 0, 1, false},
+	  {"seconds", AT(seconds), 0, BIG, false},
 };
 
 static hec_status check_ranges(const hec_training_options *o)
@@ -112,10 +115,17 @@ static hec_status check_ranges(const hec_training_options *o)
 	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
 		const struct range *r = &reals[i];
 		const double x = *(const double *)((const char *)o + r->at);
-		if (!(x >= (double)r->least && x <= (double)r->most))
-			return fail(HEC_ERR_ARGUMENT, "'%s' is %g; it is from %lld to %lld",
-			            r->name, x, (long long)r->least, (long long)r->most);
+		if (!(x >= (double)r->least && x <= (double)r->most) ||
+		    (r->is_open && x == (double)r->most))
+			return fail(HEC_ERR_ARGUMENT, "'%s' is %g; it is from %lld to %s%lld",
+			            r->name, x, (long long)r->least, r->is_open ? "less than " : "",
+			            (long long)r->most);
 	}
+	if (o->max_length == 1)
+		return fail(HEC_ERR_ARGUMENT, "'max_length' is 1; a text has 2 tokens or more");
+	if (o->threads < 0 || o->threads > THREADS_MOST)
+		return fail(HEC_ERR_ARGUMENT, "'threads' is %d; it is from 0 to %d", o->threads,
+		            THREADS_MOST);
 	return HEC_OK;
 }
 
@@ -169,13 +179,29 @@ static hec_status check_texts(const char *name, const char *const *texts, size_t
 	if (n > 0 && !texts)
 		return fail(HEC_ERR_ARGUMENT, "'%s' is NULL, for %zu texts", name, n);
 	for (size_t i = 0; i < n; i++)
-		if (!texts[i])
-			return fail(HEC_ERR_ARGUMENT, "'%s'[%zu] is NULL", name, i);
+		if (!texts[i] || !*texts[i])
+			return fail(HEC_ERR_ARGUMENT, "'%s'[%zu] is %s", name, i,
+			            texts[i] ? "empty" : "NULL");
+	return HEC_OK;
+}
+
+static hec_status check_paths(const hec_training_options *o)
+{
+	const struct {
+		const char *name, *path;
+	} paths[] = {{"dir", o->dir},
+	             {"from", o->from},
+	             {"config", o->config},
+	             {"tokenizer", o->tokenizer}};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (paths[i].path && !*paths[i].path)
+			return fail(HEC_ERR_ARGUMENT, "'%s' is empty", paths[i].name);
 	return HEC_OK;
 }
 
 static hec_status check_files(const hec_training_options *o)
 {
+	HEC_TRY(check_paths(o));
 	if (!o->train || o->train_count == 0)
 		return fail(HEC_ERR_ARGUMENT, "'train' is missing: the text to learn from");
 	HEC_TRY(check_texts("train", o->train, o->train_count));

@@ -1,6 +1,7 @@
 /* start.c — the model before the first step, found and kept. */
 #include "training/start.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,16 +19,16 @@ static hec_status in_start(const hec_training *t, char path[PATH_MOST], const ch
 	return path_in(path, start, name);
 }
 
-static bool has_begun(const hec_training *t)
+bool start_has_begun(const hec_training *t)
 {
 	char path[PATH_MOST];
-	return t->o.resume && t->o.dir && in_start(t, path, "config.json") == HEC_OK &&
-	       access(path, F_OK) == 0;
+	return (t->o.resume || t->config_is_kept) && t->o.dir &&
+	       in_start(t, path, "config.json") == HEC_OK && access(path, F_OK) == 0;
 }
 
 hec_status start_home(const hec_training *t, char path[PATH_MOST])
 {
-	if (has_begun(t))
+	if (start_has_begun(t))
 		return path_in(path, t->o.dir, "start");
 	return path_in(path, t->o.from ? t->o.from : t->o.config, "");
 }
@@ -36,7 +37,7 @@ hec_status start_home(const hec_training *t, char path[PATH_MOST])
 static hec_model_load_options load_options(const hec_training *t)
 {
 	hec_model_load_options o = HEC_MODEL_LOAD_OPTIONS_INIT;
-	if (!has_begun(t)) {
+	if (!start_has_begun(t)) {
 		o.overrides = t->o.overrides;
 		o.override_count = t->o.override_count;
 	}
@@ -54,18 +55,20 @@ hec_status start_read(hec_training *t, double *rate)
 }
 
 /* Where this is killed, the next try reads `config` again. */
-hec_status start_keep_config(const hec_training *t)
+hec_status start_keep_config(hec_training *t)
 {
 	char from[PATH_MOST], start[PATH_MOST], to[PATH_MOST];
 	struct stat info;
-	if (!t->o.config || has_begun(t) || hec_train_can_resume(t->o.dir))
+	if (!t->o.config || start_has_begun(t) || t->goes_on)
 		return HEC_OK;
 	const bool folder = stat(t->o.config, &info) == 0 && S_ISDIR(info.st_mode);
 	HEC_TRY(path_in(from, t->o.config, folder ? "config.json" : ""));
 	HEC_TRY(path_in(start, t->o.dir, "start"));
 	HEC_TRY(in_start(t, to, "config.json"));
 	HEC_TRY(folder_make(start));
-	return file_copy(from, to);
+	HEC_TRY(file_copy(from, to));
+	t->config_is_kept = true;
+	return HEC_OK;
 }
 
 /* ---- labels ---- */
@@ -171,22 +174,38 @@ static hec_status save_into(const hec_training *t, const char *dir)
 	return say_language(t, dir);
 }
 
-/* Under another name until it is whole: where this is killed, the next try begins again from `from`. */
+/* Under another name until it is whole: where this is killed, the next try begins again from `from`, and what
+ * lies there of this one goes. */
 static hec_status save_start(const hec_training *t)
 {
 	char half[PATH_MOST], path[PATH_MOST];
 	HEC_TRY(path_in(half, t->o.dir, ".start"));
 	HEC_TRY(path_in(path, t->o.dir, "start"));
+	HEC_TRY(folder_remove_deep(half));
+	HEC_TRY(folder_remove_deep(path));
 	HEC_TRY(save_into(t, half));
-	/* Something of that name is in the way: into it, then. */
-	return rename(half, path) == 0 ? HEC_OK : save_into(t, path);
+	if (rename(half, path) != 0)
+		return fail(HEC_ERR_IO, "%s: could not be renamed: %s", half, strerror(errno));
+	return folder_flush(t->o.dir);
+}
+
+/* Its files were read twice: before the text, and now. */
+static hec_status check_unchanged(const hec_training *t)
+{
+	const hec_model_config *now = hec_model_config_of(t->model), *then = &t->given;
+	if (now->vocab != then->vocab || now->width != then->width ||
+	    now->encoder.layers != then->encoder.layers ||
+	    now->decoder.layers != then->decoder.layers)
+		return fail(HEC_ERR_IO, "%s: changed while it was read", t->o.from);
+	return HEC_OK;
 }
 
 hec_status start_model(hec_training *t)
 {
 	HEC_TRY(load(t));
+	HEC_TRY(check_unchanged(t));
 	HEC_TRY(set_dropouts(t));
 	if (t->target_language >= 0 && t->language_starts_decoder)
 		HEC_TRY(hec_model_set_start(t->model, t->target_language));
-	return has_begun(t) ? HEC_OK : save_start(t);
+	return start_has_begun(t) ? HEC_OK : save_start(t);
 }

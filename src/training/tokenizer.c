@@ -46,8 +46,11 @@ static hec_status learn(hec_training *t)
 	return status;
 }
 
+/* A run that is there has its tokenizer. */
 static hec_status save(const hec_training *t)
 {
+	if (t->goes_on)
+		return HEC_OK;
 	HEC_TRY(hec_train_lock_holds(t->lock, t->o.dir));
 	return hec_tokenizer_save(t->tokenizer, t->o.dir);
 }

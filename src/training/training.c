@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "train/checkpoint.h"
 #include "train/folder.h"
 #include "training/data.h"
 #include "training/judge.h"
@@ -43,6 +45,8 @@ static hec_status create(hec_training *t, const hec_training_options *options)
 {
 	HEC_TRY(options_take("hec_training_options", &t->o, sizeof t->o, options));
 	HEC_TRY(settle_options(&t->o));
+	t->asked_steps = t->o.steps;
+	t->asked_warmup = t->o.warmup;
 	HEC_TRY(settle_by_architecture(t));
 	HEC_TRY(look_at_files(t->o.train, t->o.train_count));
 	return look_at_files(t->o.valid, t->o.valid_count);
@@ -86,8 +90,11 @@ void hec_training_destroy(hec_training *t)
 
 hec_status hec_training_estimate(hec_training *t)
 {
-	if (!t)
-		return fail(HEC_ERR_ARGUMENT, "hec_training_estimate: training is NULL");
+	if (!t || t->lock)
+		return fail(HEC_ERR_ARGUMENT, "hec_training_estimate: the training is %s",
+		            t ? "open, or was tried to open before" : "NULL");
+	t->o.steps = t->asked_steps;
+	t->o.warmup = t->asked_warmup;
 	HEC_TRY(data_count(t));
 	HEC_TRY(settle_by_text(t));
 	settle_about_steps(t);
@@ -95,6 +102,32 @@ hec_status hec_training_estimate(hec_training *t)
 }
 
 /* ---- open ---- */
+
+static bool are_one_folder(const char *a, const char *b)
+{
+	struct stat x, y;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Of a run that is there nothing may be written over: not its tokenizer, not its ids, not what it began from. */
+static hec_status check_folder(hec_training *t)
+{
+	const hec_training_options *o = &t->o;
+	if (o->from && are_one_folder(o->from, o->dir))
+		return fail(HEC_ERR_ARGUMENT, "%s: 'dir' would take the place of 'from'", o->dir);
+	HEC_TRY(train_holds_run(o->dir, &t->goes_on));
+	if (!t->goes_on)
+		return HEC_OK;
+	if (!o->resume)
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: holds a run already; resume it, or take another folder", o->dir);
+	if (o->from && !start_has_begun(t))
+		return fail(HEC_ERR_ARGUMENT,
+		            "%s: the run in it did not begin from a model: 'from' "
+		            "cannot be changed",
+		            o->dir);
+	return HEC_OK;
+}
 
 static hec_status take_folder(hec_training *t, const hec_train_lock *lock)
 {
@@ -104,7 +137,8 @@ static hec_status take_folder(hec_training *t, const hec_train_lock *lock)
 	if (!lock)
 		HEC_TRY(hec_train_lock_create(t->o.dir, &t->own_lock));
 	t->lock = lock ? lock : t->own_lock;
-	return hec_train_lock_holds(t->lock, t->o.dir);
+	HEC_TRY(hec_train_lock_holds(t->lock, t->o.dir));
+	return check_folder(t);
 }
 
 static hec_status open_data(hec_training *t)
@@ -148,7 +182,10 @@ hec_status hec_training_open(hec_training *t, const hec_train_lock *lock)
 		return fail(HEC_ERR_ARGUMENT, "hec_training_open: the training is %s",
 		            t ? "open, or was tried to open before" : "NULL");
 	HEC_TRY(take_folder(t, lock));
+	t->o.steps = t->asked_steps; /* an estimate was one */
+	t->o.warmup = t->asked_warmup;
 	HEC_TRY(start_keep_config(t));
+	HEC_TRY(settle_by_architecture(t)); /* by what was kept */
 	HEC_TRY(open_data(t));
 	HEC_TRY(open_model(t));
 	t->is_open = true;
@@ -224,8 +261,12 @@ hec_status hec_training_learn(hec_training *t, hec_train_result **out)
 		*out = NULL;
 	if (!t)
 		return fail(HEC_ERR_ARGUMENT, "hec_training_learn: training is NULL");
+	if (t->has_learned)
+		return fail(HEC_ERR_ARGUMENT, "hec_training_learn: this training has learned; make "
+		                              "another with 'resume'");
 	if (!t->is_open)
 		HEC_TRY(hec_training_open(t, NULL));
+	t->has_learned = true;
 	HEC_TRY(judge_create(t, &l.judge));
 	hec_status status = learn(t, &l, out);
 	judge_destroy(l.judge);
@@ -234,32 +275,32 @@ hec_status hec_training_learn(hec_training *t, hec_train_result **out)
 
 /* ---- what came of it ---- */
 
-const hec_training_options *hec_training_options_of(const hec_training *t)
+void hec_training_options_of(const hec_training *t, hec_training_options *out, size_t size)
 {
-	return t ? &t->o : NULL;
+	options_give(out, size, &t->o, sizeof t->o);
 }
 
 hec_ctx *hec_training_ctx(const hec_training *t)
 {
-	return t ? t->ctx : NULL;
+	return t->ctx;
 }
 
 hec_model *hec_training_model(const hec_training *t)
 {
-	return t ? t->model : NULL;
+	return t->model;
 }
 
 const hec_corpus *hec_training_corpus(const hec_training *t)
 {
-	return t ? t->train : NULL;
+	return t->train;
 }
 
 const hec_corpus *hec_training_valid(const hec_training *t)
 {
-	return t ? t->valid : NULL;
+	return t->valid;
 }
 
 bool hec_training_listens(const hec_training *t)
 {
-	return t && t->sounds;
+	return t->sounds;
 }

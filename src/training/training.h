@@ -8,7 +8,10 @@
 #include "training/label_list.h"
 
 struct hec_training {
-	hec_training_options o; /* as far as it is settled */
+	hec_training_options o;            /* as far as it is settled */
+	int64_t asked_steps, asked_warmup; /* o.steps and o.warmup without an estimate */
+	bool goes_on;                      /* with the run that is in o.dir */
+	bool config_is_kept;               /* DIR/start has the config.json of `config` */
 	/* by the architecture of `from` or `config` */
 	hec_model_config given;
 	bool sounds; /* the model reads them */
@@ -26,7 +29,7 @@ struct hec_training {
 	hec_corpus *train, *valid; /* valid NULL: none */
 	hec_ctx *ctx;
 	hec_model *model;
-	bool is_open;
+	bool is_open, has_learned;
 };
 
 static inline bool task_has_encoder(hec_task task)

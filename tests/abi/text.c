@@ -47,9 +47,10 @@ static void run_session(hec_ctx *ctx, const hec_model *both)
 	o.max_source = 7;
 	o.keep_attention = true;
 	EXPECT_OK(hec_session_create(ctx, both, &o, &session));
-	const hec_session_options *made = hec_session_options_of(session);
-	EXPECT(made->sources == 2 && made->beams == 2 && made->max_source == 7);
-	EXPECT(made->max_target == PLACES && made->keep_attention);
+	hec_session_options made;
+	hec_session_options_of(session, &made, sizeof made);
+	EXPECT(made.size == sizeof made && made.sources == 2 && made.beams == 2);
+	EXPECT(made.max_source == 7 && made.max_target == PLACES && made.keep_attention);
 	EXPECT_OK(hec_session_start(session, 2, &source, length));
 	show_step(session, first, 4);
 	show_step(session, second, 4);

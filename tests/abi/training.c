@@ -43,6 +43,7 @@ int main(int argc, char **argv)
 	const char *lines = world_path(argv[1], "lines");
 	watcher w = {0};
 	hec_training *training;
+	hec_training_options settled;
 	hec_training_memory *memory;
 	hec_train_result *result;
 	hec_training_options o = HEC_TRAINING_OPTIONS_INIT;
@@ -64,9 +65,9 @@ int main(int argc, char **argv)
 	o.user = &w;
 	EXPECT_OK(hec_training_create(&o, &training));
 	EXPECT_OK(hec_training_estimate(training));
-	const hec_training_options *settled = hec_training_options_of(training);
-	printf("width %d, heads %d, layers %d, length %d\n", (int)settled->width,
-	       (int)settled->heads, (int)settled->encoder_layers, (int)settled->max_length);
+	hec_training_options_of(training, &settled, sizeof settled);
+	printf("width %d, heads %d, layers %d, length %d\n", (int)settled.width, (int)settled.heads,
+	       (int)settled.encoder_layers, (int)settled.max_length);
 	EXPECT_OK(hec_training_open(training, NULL));
 	EXPECT_OK(hec_training_memory_of(training, &memory));
 	EXPECT(memory->parameters > 0 && memory->activations > 0 && memory->sounds == 0);
@@ -79,6 +80,13 @@ int main(int argc, char **argv)
 	EXPECT_OK(hec_training_learn(training, &result));
 	EXPECT(result->end == HEC_TRAIN_DONE && result->step == 6);
 	hec_train_result_free(result);
+	hec_training_options_of(training, &settled, sizeof settled);
+	hec_training_destroy(training);
+	/* What was settled is what a second one goes on with. */
+	settled.resume = true;
+	settled.steps = 8;
+	EXPECT_OK(hec_training_create(&settled, &training));
+	EXPECT_OK(hec_training_learn(training, NULL));
 	hec_training_destroy(training);
 	printf("steps %d, batches %d, validations %d\n", (int)w.steps, (int)w.batches,
 	       (int)w.scores);

@@ -311,7 +311,7 @@ static hec_status start_sources(const exercise *e, hec_session *s, hec_arena *ar
 		status = make_features(e, arena, ROWS, &x);
 		return status == HEC_OK ? hec_session_start_features(s, ROWS, &x) : status;
 	}
-	status = make_ids(e, arena, hec_session_options_of(s)->max_source, length, e->c->vocab, &x);
+	status = make_ids(e, arena, session_options(s)->max_source, length, e->c->vocab, &x);
 	return status == HEC_OK ? hec_session_start(s, ROWS, &x, length) : status;
 }
 
@@ -340,7 +340,7 @@ static hec_status look_back(const exercise *e, hec_session *s, hec_arena *arena)
 
 static hec_status write_some(const exercise *e, hec_session *s, hec_arena *arena)
 {
-	const int64_t most = hec_session_options_of(s)->max_target;
+	const int64_t most = session_options(s)->max_target;
 	hec_status status = start_sources(e, s, arena);
 	if (status == HEC_OK)
 		status = step(e, s, arena, at_most(3, most));

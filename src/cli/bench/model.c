@@ -164,8 +164,10 @@ static hec_status translate_call(bench_case *c, int64_t i)
 	(void)i;
 	model_run *r = c->state;
 	hec_decoded *decoded;
-	hec_status status = hec_decode(r->session, hec_session_options_of(r->session)->sources,
-	                               r->sentences, r->lengths, &r->decode, &decoded);
+	hec_session_options made;
+	hec_session_options_of(r->session, &made, sizeof made);
+	hec_status status = hec_decode(r->session, made.sources, r->sentences, r->lengths,
+	                               &r->decode, &decoded);
 	hec_decoded_free(decoded);
 	return status;
 }

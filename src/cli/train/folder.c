@@ -66,6 +66,12 @@ static int check_kept(const command *self, const train_settings *s, const train_
 	if (!same_list(&s->overrides, &was->overrides))
 		return command_usage(self, "%s has its model: --override cannot be changed",
 		                     s->o.dir);
+	if (hec_train_can_resume(s->o.dir) &&
+	    (!same_text(s->task, was->task) || s->o.max_length != was->o.max_length))
+		return command_usage(self,
+		                     "%s has its examples: neither --task nor --max-length "
+		                     "can be changed",
+		                     s->o.dir);
 	snprintf(path, sizeof path, "%s/start/config.json", s->o.dir);
 	if (!same_text(s->o.config, was->o.config) && access(path, F_OK) == 0)
 		return command_usage(self, "%s has its architecture: --config cannot be changed",
@@ -128,32 +134,68 @@ int train_folder_open(train_folder *f, const command *self, const train_settings
 	return f->old || train_folder_write(f, self, s) ? PARSED : EXIT_FAILED;
 }
 
-/* Files, and folders of files: deeper nothing of ours goes before the first step. */
-static void empty_folder(const char *path, bool deeper)
+/* What a run makes before its first step; files of a tokenizer end so. */
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = {"train.json",
+	                                    ".train.json.new",
+	                                    "cache",
+	                                    "start",
+	                                    ".start",
+	                                    "tokenizer.json",
+	                                    "vocab.json",
+	                                    "vocab.txt",
+	                                    "merges.txt",
+	                                    "tokenizer_config.json",
+	                                    "special_tokens_map.json",
+	                                    "added_tokens.json",
+	                                    "checkpoint",
+	                                    "log.jsonl",
+	                                    "curve.svg",
+	                                    "best"};
+	static const char *const ends[] = {".spm", ".model", ".tmp"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (strlen(name) > strlen(ends[i]) &&
+		    strcmp(name + strlen(name) - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
+#define DEEPEST 16 /* folders in DIR/start */
+
+static void remove_in(const char *path, const char *name, int deeper);
+
+static void empty_folder(const char *path, bool only_ours, int deeper)
 {
 	DIR *dir = opendir(path);
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		char inside[PATH_MOST];
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-		    (size_t)snprintf(inside, sizeof inside, "%s/%s", path, e->d_name) >=
-		            sizeof inside)
-			continue;
-		if (unlink(inside) == 0 || !deeper)
-			continue;
-		empty_folder(inside, false);
-		rmdir(inside);
-	}
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    (!only_ours || is_ours(e->d_name)))
+			remove_in(path, e->d_name, deeper);
 	if (dir)
 		closedir(dir);
 }
 
+static void remove_in(const char *path, const char *name, int deeper)
+{
+	char inside[PATH_MOST];
+	if ((size_t)snprintf(inside, sizeof inside, "%s/%s", path, name) >= sizeof inside ||
+	    unlink(inside) == 0 || deeper == 0)
+		return;
+	empty_folder(inside, false, deeper - 1);
+	rmdir(inside);
+}
+
 /* A run that failed before its first step shall not be in the way of the next: DIR was empty when we
- * took it, and is again. */
+ * took it, and is again, but for what somebody else put there since. */
 void train_folder_forget(const train_folder *f, const char *out)
 {
 	if (hec_train_lock_holds(f->lock, out) != HEC_OK)
 		return; /* what is there now is not ours to empty */
-	empty_folder(out, true);
+	empty_folder(out, true, DEEPEST);
 	if (f->made)
 		rmdir(out);
 }

@@ -7,8 +7,8 @@
 #include "cli/io/plural.h"
 #include "cli/command/try.h"
 
-static void say_counts(train_progress *p, const hec_training *training, const char *name,
-                       const hec_corpus *corpus)
+static void say_counts(train_progress *p, const hec_training *training,
+                       const hec_training_options *o, const char *name, const hec_corpus *corpus)
 {
 	const hec_corpus_counts *c = hec_corpus_counts_of(corpus);
 	const struct {
@@ -16,7 +16,7 @@ static void say_counts(train_progress *p, const hec_training *training, const ch
 		const char *why;
 	} left_out[] = {
 		/* Of a language the empty lines part the paragraphs. */
-		{hec_training_options_of(training)->task == HEC_TASK_LM ? 0 : c->empty, "empty"},
+		{o->task == HEC_TASK_LM ? 0 : c->empty, "empty"},
 		{c->bad_utf8, "not UTF-8"},
 		{c->too_long, "too long"},
 		{c->no_tab, "without a tab"},
@@ -63,20 +63,17 @@ static double memory_beside(const hec_model *model)
 	return bytes > 0 ? bytes : 0;
 }
 
-static void say_data(train_progress *p, const hec_training *training)
+static void say_data(train_progress *p, const hec_training *training, const hec_training_options *o)
 {
 	const hec_corpus *valid = hec_training_valid(training);
-	say_counts(p, training, "train", hec_training_corpus(training));
+	say_counts(p, training, o, "train", hec_training_corpus(training));
 	if (valid)
-		say_counts(p, training, "valid", valid);
-	else if (hec_training_options_of(training)->average > 1)
-		train_progress_say(p, "--average does nothing: there is no --valid to "
-		                      "try the mean on");
+		say_counts(p, training, o, "valid", valid);
 }
 
-static void say_model(train_progress *p, const hec_training *training)
+static void say_model(train_progress *p, const hec_training *training,
+                      const hec_training_options *o)
 {
-	const hec_training_options *o = hec_training_options_of(training);
 	const hec_model *model = hec_training_model(training);
 	const hec_model_config *c = hec_model_config_of(model);
 	train_progress_say(p,
@@ -93,9 +90,9 @@ static double all_bytes(const hec_training_memory *m)
 	return (double)(m->parameters + m->activations + m->packs + m->sounds);
 }
 
-static void say_step(train_progress *p, const hec_training *training, const hec_training_memory *m)
+static void say_step(train_progress *p, const hec_training *training, const hec_training_options *o,
+                     const hec_training_memory *m)
 {
-	const hec_training_options *o = hec_training_options_of(training);
 	const hec_ctx *ctx = hec_training_ctx(training);
 	char sounds[64] = "";
 	if (m->sounds > 0)
@@ -112,9 +109,9 @@ static void say_step(train_progress *p, const hec_training *training, const hec_
 		hec_ctx_threads(ctx), plural(hec_ctx_threads(ctx)));
 }
 
-hec_status train_plan_say(train_progress *p, hec_training *training)
+hec_status train_plan_say(train_progress *p, const hec_training *training,
+                          const hec_training_options *o)
 {
-	const hec_training_options *o = hec_training_options_of(training);
 	hec_training_memory *memory;
 	TRY(hec_training_memory_of(training, &memory));
 	if (o->memory > 0 && all_bytes(memory) > (double)o->memory * 1e6)
@@ -123,10 +120,13 @@ hec_status train_plan_say(train_progress *p, hec_training *training)
 		                   "with batches of %lld tokens",
 		                   (long long)o->memory, all_bytes(memory) / 1e6,
 		                   (long long)o->batch_tokens);
+	if (o->average > 1 && !hec_training_valid(training))
+		train_progress_say(p, "hecate train: warning: --average does nothing: there is no "
+		                      "--valid to try the mean on");
 	if (!p->quiet) {
-		say_data(p, training);
-		say_model(p, training);
-		say_step(p, training, memory);
+		say_data(p, training, o);
+		say_model(p, training, o);
+		say_step(p, training, o, memory);
 	}
 	hec_training_memory_free(memory);
 	return HEC_OK;

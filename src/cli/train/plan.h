@@ -6,6 +6,7 @@
 
 #include "cli/train/progress.h"
 
-hec_status train_plan_say(train_progress *p, hec_training *training);
+hec_status train_plan_say(train_progress *p, const hec_training *training,
+                          const hec_training_options *o);
 
 #endif

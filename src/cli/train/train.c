@@ -93,6 +93,13 @@ static void on_batch(void *user, int64_t step, const hec_batch *batch)
 
 /* ---- the steps of a run ---- */
 
+static void take_settled(job *j)
+{
+	hec_training_options settled;
+	hec_training_options_of(j->training, &settled, sizeof settled);
+	settings_take(&j->s, &settled);
+}
+
 static int create(job *j)
 {
 	hec_training_options *o = &j->s.o;
@@ -109,7 +116,7 @@ static int create(job *j)
 	}
 	if (status != HEC_OK)
 		return failed(j);
-	settings_take(&j->s, hec_training_options_of(j->training));
+	take_settled(j);
 	return PARSED;
 }
 
@@ -134,14 +141,14 @@ static int open_run(job *j)
 {
 	if (open_training(j) != HEC_OK)
 		return failed(j);
-	settings_take(&j->s, hec_training_options_of(j->training));
+	take_settled(j);
 	if (j->s.o.from && !j->s.quiet) {
 		train_progress_say(&j->progress, "%s:", j->s.o.from);
 		say_lines(hec_model_report(hec_training_model(j->training)));
 	}
 	if (!j->folder.old && !train_folder_write(&j->folder, j->self, &j->s))
 		return EXIT_FAILED;
-	return train_plan_say(&j->progress, j->training) == HEC_OK ? PARSED : failed(j);
+	return train_plan_say(&j->progress, j->training, &j->s.o) == HEC_OK ? PARSED : failed(j);
 }
 
 static const char *end_name(const hec_train_result *r)
@@ -250,7 +257,7 @@ static int dump_settings(job *j)
 {
 	if (hec_training_estimate(j->training) != HEC_OK)
 		return failed(j);
-	settings_take(&j->s, hec_training_options_of(j->training));
+	take_settled(j);
 	settings_print(&j->s, stdout);
 	return EXIT_DONE;
 }

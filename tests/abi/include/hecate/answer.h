@@ -30,13 +30,17 @@ HEC_API void hec_answerer_destroy(hec_answerer *answerer); /* takes NULL */
 HEC_API const hec_model *hec_answerer_model(const hec_answerer *answerer);
 HEC_API const hec_tokenizer *hec_answerer_tokenizer(const hec_answerer *answerer);
 
+/* Tokens of a window and of what two of them share, where nothing else is asked for; as Transformers has them. */
+#define HEC_ANSWER_WINDOW 384
+#define HEC_ANSWER_STRIDE 128
+
 typedef struct hec_answer_options { /* options */
 	size_t size;                /* sizeof(hec_answer_options) */
 	int64_t top;                /* answers to each question, the best first */
 	int64_t max_tokens;         /* of an answer */
-	int64_t window; /* tokens of question, context and what is added; −1: 384, or what the model
+	int64_t window; /* tokens of question, context and what is added; −1: HEC_ANSWER_WINDOW, or what the model
 	                   takes where that is less */
-	int64_t stride; /* tokens of the context that a window shares with the one before; −1: 128, or
+	int64_t stride; /* tokens of the context that a window shares with the one before; −1: HEC_ANSWER_STRIDE, or
 	                   less: at most half of the window and of what the question leaves of it */
 	bool part_words;  /* answers may begin and end within a word, as tokens do */
 	bool may_be_none; /* the empty answer is one of them: for models that learned that some

@@ -11,8 +11,11 @@
  * Everything else is an opaque handle. Lists of results are handles, too: they are read through a call (…_at),
  * which returns NULL past the end.
  *
+ * NULL: every _destroy and _free takes it, and an _at call of a list of results. Elsewhere it is allowed only where a
+ * comment says so: calls that return a status refuse it, others want what they were promised.
+ *
  * Names: _create makes a handle from parts, _load from files, _parse from memory; _destroy ends a handle, _free a
- * result or a list. Both take NULL. Callbacks are called hec_…_fn and take `void *user` first. Those that can stop
+ * result or a list. Callbacks are called hec_…_fn and take `void *user` first. Those that can stop
  * a call return hec_status: HEC_OK goes on, HEC_ERR_CANCELLED stops, and the call fails with that status. */
 #ifndef HECATE_API_H
 #define HECATE_API_H

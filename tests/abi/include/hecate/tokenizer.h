@@ -58,9 +58,9 @@ typedef struct hec_span {  /* value */
 
 #define HEC_PADDING (-2)
 
-/* What a text became: what becomes known of it later comes through calls. Starts as HEC_ENCODING_INIT; belongs to one thread; used again and again it
- * allocates nothing once it is large enough, which for long texts makes it several times cheaper than a
- * fresh one. */
+/* What a text became. Starts as HEC_ENCODING_INIT and ends with hec_encoding_free; its arrays are the library's, so it
+ * is not copied. Belongs to one thread; used again and again it allocates nothing once it is large enough, which for
+ * long texts makes it several times cheaper than a fresh one. */
 typedef struct hec_encoding { /* value */
 	size_t n;             /* tokens */
 	int32_t *ids;         /* [n] */

@@ -51,10 +51,11 @@ typedef enum hec_train_event_kind {
 typedef struct hec_train_event { /* result */
 	hec_train_event_kind kind;
 	int64_t step, steps, epoch;
-	double loss, lr, tokens_per_s,
-		seconds; /* loss: mean since the last report; tokens: all that the
-	                                           model reads, on both sides */
-	double left_s;   /* about; NaN: not known */
+	double loss; /* mean since the last report */
+	double lr;
+	double tokens_per_s; /* of all that the model reads, on both sides */
+	double seconds;      /* of learning */
+	double left_s;       /* about; NaN: not known */
 	int64_t skips;
 	int64_t done, total;
 	const hec_train_scores *scores;
