@@ -63,7 +63,8 @@ static void an_invocation_ends_as_it_should(void **state)
 	         "windows of 45 tokens; the model takes 44"},
 		{"bart_fill", "--question who --context F/context", 1, 0, "hecate generate"},
 		{"bert_answer", "--context -", 2, 0, "name them with --question"},
-		{"bert_answer", "what --context F/context --question who", 2, 0, "give all questions by --question"},
+		{"bert_answer", "what --context F/context --question who", 2, 0,
+	         "give all questions by --question"},
 		{"bert_answer", "--top 0", 2, 0, "--top"},
 		{"bert_answer", "--no-answer 2", 2, 0, "--no-answer"},
 	};
