@@ -1,5 +1,7 @@
 /* main.c — the table of commands, help and version. Everything else is one file per command. */
 #include "cli/command/command.h"
+#include "cli/command/interrupt.h"
+#include "cli/command/nearest.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -58,6 +60,7 @@ static void print_commands(FILE *out)
 	fputs("\nEnvironment:\n"
 	      "  HECATE_ISA      the instruction level: ref, avx512, … (default: the best of this "
 	      "CPU)\n"
+	      "  HECATE_MODEL    the model's folder, where no -m names one\n"
 	      "  HECATE_THREADS  the number of threads (default: the cores available)\n"
 	      "  NO_COLOR        set to anything but nothing: no colour on a terminal\n\n"
 	      "Example: hecate explain two-by-two\n",
@@ -71,6 +74,18 @@ static void print_message(const char *format, ...)
 	va_start(args, format);
 	say_as("hecate", format, args);
 	va_end(args);
+}
+
+static int no_command(const char *word)
+{
+	const char *names[COMMANDS + 1] = {"help"}, *near;
+	for (size_t i = 0; i < COMMANDS; i++)
+		names[i + 1] = commands[i]->name;
+	near = nearest_name(word, names, COMMANDS + 1);
+	print_message("there is no command '%.40s'%s%s%s", word, near ? "; did you mean '" : "",
+	              near ? near : "", near ? "'?" : "");
+	say_line("Try: hecate help");
+	return EXIT_USAGE;
 }
 
 static int wrong_usage(const char *what, const char *word)
@@ -114,7 +129,7 @@ static int run_help(int argc, char **argv)
 		char *words[] = {"--help"};
 		return c->run(c, 1, words);
 	}
-	return wrong_usage("there is no command", argv[0]);
+	return no_command(argv[0]);
 }
 
 static int run_command(int argc, char **argv)
@@ -130,9 +145,11 @@ static int run_command(int argc, char **argv)
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		return run_help(argc - 2, argv + 2);
 	const command *c = find_command(name);
-	if (c)
-		return c->run(c, argc - 2, argv + 2);
-	return wrong_usage("there is no command", name);
+	if (!c)
+		return no_command(name);
+	int code = c->run(c, argc - 2, argv + 2);
+	/* As shells count a program that a signal ended: what was to come after it should not. */
+	return code == EXIT_FAILED && interrupt_asked() ? 128 + interrupt_signal() : code;
 }
 
 /* Whoever closed the pipe has seen enough, and knows it. */

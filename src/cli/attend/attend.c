@@ -167,7 +167,7 @@ static int attend_opened(const request *r, const opened *o)
 static int attend_folder(const request *r)
 {
 	char dir[MODEL_PATH_MOST];
-	int code = model_path(r->self, r->model, dir);
+	int code = model_folder(r->self, r->model, dir);
 	if (code != EXIT_DONE)
 		return code;
 	opened o = {0};
@@ -197,8 +197,7 @@ static int run_attend(const command *self, int argc, char **argv)
 	static const char *const colours[] = {"auto", "24", "256", "none", NULL};
 	request r = {.self = self, .colour = "auto", .layer = -1, .head = -1};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model (default: as `hecate translate`)", &r.model,
-	         0, 0},
+		OPTION_MODEL(r.model, "the model (default: as `hecate translate`)"),
 		{OPTION_WHOLE, "--layer", "N", "one layer, counted from 0", &r.layer, 0, 1 << 20},
 		{OPTION_WHOLE, "--head", "N", "one head, counted from 0", &r.head, 0, 1 << 20},
 		{OPTION_TEXT, "--kind", "K", "self, cross or decoder", &r.kind, 0, 0},

@@ -9,12 +9,52 @@
 
 #include <hecate/width.h>
 
-static const option *find_option(const option *table, const char *name, size_t length)
+#include "cli/command/nearest.h"
+
+#define OPTIONS_MOST 96 /* of a command */
+
+/* Of an option that is a letter; NULL: it has none. */
+static const char *long_name(const char *name)
+{
+	return strcmp(name, "-m") == 0 ? "--model" : NULL;
+}
+
+static bool is_called(const char *name, const char *word, size_t length)
+{
+	return name && strlen(name) == length && memcmp(name, word, length) == 0;
+}
+
+static const option *find_option(const option *table, const char *word, size_t length)
 {
 	for (; table->kind != OPTION_END; table++)
-		if (strlen(table->name) == length && memcmp(table->name, name, length) == 0)
+		if (is_called(table->name, word, length) ||
+		    is_called(long_name(table->name), word, length))
 			return table;
 	return NULL;
+}
+
+/* The option of "-mDIR"; NULL: it is none. */
+static const option *find_letter(const option *table, const char *word)
+{
+	const option *o = word[1] != '-' && word[2] ? find_option(table, word, 2) : NULL;
+	return o && o->kind != OPTION_FLAG && o->kind != OPTION_PICTURE ? o : NULL;
+}
+
+static void say_unknown(const option *table, const char *word, size_t length,
+                        char error[OPTION_ERROR])
+{
+	const char *names[2 * OPTIONS_MOST + 1] = {"--help"}, *near;
+	char asked[64];
+	size_t n = 1;
+	for (; table->kind != OPTION_END && n + 2 < sizeof names / sizeof *names; table++) {
+		names[n++] = table->name;
+		if (long_name(table->name))
+			names[n++] = long_name(table->name);
+	}
+	snprintf(asked, sizeof asked, "%.*s", length < sizeof asked ? (int)length : 0, word);
+	near = nearest_name(asked, names, n);
+	snprintf(error, OPTION_ERROR, "there is no option %.60s%s%s%s", word,
+	         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 /* strtoull takes " +5" and "-5" as well: only digits are a number here. */
@@ -166,8 +206,10 @@ bool options_parse(const option *table, int argc, char **argv, int *operands,
 		size_t length = strcspn(word, "=");
 		const char *text = word[length] == '=' ? word + length + 1 : NULL;
 		const option *o = find_option(table, word, length);
+		if (!o && (o = find_letter(table, word)))
+			text = word + 2;
 		if (!o) {
-			snprintf(error, OPTION_ERROR, "there is no option %.60s", word);
+			say_unknown(table, word, length, error);
 			return false;
 		}
 		if (o->kind == OPTION_FLAG && text) {
@@ -205,7 +247,8 @@ void options_help(const option *table, FILE *out)
 {
 	for (const option *o = table; o->kind != OPTION_END; o++) {
 		char left[64];
-		snprintf(left, sizeof left, "%s%s%s", o->name, o->word ? " " : "",
+		snprintf(left, sizeof left, "%s%s%s%s%s", o->name, long_name(o->name) ? ", " : "",
+		         long_name(o->name) ? long_name(o->name) : "", o->word ? " " : "",
 		         o->word ? o->word : "");
 		int width = hec_display_width(left, strlen(left));
 		fprintf(out, "  %s%*s  %s\n", left, width < 16 ? 16 - width : 0, "", o->help);

@@ -38,7 +38,7 @@ typedef struct option_list {
 	size_t count;
 } option_list;
 
-/* `--name VALUE` and `--name=VALUE` both work; the last one given counts. */
+/* `--name VALUE` and `--name=VALUE` both work, and `-nVALUE` of a letter; the last one given counts. */
 typedef struct option {
 	option_kind kind;
 	const char *name; /* "--heads" */
@@ -55,6 +55,12 @@ typedef struct option {
 	{                                                                                          \
 		OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)", &(n), \
 			1, THREADS_MOST                                                            \
+	}
+
+/* The row of a command that runs a model; named is a const char *. */
+#define OPTION_MODEL(named, help)                                                                  \
+	{                                                                                          \
+		OPTION_TEXT, "-m", "DIR", help, &(named), 0, 0                                     \
 	}
 
 /* Rows that several commands have. */

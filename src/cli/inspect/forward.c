@@ -310,7 +310,7 @@ static int run_forward(const command *self, int argc, char **argv)
 	forward f = {.self = self, .dtype = "f32"};
 	char path[MODEL_PATH_MOST];
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model's folder", &f.dir, 0, 0},
+		OPTION_MODEL(f.dir, "the model's folder"),
 		{OPTION_TEXT, "--ids", "I,I,…", "the tokens", &f.ids, 0, 0},
 		{OPTION_TEXT, "--type-ids", "I,I,…", "their types (default: 0)", &f.types, 0, 0},
 		{OPTION_TEXT, "--mask", "1,0,…", "0: no token looks at this one (default: 1)",
@@ -344,7 +344,7 @@ static int run_forward(const command *self, int argc, char **argv)
 		                     "--dtype %.20s: it computes in f32 or f64, whatever the files "
 		                     "hold: sums of 16 bits would be another model's",
 		                     f.dtype);
-	code = model_path(self, f.dir, path);
+	code = model_folder(self, f.dir, path);
 	if (code != EXIT_DONE)
 		return code;
 	f.dir = path;

@@ -92,7 +92,9 @@ static int load_and_show(const request *r)
 static int run_info(const command *self, int argc, char **argv)
 {
 	request r = {.self = self, .batch = BATCH_DEFAULT};
+	const char *named = NULL;
 	const option table[] = {
+		OPTION_MODEL(named, "the model; DIR alone says the same"),
 		{OPTION_WHOLE, "--length", "N", "memory for texts of N tokens (default: 128)",
 	         &r.length, 1, LENGTH_MOST},
 		{OPTION_WHOLE, "--batch-tokens", "N",
@@ -105,10 +107,10 @@ static int run_info(const command *self, int argc, char **argv)
 	int operands = 0, code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (operands > 1)
+	if (operands + (named != NULL) > 1)
 		return command_usage(self, "give the folder of one model");
 	char dir[MODEL_PATH_MOST];
-	code = model_path(self, operands ? argv[0] : NULL, dir);
+	code = model_folder(self, operands ? argv[0] : named, dir);
 	r.dir = dir;
 	return code == EXIT_DONE ? load_and_show(&r) : code;
 }

@@ -315,9 +315,9 @@ static int run_tokenize(const command *self, int argc, char **argv)
 	settings s = {.self = self, .encoding = HEC_ENCODING_INIT};
 	tokenize_training t = {.vocab = 8000, .min_frequency = 2};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR",
-	         "a folder with a tokenizer, or its file (default: as `hecate translate`)",
-	         &s.model, 0, 0},
+		OPTION_MODEL(
+			s.model,
+			"a folder with a tokenizer, or its file (default: as `hecate translate`)"),
 		{OPTION_FLAG, "--json", NULL, "a line of JSON for each text", &s.json, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "what is not UTF-8 counts as U+FFFD", &s.lossy, 0,
 	         0},

@@ -2,6 +2,7 @@
  * (build/hecate, models/en-de), then as it was installed (bin/hecate, share/hecate/models/en-de),
  * wherever that was moved to. */
 #include "cli/model/path.h"
+#include "cli/model/kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,4 +81,14 @@ int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST
 	}
 	return command_failed(self, "there is no model %s; name one with -m DIR or HECATE_MODEL",
 	                      used ? looked : "beside the program, which /proc does not show");
+}
+
+int model_folder(const command *self, const char *named, char path[MODEL_PATH_MOST])
+{
+	char sentence[MODEL_KIND_ROOM];
+	int code = model_path(self, named, path);
+	if (code != EXIT_DONE)
+		return code;
+	model_kind(path, sentence);
+	return *sentence ? command_failed(self, "%s %s", path, sentence) : EXIT_DONE;
 }

@@ -14,4 +14,7 @@ const char *model_named(const char *named);
  * looked for. */
 int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST]);
 
+/* The same where a model is wanted: what is none, a file or a folder of another program, is told. */
+int model_folder(const command *self, const char *named, char path[MODEL_PATH_MOST]);
+
 #endif

@@ -5,7 +5,7 @@ static int load_and_work(const command *self, const model_args *m, const model_w
                          int operands, char **argv)
 {
 	char path[MODEL_PATH_MOST];
-	int code = model_path(self, m->named, path);
+	int code = model_folder(self, m->named, path);
 	if (code != EXIT_DONE)
 		return code;
 	const hec_model_load_options options = model_load_options(&m->overrides);

@@ -207,8 +207,7 @@ static int answer_run(const command *self, int argc, char **argv)
 	settings *s = &w.s;
 	hec_answer_options *o = &w.options;
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model: one with a head for question answering",
-	         &w.m.named, 0, 0},
+		OPTION_MODEL(w.m.named, "the model: one with a head for question answering"),
 		{OPTION_LIST, "--question", "Q…", "what to ask of the context", &s->questions, 0,
 	         0},
 		{OPTION_TEXT, "--context", "FILE", "the text to answer from; -: standard input",

@@ -218,7 +218,7 @@ static int classify_run(const command *self, int argc, char **argv)
 {
 	classifying w = {.self = self, .top = 1};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model's folder", &w.m.named, 0, 0},
+		OPTION_MODEL(w.m.named, "the model's folder"),
 		{OPTION_WHOLE, "--top", "N", "labels of each text, best first (default: 1)", &w.top,
 	         1, INT32_MAX},
 		{OPTION_FLAG, "--pair", NULL, "each line is TEXT<TAB>TEXT, for models that compare",

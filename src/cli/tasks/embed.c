@@ -216,7 +216,7 @@ static int embed_run(const command *self, int argc, char **argv)
 {
 	embedding e = {.self = self, .options = HEC_EMBED_OPTIONS_INIT};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model's folder", &e.m.named, 0, 0},
+		OPTION_MODEL(e.m.named, "the model's folder"),
 		{OPTION_TEXT, "--similar", "QUERY", "rank the lines by their likeness to this one",
 	         &e.query, 0, 0},
 		{OPTION_WHOLE, "--top", "N", "with --similar: the N best (default: all)", &e.top, 1,

@@ -178,7 +178,7 @@ static int fill_run(const command *self, int argc, char **argv)
 	w = (filling){.self = self, .options = HEC_FILL_OPTIONS_INIT};
 	settings *s = &w.s;
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model: BERT or its kin, or BART", &w.m.named, 0, 0},
+		OPTION_MODEL(w.m.named, "the model: BERT or its kin, or BART"),
 		{OPTION_WHOLE, "--top", "N", "words for each mask, the best first (default: 5)",
 	         &w.options.top, 1, 1000},
 		{OPTION_TEXT, "--targets", "A,B…", "only these words", &s->targets, 0, 0},

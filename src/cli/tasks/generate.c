@@ -383,7 +383,7 @@ static int generate_run(const command *self, int argc, char **argv)
 	              .length_penalty = UNSET};
 	generating g = {.self = self, .s = &s, .m = {.any_writer = true}};
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model", &g.m.named, 0, 0},
+		OPTION_MODEL(g.m.named, "the model"),
 		{OPTION_TEXT, "--ids", "I,I,…", "the prompt as ids, in place of text", &s.ids, 0,
 	         0},
 		SEARCH_ROWS(s),

@@ -6,7 +6,7 @@ static int summarize_run(const command *self, int argc, char **argv)
 	text_to_text s = TEXT_TO_TEXT_INIT;
 	s.task = "summarization";
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model", &s.m.named, 0, 0},
+		OPTION_MODEL(s.m.named, "the model"),
 		{OPTION_LIST, "--file", "FILE…", "each file is one text (-: standard input)",
 	         &s.files, 0, 0},
 		TEXT_TO_TEXT_WRITING(&s),

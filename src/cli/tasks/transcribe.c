@@ -219,8 +219,7 @@ static int transcribe_run(const command *self, int argc, char **argv)
 	transcribing w = {.self = self, .s = {.batch = BATCH, .no_speech = -1}};
 	settings *s = &w.s;
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "a Whisper model (else the variable HECATE_MODEL)",
-	         &w.m.named, 0, 0},
+		OPTION_MODEL(w.m.named, "a Whisper model (else the variable HECATE_MODEL)"),
 		{OPTION_TEXT, "--language", "CODE",
 	         "what is spoken: en, de, …; auto: heard from the first window (default: as the "
 	         "model's files say, else auto)",

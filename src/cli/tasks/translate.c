@@ -6,8 +6,7 @@ static int translate_run(const command *self, int argc, char **argv)
 	text_to_text s = TEXT_TO_TEXT_INIT;
 	s.m.any_writer = true;
 	const option table[] = {
-		{OPTION_TEXT, "-m", "DIR", "the model (default: the one that comes with hecate)",
-	         &s.m.named, 0, 0},
+		OPTION_MODEL(s.m.named, "the model (default: the one that comes with hecate)"),
 		TEXT_TO_TEXT_WRITING(&s),
 		{OPTION_WHOLE, "--nbest", "N", "translations of each line, best first", &s.nbest, 1,
 	         1024},
