@@ -139,7 +139,7 @@ static void an_answer_does_not_wait_for_the_next_line_and_a_signal_ends_cleanly(
 	                 "while [ ! -s out ] && [ $i -lt 90 ]; do sleep 0.1; i=$((i+1)); done; "
 	                 "kill -INT $p; wait $p",
 	                 folder, program(), TESTS_DIR);
-	assert_int_equal(code, 1);
+	assert_int_equal(code, 128 + SIGINT);
 	char *out = read_all("out"), *err = read_all("err");
 	assert_string_equal(out, "Die Datei konnte nicht geöffnet werden.\n");
 	assert_non_null(strstr(err, "interrupted after 1 line\n"));

@@ -9,6 +9,7 @@
 #include "cli/command/interrupt.h"
 #include "cli/io/lines.h"
 #include "cli/io/plural.h"
+#include "cli/io/say.h"
 
 #define MOST 256
 
@@ -63,6 +64,8 @@ static int work_on_input(line_work *w)
 	const char **texts = malloc((size_t)w->most * sizeof *texts);
 	size_t *bytes = malloc((size_t)w->most * sizeof *bytes);
 	lines in = {.fd = STDIN_FILENO};
+	if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+		say_line("hecate %s: waits for lines of text; Ctrl-D ends them", w->self->name);
 	int code = texts && bytes ? EXIT_DONE : command_failed(w->self, "no memory for lines");
 	while (code == EXIT_DONE) {
 		int64_t n;

@@ -70,8 +70,18 @@ static int64_t count_lines(lines *l, int64_t most)
 	return l->whole < most ? l->whole : most;
 }
 
+/* A byte order mark before the first line is no text. */
+static void pass_mark(lines *l)
+{
+	static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+	if (l->given == 0 && l->end - l->begin >= sizeof mark &&
+	    memcmp(l->data + l->begin, mark, sizeof mark) == 0)
+		l->begin += sizeof mark;
+}
+
 static void cut_lines(lines *l, int64_t n, const char **text, size_t *bytes)
 {
+	pass_mark(l);
 	for (int64_t i = 0; i < n; i++) {
 		const char *start = l->data + l->begin;
 		const char *newline = memchr(start, '\n', l->end - l->begin);

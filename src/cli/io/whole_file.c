@@ -38,6 +38,11 @@ static int read_all(const command *self, const char *name, FILE *f, char **text,
 		if (got == 0)
 			break;
 	}
+	static const char mark[] = {'\xEF', '\xBB', '\xBF'}; /* a byte order mark is no text */
+	if (n >= sizeof mark && memcmp(data, mark, sizeof mark) == 0) {
+		n -= sizeof mark;
+		memmove(data, data + sizeof mark, n);
+	}
 	data[n] = '\0';
 	*text = data;
 	*bytes = n;

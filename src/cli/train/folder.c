@@ -119,12 +119,25 @@ int train_folder_resume(train_folder *f, const command *self, train_settings *s,
 	return code == PARSED ? check_kept(self, s, &was) : code;
 }
 
+/* The folders that DIR lies in; where one cannot be made, making DIR says why. */
+static void make_parents(const char *out)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s", out);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(path, 0777);
+		*slash = '/';
+	}
+}
+
 int train_folder_open(train_folder *f, const command *self, const train_settings *s)
 {
 	const char *out = s->o.dir;
 	if (!s->o.resume && !is_empty(out))
 		return command_failed(self, "%s is not empty: --resume goes on with the run in it",
 		                      out);
+	make_parents(out);
 	f->made = mkdir(out, 0777) == 0;
 	if (!f->made && errno != EEXIST)
 		return command_failed(self, "%s could not be made: %s", out, strerror(errno));
