@@ -51,7 +51,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"bert_answer", "--question who --context F/zero", 0, 1, NULL},
 		{"bert_answer", "<F/pairs", 0, 2, NULL},
 		{"bert_answer", "", 0, 0, NULL},
-		{"bert_answer", "<F/bad", 1, 2, "line 3 has no tab"},
+		{"bert_answer", "<F/bad", 1, 2, "line 3: no tab"},
 		{"bert_answer", "<F/utf", 1, 1, "line 2: "},
 		{"bert_answer", "--lossy <F/utf", 0, 2, NULL},
 		{"bert_answer", "--context F/context <F/questions", 1, 2,

@@ -168,6 +168,29 @@ static void wrong_usage_and_bad_files_are_told(void **state)
 	done(&r);
 }
 
+static void a_bad_file_does_not_end_the_work(void **state)
+{
+	(void)state;
+	result good = transcribe(in_folder("@/a.wav @/b.wav")),
+	       r = transcribe(in_folder("--keep-going @/bad.wav @/a.wav @/none.wav @/b.wav"));
+	assert_int_equal(r.code, 1);
+	const size_t first = strcspn(good.out, "\n") + 1;
+	assert_true(r.out[0] == '\n');
+	assert_memory_equal(r.out + 1, good.out, first);
+	assert_true(r.out[1 + first] == '\n');
+	assert_string_equal(r.out + 2 + first, good.out + first);
+	assert_non_null(strstr(r.err, "bad.wav: "));
+	assert_non_null(strstr(r.err, "none.wav"));
+	assert_non_null(strstr(r.err, "2 of 4 files failed"));
+	done(&good);
+	done(&r);
+	r = transcribe(in_folder("--keep-going --json @/none.wav @/b.wav"));
+	assert_int_equal(r.code, 1);
+	assert_int_equal(strncmp(r.out, "{\"error\":", 9), 0);
+	assert_non_null(strstr(r.out, "\"number\":1}\n{\"text\":"));
+	done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +198,7 @@ int main(void)
 		cmocka_unit_test(subtitles_are_numbered_and_timed),
 		cmocka_unit_test(subtitles_cannot_be_taken_for_marks),
 		cmocka_unit_test(wrong_usage_and_bad_files_are_told),
+		cmocka_unit_test(a_bad_file_does_not_end_the_work),
 	};
 	if (!hec_audio_available())
 		return 0;

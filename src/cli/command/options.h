@@ -66,6 +66,8 @@ typedef struct option {
 /* Rows that several commands have. */
 /* clang-format off */
 #define OPTION_LOSSY(flag) {OPTION_FLAG, "--lossy", NULL, "take invalid UTF-8 as U+FFFD", &(flag), 0, 0}
+#define OPTION_KEEP_GOING(flag) \
+	{OPTION_FLAG, "--keep-going", NULL, "an input that fails is an error in its place; do the rest", &(flag), 0, 0}
 #define OPTION_TRUNCATE(flag) \
 	{OPTION_FLAG, "--truncate", NULL, "cut off what is too long for the model", &(flag), 0, 0}
 #define OPTION_BEAM(n) \

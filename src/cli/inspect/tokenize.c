@@ -22,7 +22,7 @@
 typedef struct settings {
 	const command *self;
 	const char *model;
-	bool json, lossy, no_special, decode;
+	bool json, lossy, no_special, decode, keep_going;
 	bool truncate_left, as_file; /* lengths: those of the options, or tokenizer.json's */
 	int64_t max_length, stride, pad;
 	const char *chat; /* a file with a conversation */
@@ -258,7 +258,11 @@ static int tokenize_texts(settings *s, int count, char **texts)
 	if (code != EXIT_DONE)
 		return code;
 	s->term = terminal_open(stdout, 1);
-	s->lines = (line_work){.self = s->self, .work = tokenize_some, .user = s};
+	s->lines = (line_work){.self = s->self,
+	                       .work = tokenize_some,
+	                       .user = s,
+	                       .keep_going = s->keep_going,
+	                       .json = s->json};
 	if (hec_tokenizer_load(path, &s->tokenizer) != HEC_OK)
 		return command_failed(s->self, "%s", hec_error_message());
 	code = s->chat ? chat_one(s, path) : line_work_run(&s->lines, count, texts);
@@ -321,6 +325,7 @@ static int run_tokenize(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--json", NULL, "a line of JSON for each text", &s.json, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "what is not UTF-8 counts as U+FFFD", &s.lossy, 0,
 	         0},
+		OPTION_KEEP_GOING(s.keep_going),
 		{OPTION_FLAG, "--no-special", NULL, "add no special tokens; decoding: skip them",
 	         &s.no_special, 0, 0},
 		LENGTH_ROWS(s),

@@ -13,7 +13,7 @@
 
 #include "cli/command/command.h"
 
-/* The library refused: hec_error_message() tells why, *failed which of the texts is to blame (hec_error_item(),
+/* A text was refused: hec_error_message() tells why, or `reason` does, *failed which of the texts is to blame (hec_error_item(),
  * where they are the texts of one call). */
 #define LINE_WORK_REFUSED (-2)
 
@@ -29,7 +29,14 @@ typedef struct line_work {
 	line_work_fn *work;
 	void *user;
 	int64_t most; /* texts of one call, where that many are there already; 0: 256 */
+	bool keep_going; /* a text that is refused is told, stands as an error in its place, and the rest is done */
+	bool json;     /* that error is an object; else an empty line */
+	bool no_place; /* a text has none: results are no lines in the order of the texts */
+	const char *
+		reason; /* why a text was refused, where it was not the library; NULL again behind it */
 	/* its own: */
+	int64_t failures;
+	bool complete;       /* all texts were gone through */
 	int64_t done;        /* texts before this call: the number of its first, from 0 on */
 	bool bar, bar_shown; /* on a terminal that shows nothing else */
 } line_work;
@@ -37,6 +44,10 @@ typedef struct line_work {
 /* Each of argv[0 … operands − 1] is a text; where there is none, each line of standard input is. From
  * then on SIGINT and SIGTERM end the work after what is under way, where that is soon (interrupt.h). */
 int line_work_run(line_work *w, int operands, char **argv);
+
+/* A result in the place of an input that was refused, whose name is NULL where its number tells it (from 1 on).
+ * False: no memory. */
+bool line_work_put_error(bool json, int64_t number, const char *name, const char *reason);
 
 /* How far the texts of this call are, for the library's `progress` (its user is the line_work): shows it
  * where there is a bar. A signal cancels. */

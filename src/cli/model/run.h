@@ -17,6 +17,7 @@ typedef struct model_args {
 	option_list overrides; /* OPTION_OVERRIDE */
 	int64_t threads;       /* OPTION_THREADS */
 	attend_flag attend;    /* ATTEND_OPTION */
+	bool keep_going;       /* OPTION_KEEP_GOING */
 	bool any_writer;       /* the model that comes with hecate, a translator, will do */
 } model_args;
 

@@ -152,13 +152,15 @@ static int answer_lines(void *user, int64_t n, const char *const *texts, const s
 	while (good < n && read_line(w, texts[good], bytes ? bytes[good] : strlen(texts[good]),
 	                             &questions[good]))
 		good++;
-	int code = answer_some(w, good, questions, failed);
+	int code = LINE_WORK_REFUSED;
+	if (good == n) {
+		code = answer_some(w, n, questions, failed);
+	} else {
+		w->lines.reason = "no tab between a question and its context";
+		*failed = good;
+	}
 	free(questions);
-	if (code != EXIT_DONE || good == n)
-		return code;
-	return command_failed(w->self,
-	                      "line %" PRId64 " has no tab between a question and its context",
-	                      w->lines.done + good + 1);
+	return code;
 }
 
 static const hec_model *load_answerer(void *job, hec_ctx *ctx, const char *path,
@@ -184,7 +186,12 @@ static int answer_operands(void *job, int operands, char **argv)
 	w->options.none_margin = w->options.may_be_none ? s->no_answer_margin : 0;
 	w->options.progress = on_progress;
 	w->options.user = w;
-	w->lines = (line_work){.self = w->self, .work = answer_lines, .user = w, .most = CHUNK};
+	w->lines = (line_work){.self = w->self,
+	                       .work = answer_lines,
+	                       .user = w,
+	                       .most = CHUNK,
+	                       .keep_going = w->m.keep_going,
+	                       .json = w->s.json};
 	return asked ? line_work_run(&w->lines, (int)s->questions.count,
 	                             (char **)s->questions.items)
 	             : line_work_run(&w->lines, operands, argv);
@@ -231,6 +238,7 @@ static int answer_run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--part-words", NULL, "answers may begin and end within words",
 	         &o->part_words, 0, 0},
 		OPTION_LOSSY(o->lossy),
+		OPTION_KEEP_GOING(w.m.keep_going),
 		OPTION_THREADS(w.m.threads),
 		OPTION_OVERRIDE(w.m.overrides),
 		ATTEND_OPTION(&w.m.attend),

@@ -202,7 +202,12 @@ static int classify_operands(void *job, int operands, char **argv)
 	w->options.lossy = w->lossy;
 	w->options.progress = line_work_progress;
 	w->options.user = &w->lines;
-	w->lines = (line_work){.self = w->self, .work = classify_lines, .user = w, .most = CHUNK};
+	w->lines = (line_work){.self = w->self,
+	                       .work = classify_lines,
+	                       .user = w,
+	                       .most = CHUNK,
+	                       .keep_going = w->m.keep_going,
+	                       .json = w->json};
 	return line_work_run(&w->lines, operands, argv);
 }
 
@@ -228,6 +233,7 @@ static int classify_run(const command *self, int argc, char **argv)
 		OPTION_THREADS(w.m.threads),
 		OPTION_OVERRIDE(w.m.overrides),
 		OPTION_LOSSY(w.lossy),
+		OPTION_KEEP_GOING(w.m.keep_going),
 		OPTION_TRUNCATE(w.truncate),
 		ATTEND_OPTION(&w.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &w.json, 0, 0},

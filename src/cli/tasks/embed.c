@@ -81,7 +81,7 @@ static int attend(embedding *e, const char *text, size_t bytes)
 
 /* ---- what is like the query ---- */
 
-static bool keep_line(embedding *e, const char *text, size_t bytes, double score)
+static bool keep_line(embedding *e, const char *text, size_t bytes, int64_t number, double score)
 {
 	if (e->count == e->room) {
 		int64_t room = e->room ? 2 * e->room : 1024;
@@ -95,7 +95,7 @@ static bool keep_line(embedding *e, const char *text, size_t bytes, double score
 	char *copy = valid_text(text, bytes, &length);
 	if (!copy)
 		return false;
-	e->lines[e->count] = (similar){copy, length, e->count + 1, score};
+	e->lines[e->count] = (similar){copy, length, number, score};
 	e->count++;
 	return true;
 }
@@ -105,7 +105,8 @@ static int keep_lines(embedding *e, const hec_embeddings *v, const char *const *
 {
 	for (int64_t i = 0; i < v->texts; i++) {
 		double score = hec_cosine(e->wanted->rows, v->rows + i * v->width, v->width);
-		if (!keep_line(e, texts[i], bytes ? bytes[i] : strlen(texts[i]), score))
+		if (!keep_line(e, texts[i], bytes ? bytes[i] : strlen(texts[i]),
+		               e->work.done + i + 1, score))
 			return command_failed(e->self, "no memory for %" PRId64 " lines", e->count);
 	}
 	return EXIT_DONE;
@@ -188,12 +189,18 @@ static int embed_operands(void *job, int operands, char **argv)
 	if (e->query &&
 	    hec_embed(e->embedder, 1, &e->query, NULL, &e->options, &e->wanted) != HEC_OK)
 		return command_failed(e->self, "--similar: %s", hec_error_message());
-	e->work = (line_work){.self = e->self, .work = embed_lines, .user = e, .most = CHUNK};
+	e->work = (line_work){.self = e->self,
+	                      .work = embed_lines,
+	                      .user = e,
+	                      .most = CHUNK,
+	                      .keep_going = e->m.keep_going,
+	                      .json = e->json,
+	                      .no_place = e->query != NULL};
 	e->options.progress = line_work_progress;
 	e->options.user = &e->work;
 	int code = line_work_run(&e->work, operands, argv);
-	if (code == EXIT_DONE && e->query)
-		code = put_ranked(e);
+	if (e->work.complete && e->query && put_ranked(e) != EXIT_DONE)
+		code = EXIT_FAILED;
 	for (int64_t i = 0; code == EXIT_DONE && i < e->count; i++)
 		if (e->lines[i].line == 1)
 			code = attend(e, e->lines[i].text, e->lines[i].bytes);
@@ -230,6 +237,7 @@ static int embed_run(const command *self, int argc, char **argv)
 		OPTION_THREADS(e.m.threads),
 		OPTION_OVERRIDE(e.m.overrides),
 		OPTION_LOSSY(e.options.lossy),
+		OPTION_KEEP_GOING(e.m.keep_going),
 		OPTION_TRUNCATE(e.options.truncate),
 		ATTEND_OPTION(&e.m.attend),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each line", &e.json, 0, 0},

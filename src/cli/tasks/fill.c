@@ -160,7 +160,12 @@ static int fill_operands(void *job, int operands, char **argv)
 		return code;
 	w->options.progress = line_work_progress;
 	w->options.user = &w->lines;
-	w->lines = (line_work){.self = w->self, .work = fill, .user = w, .most = CHUNK};
+	w->lines = (line_work){.self = w->self,
+	                       .work = fill,
+	                       .user = w,
+	                       .most = CHUNK,
+	                       .keep_going = w->m.keep_going,
+	                       .json = w->s.json};
 	return line_work_run(&w->lines, operands, argv);
 }
 
@@ -183,6 +188,7 @@ static int fill_run(const command *self, int argc, char **argv)
 	         &w.options.top, 1, 1000},
 		{OPTION_TEXT, "--targets", "A,B…", "only these words", &s->targets, 0, 0},
 		OPTION_LOSSY(w.options.lossy),
+		OPTION_KEEP_GOING(w.m.keep_going),
 		OPTION_THREADS(w.m.threads),
 		OPTION_OVERRIDE(w.m.overrides),
 		ATTEND_OPTION(&w.m.attend),

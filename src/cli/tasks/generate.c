@@ -295,7 +295,9 @@ static int set_options(generating *g, const settings *s, int operands)
 	g->lines = (line_work){.self = g->self,
 	                       .work = s->chat ? generate_chat_lines : generate_lines,
 	                       .user = g,
-	                       .most = s->batch < CHUNK_LEAST ? CHUNK_LEAST : s->batch};
+	                       .most = s->batch < CHUNK_LEAST ? CHUNK_LEAST : s->batch,
+	                       .keep_going = g->m.keep_going,
+	                       .json = s->json};
 	return EXIT_DONE;
 }
 
@@ -403,6 +405,7 @@ static int generate_run(const command *self, int argc, char **argv)
 		OPTION_THREADS(g.m.threads),
 		OPTION_OVERRIDE(g.m.overrides),
 		OPTION_LOSSY(s.lossy),
+		OPTION_KEEP_GOING(g.m.keep_going),
 		{OPTION_FLAG, "--truncate", NULL, "cut off the beginning of what is too long",
 	         &s.truncate, 0, 0},
 		ATTEND_OPTION(&g.m.attend),

@@ -2,8 +2,10 @@
 #include "cli/tasks/text_to_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/command/interrupt.h"
 #include "cli/io/put.h"
 #include "cli/io/whole_file.h"
 
@@ -143,29 +145,51 @@ static int set_options(translating *w)
 	w->options.from_language = s->from_language;
 	w->options.to_language = s->to_language;
 	const int64_t most = s->batch * CHUNK_BATCHES;
-	w->lines = (line_work){.self = w->self, .work = translate, .user = w};
+	w->lines = (line_work){.self = w->self,
+	                       .work = translate,
+	                       .user = w,
+	                       .keep_going = w->s->m.keep_going,
+	                       .json = w->s->json};
 	w->lines.most = most < CHUNK_LEAST ? CHUNK_LEAST : most;
 	return EXIT_DONE;
+}
+
+#define REASON 1024
+
+static int translate_file(translating *w, const char *name, char reason[REASON])
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	int64_t failed = -1;
+	snprintf(reason, REASON, "could not be read");
+	int code = whole_file_read(w->self, name, &text, &bytes);
+	const char *at = text;
+	if (code == EXIT_DONE)
+		code = translate(w, 1, &at, &bytes, &failed);
+	free(text);
+	if (code != LINE_WORK_REFUSED)
+		return code;
+	snprintf(reason, REASON, "%s", hec_error_message());
+	return command_failed(w->self, "%s: %s", name, reason);
 }
 
 /* Each file is one text. */
 static int translate_files(translating *w)
 {
+	const option_list *files = &w->s->files;
 	int code = EXIT_DONE;
-	for (size_t i = 0; code == EXIT_DONE && i < w->s->files.count; i++) {
-		char *text = NULL;
-		size_t bytes = 0;
-		int64_t failed = -1;
-		code = whole_file_read(w->self, w->s->files.items[i], &text, &bytes);
-		const char *at = text;
-		if (code == EXIT_DONE)
-			code = translate(w, 1, &at, &bytes, &failed);
-		free(text);
-		if (code == LINE_WORK_REFUSED)
-			code = command_failed(w->self, "%s: %s", w->s->files.items[i],
-			                      hec_error_message());
+	bool all_good = true;
+	for (size_t i = 0; code == EXIT_DONE && i < files->count; i++) {
+		char reason[REASON];
+		code = translate_file(w, files->items[i], reason);
+		if (code != EXIT_FAILED || !w->s->m.keep_going || interrupt_asked())
+			continue;
+		all_good = false;
+		code = line_work_put_error(w->s->json, (int64_t)i + 1, files->items[i], reason)
+		               ? put_done()
+		               : command_failed(w->self, "no memory for JSON");
 	}
-	return code;
+	return code == EXIT_DONE && !all_good ? EXIT_FAILED : code;
 }
 
 static const hec_model *load_translator(void *job, hec_ctx *ctx, const char *path,

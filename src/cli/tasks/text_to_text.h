@@ -35,6 +35,7 @@ typedef struct text_to_text {
 	{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &(s)->batch, 1, TEXT_BATCH_MOST}, \
 	OPTION_THREADS((s)->m.threads), \
 	OPTION_LOSSY((s)->lossy), \
+	OPTION_KEEP_GOING((s)->m.keep_going), \
 	OPTION_TRUNCATE((s)->truncate), \
 	ATTEND_OPTION(&(s)->m.attend)
 /* clang-format on */

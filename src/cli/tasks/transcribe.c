@@ -9,6 +9,7 @@
 #include "cli/command/interrupt.h"
 #include "cli/io/line_work.h"
 #include "cli/model/run.h"
+#include "cli/io/line_work.h"
 #include "cli/io/plural.h"
 #include "cli/io/put.h"
 #include "cli/io/say.h"
@@ -34,6 +35,7 @@ typedef struct transcribing {
 	hec_transcribe_options options;
 	bool bar, bar_shown;
 	int files, first, some; /* all, before these, these */
+	int failures;           /* --keep-going */
 } transcribing;
 
 /* ---- progress ---- */
@@ -71,14 +73,21 @@ static int show_all(const transcribing *w, const hec_transcripts *out)
 	return put_done();
 }
 
-static int failed(transcribing *w, const char *file)
+/* What went wrong with a file, or with all: the end, or with --keep-going an error in the file's place. */
+static int refuse(transcribing *w, const char *file, const char *reason, int number)
 {
 	clear_bar(w);
 	if (interrupt_asked())
 		return command_failed(w->self, "interrupted after %d file%s", w->first,
 		                      plural(w->first));
-	return file ? command_failed(w->self, "%s: %s", file, hec_error_message())
-	            : command_failed(w->self, "%s", hec_error_message());
+	int code = file ? command_failed(w->self, "%s: %s", file, reason)
+	                : command_failed(w->self, "%s", reason);
+	if (!w->m.keep_going)
+		return code;
+	w->failures++;
+	return line_work_put_error(w->s.json, number, file, reason)
+	               ? put_done()
+	               : command_failed(w->self, "no memory for JSON");
 }
 
 static int transcribe_read(transcribing *w, int n, char **files, hec_audio *const *audio)
@@ -92,7 +101,15 @@ static int transcribe_read(transcribing *w, int n, char **files, hec_audio *cons
 	hec_transcripts *out;
 	if (hec_transcribe(w->transcriber, n, samples, counts, &w->options, &out) != HEC_OK) {
 		const int64_t item = hec_error_item();
-		return failed(w, item >= 0 ? files[item] : NULL);
+		char reason[1024];
+		snprintf(reason, sizeof reason, "%s", hec_error_message());
+		if (n == 1 || !w->m.keep_going || interrupt_asked())
+			return refuse(w, item >= 0 ? files[item] : NULL, reason, w->first + 1);
+		int code = EXIT_DONE; /* each by itself: which of them fail is seen then */
+		for (int i = 0; code == EXIT_DONE && i < n; i++, w->first++)
+			code = transcribe_read(w, 1, files + i, audio + i);
+		w->first -= n;
+		return code;
 	}
 	clear_bar(w);
 	int code = show_all(w, out);
@@ -134,9 +151,9 @@ static int transcribe_some(transcribing *w, int n, char **files)
 	w->first += read;
 	if (code != EXIT_DONE || read == n)
 		return code;
-	if (interrupt_asked())
-		return failed(w, NULL);
-	return command_failed(w->self, "%s", reason);
+	code = refuse(w, NULL, reason, w->first + 1); /* the reason names the file */
+	w->first++;
+	return code;
 }
 
 /* ---- options ---- */
@@ -202,6 +219,8 @@ static int transcribe_operands(void *job, int operands, char **argv)
 		                                              : (int)w->s.batch;
 		code = transcribe_some(w, n, argv + w->first);
 	}
+	if (code == EXIT_DONE && w->failures > 0)
+		code = command_failed(w->self, "%d of %d files failed", w->failures, operands);
 	return code;
 }
 
@@ -232,6 +251,7 @@ static int transcribe_run(const command *self, int argc, char **argv)
 	         &s->timestamps, 0, 0},
 		{OPTION_FLAG, "--srt", NULL, "subtitles as SubRip", &s->srt, 0, 0},
 		{OPTION_FLAG, "--vtt", NULL, "subtitles as WebVTT", &s->vtt, 0, 0},
+		OPTION_KEEP_GOING(w.m.keep_going),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each FILE", &s->json, 0, 0},
 		{OPTION_FLAG, "--tokens", NULL, "with --json: the ids of each segment", &s->tokens,
 	         0, 0},
