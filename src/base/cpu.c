@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
 #include "base/cpu.h"
+#include "base/limits.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -30,13 +31,27 @@ bool cpu_has_avx512(void)
 #endif
 }
 
-int cpu_cores_available(void)
+static int cores_allowed(void)
 {
 	cpu_set_t set;
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		return CPU_COUNT(&set);
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (int)n : 1;
+}
+
+int cpu_cores_within(int allowed, double processors)
+{
+	/* More threads than that would wait for one another while the group is not let run. */
+	const int most = processors > 0 && processors < allowed ? (int)(processors + 0.5) : allowed;
+	return most > 0 ? most : 1;
+}
+
+int cpu_cores_available(void)
+{
+	process_limits limits;
+	process_limits_read("", &limits);
+	return cpu_cores_within(cores_allowed(), limits.processors);
 }
 
 /* Asked once: a virtual machine takes tens of microseconds to answer CPUID. */

@@ -1,8 +1,5 @@
 /* batch.c — how large a batch is, how many make a step, and what that takes. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "training/settle.h"
@@ -78,20 +75,6 @@ void hec_training_memory_free(hec_training_memory *memory)
 	mem_free(memory);
 }
 
-/* Bytes that the system would give without others suffering. */
-static double memory_available(void)
-{
-	char line[128];
-	double kilobytes = 4e6; /* where the system does not tell */
-	FILE *f = fopen("/proc/meminfo", "r");
-	while (f && fgets(line, sizeof line, f))
-		if (strncmp(line, "MemAvailable:", 13) == 0)
-			kilobytes = atof(line + 13);
-	if (f)
-		fclose(f);
-	return kilobytes * 1024;
-}
-
 /* ---- batches ---- */
 
 /* Tokens of the longest example on its longer side. */
@@ -112,7 +95,8 @@ static hec_status fits(const hec_training *t, double limit, bool *fit)
 /* The tokens of a step, cut into as few batches as fit into memory. */
 static hec_status fit_memory(hec_training *t, int64_t wanted)
 {
-	const double limit = t->o.memory > 0 ? (double)t->o.memory * 1e6 : memory_available() / 2;
+	const double limit = t->o.memory > 0 ? (double)t->o.memory * 1e6
+	                                     : (double)process_memory_available() / 2;
 	const int64_t least = longest_side(t);
 	wanted = min_i64(wanted, HEC_MAX_BATCH_TOKENS);
 	for (int64_t batches = 1;; batches *= 2) {
