@@ -117,6 +117,53 @@ static void ranks_are_of_the_good_ones(void **state)
 	done(&r);
 }
 
+/* A row for each line: that of one that failed is not numbers, so that the rows keep their places. */
+static void all_vectors_fit_into_one_file(void **state)
+{
+	(void)state;
+	enum { EMBED = 3, BEGIN = 128, ROWS = 4 };
+	result plain = through(EMBED, "Please\\nlater\\n", ""),
+	       r = through(EMBED, "\\377\\nPlease\\nlater\\n\\376\\n",
+	                   "--out all.npy --keep-going");
+	assert_int_equal(r.code, 1);
+	assert_string_equal(r.out, "");
+	char *file = read_all("all.npy"), *at = plain.out;
+	assert_memory_equal(file, "\x93NUMPY", 6);
+	assert_int_equal(shell("test $(stat -c %%s '%s/all.npy') -gt %d", folder, BEGIN), 0);
+	const char *shape = strstr(file + 10, "'shape': (4, ");
+	assert_non_null(shape);
+	const long width = strtol(shape + strlen("'shape': (4, "), NULL, 10);
+	const size_t begin = 10 + (unsigned char)file[8] + 256 * (size_t)(unsigned char)file[9];
+	for (long i = 0; i < ROWS * width; i++) {
+		float x;
+		memcpy(&x, file + begin + (size_t)i * sizeof x, sizeof x);
+		if (i < width || i >= 3 * width)
+			assert_true(x != x);
+		else
+			assert_true(x == strtof(at, &at));
+	}
+	free(file);
+	done(&plain);
+	done(&r);
+	r = through(EMBED, "Please\\n", "--out one.safetensors");
+	assert_int_equal(r.code, 0);
+	file = read_all("one.safetensors");
+	assert_non_null(strstr(file + 8, "\"embeddings\":{\"dtype\":\"F32\",\"shape\":[1,"));
+	free(file);
+	done(&r);
+	static const char *const wrong[] = {"--out x.txt", "--out x.npy --json", "--out .npy",
+	                                    "--out x.npy --similar y"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		r = through(EMBED, "Please\\n", wrong[i]);
+		assert_int_equal(r.code, 2);
+		done(&r);
+	}
+	r = through(EMBED, "", "--out x.npy");
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "there is no vector"));
+	done(&r);
+}
+
 static void each_file_is_by_itself(void **state)
 {
 	(void)state;
@@ -140,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rest_is_as_if_the_bad_ones_were_not_there),
 		cmocka_unit_test(ranks_are_of_the_good_ones),
+		cmocka_unit_test(all_vectors_fit_into_one_file),
 		cmocka_unit_test(each_file_is_by_itself),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

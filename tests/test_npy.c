@@ -287,6 +287,52 @@ static void every_refused_allocation_is_an_error(void **state)
 	kit_close(&k);
 }
 
+/* What is written is read again as the same bits, and is what NumPy writes: the header of np.save for (3, 2). */
+static void what_is_written_is_read_again(void **state)
+{
+	(void)state;
+	kit k = kit_open(7700);
+	char path[SCRATCH_PATH], *text;
+	size_t size;
+	static const char head[] =
+		"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, "
+		"'shape': (3, 2), }";
+	static const int64_t shapes[][3] = {{3, 2, 0}, {7, 0, 0}, {2, 3, 4}, {1, 1, 0}};
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		int rank = 0;
+		while (rank < 3 && shapes[i][rank])
+			rank++;
+		hec_tensor x = make_random(&k, HEC_F32,
+		                           shapes[i][1] == 0   ? SHAPE(7)
+		                           : shapes[i][2] == 0 ? SHAPE(shapes[i][0], shapes[i][1])
+		                                               : SHAPE(2, 3, 4));
+		hec_tensor back = HEC_TENSOR_NONE;
+		OK(&k, hec_npy_write(scratch_fresh(path), &x));
+		OK(&k, hec_npy_read(path, &back));
+		CHECK(&k, back.rank == rank, "%d axes, not %d", back.rank, rank);
+		CHECK(&k,
+		      hec_tensor_count(&back) == hec_tensor_count(&x) &&
+		              memcmp(back.data, x.data,
+		                     (size_t)hec_tensor_count(&x) * sizeof(float)) == 0,
+		      "other numbers");
+		hec_npy_free(&back);
+		OK(&k, file_read(path, 1 << 20, &text, &size));
+		CHECK(&k, i > 0 || memcmp(text, head, sizeof head - 1) == 0, "the header is %.80s",
+		      text);
+		CHECK(&k, (size - (size_t)hec_tensor_count(&x) * sizeof(float)) % 64 == 0,
+		      "the data are not aligned");
+		hec_free(text);
+	}
+	hec_tensor ids = make(&k, HEC_I32, SHAPE(3)), wide = make(&k, HEC_F32, SHAPE(4, 4)), part;
+	OK(&k, hec_tensor_slice(&wide, 1, 0, 2, &part));
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_npy_write(path, &ids), "i32");
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_npy_write(path, &part), "contiguous");
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_npy_write(NULL, &ids), "NULL");
+	FAILS(&k, HEC_ERR_ARGUMENT, hec_npy_write(path, NULL), "NULL");
+	FAILS(&k, HEC_ERR_IO, hec_npy_write("/nowhere/x.npy", &wide), "/nowhere");
+	kit_close(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +344,7 @@ int main(void)
 		cmocka_unit_test(a_file_cut_anywhere_is_an_error),
 		cmocka_unit_test(every_refused_allocation_is_an_error),
 		cmocka_unit_test(a_byte_changed_anywhere_is_no_crash),
+		cmocka_unit_test(what_is_written_is_read_again),
 	};
 	return cmocka_run_group_tests(tests, scratch_group_make, scratch_group_remove);
 }

@@ -1,9 +1,10 @@
-/* npy.c — reading NumPy's .npy format. The header is read by a parser of just the dictionary that the
+/* npy.c — reading and writing NumPy's .npy format. The header is read by a parser of just the dictionary that the
  * format defines; nothing of it is evaluated. The data must fill the rest of the file exactly. */
 #include "format/npy.h"
 
 #include <hecate/npy.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,6 +336,50 @@ hec_status hec_npy_read(const char *path, hec_tensor *out)
 	file_in_close(f);
 	if (status == HEC_OK)
 		*out = array;
+	return status;
+}
+
+/* ---- writing ---- */
+
+#define ALIGNMENT 64 /* of the data, as NumPy has it */
+
+/* Version 1: the header ends with a newline where the data begin. */
+static size_t make_header(const hec_tensor *x, char header[256])
+{
+	static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
+	char *text = header + sizeof magic + 2;
+	size_t n = (size_t)sprintf(text, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+	for (int i = 0; i < x->rank; i++)
+		n += (size_t)sprintf(text + n, "%s%lld", i ? ", " : "", (long long)x->shape[i]);
+	n += (size_t)sprintf(text + n, x->rank == 1 ? ",), }" : "), }");
+	while ((sizeof magic + 2 + n + 1) % ALIGNMENT != 0)
+		text[n++] = ' ';
+	text[n++] = '\n';
+	memcpy(header, magic, sizeof magic);
+	header[sizeof magic] = (char)(n & 255);
+	header[sizeof magic + 1] = (char)(n >> 8);
+	return sizeof magic + 2 + n;
+}
+
+hec_status hec_npy_write(const char *path, const hec_tensor *array)
+{
+	HEC_TRY(CHECK_GIVEN("npy", path));
+	HEC_TRY(CHECK_GIVEN("npy", array));
+	if (array->dtype != HEC_F32 || array->rank < 1 || !hec_tensor_is_contiguous(array))
+		return fail(HEC_ERR_ARGUMENT,
+		            "npy: %s with %d axes; a contiguous f32 tensor is written",
+		            hec_dtype_name(array->dtype), array->rank);
+	char header[256];
+	const size_t begin = make_header(array, header);
+	file_out *f;
+	HEC_TRY(file_out_open(path, &f));
+	hec_status status = file_out_write(f, header, begin);
+	if (status == HEC_OK)
+		status = file_out_write(f, array->data,
+		                        (size_t)hec_tensor_count(array) * sizeof(float));
+	if (status == HEC_OK)
+		return file_out_commit(f);
+	file_out_abort(f);
 	return status;
 }
 

@@ -1,9 +1,12 @@
 /* embed.c — `hecate embed`: vectors of texts, or the texts that are most like one. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <hecate/embed.h>
+#include <hecate/npy.h>
+#include <hecate/tensor_file.h>
 
 #include "cli/io/line_work.h"
 #include "cli/model/run.h"
@@ -27,8 +30,11 @@ typedef struct embedding {
 	bool json;
 	hec_embedder *embedder;
 	hec_embed_options options;
-	hec_embeddings *wanted; /* of the query */
-	similar *lines;         /* all so far, to be ranked */
+	hec_embeddings *wanted;        /* of the query */
+	const char *out;               /* a file for all vectors; NULL: they are printed */
+	float *rows;                   /* [kept, width] of those so far, */
+	int64_t kept, row_room, width; /* NaN where a text was refused */
+	similar *lines;                /* all so far, to be ranked */
 	int64_t count, room;
 	line_work work;
 } embedding;
@@ -70,6 +76,61 @@ static int put_vectors(const embedding *e, const hec_embeddings *v)
 			printf("%.9g%c", x[k], k + 1 < v->width ? ' ' : '\n');
 	}
 	return put_done();
+}
+
+/* ---- a file of all ---- */
+
+static bool ends_with(const char *name, const char *end)
+{
+	const size_t n = strlen(name), m = strlen(end);
+	return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Rows up to this many, new ones not numbers. */
+static bool make_rows(embedding *e, int64_t count)
+{
+	const int64_t width = e->width;
+	if (count > e->row_room) {
+		const int64_t room = count > 2 * e->row_room ? count : 2 * e->row_room;
+		float *rows = room > INT64_MAX / 8 / width
+		                      ? NULL
+		                      : realloc(e->rows, (size_t)(room * width) * sizeof *rows);
+		if (!rows)
+			return false;
+		e->rows = rows;
+		e->row_room = room;
+	}
+	for (int64_t i = e->kept * width; i < count * width; i++)
+		e->rows[i] = NAN;
+	e->kept = count > e->kept ? count : e->kept;
+	return true;
+}
+
+static int keep_vectors(embedding *e, const hec_embeddings *v)
+{
+	if (v->texts == 0)
+		return EXIT_DONE;
+	e->width = v->width;
+	if (!make_rows(e, e->work.done + v->texts))
+		return command_failed(e->self, "no memory for %" PRId64 " vectors",
+		                      e->work.done + v->texts);
+	memcpy(e->rows + e->work.done * v->width, v->rows,
+	       (size_t)(v->texts * v->width) * sizeof *e->rows);
+	return EXIT_DONE;
+}
+
+static int write_rows(embedding *e)
+{
+	if (e->kept == 0)
+		return command_failed(e->self, "there is no vector: %s is not written", e->out);
+	if (!make_rows(e, e->work.done))
+		return command_failed(e->self, "no memory for %" PRId64 " vectors", e->work.done);
+	const hec_named_tensor all = {"embeddings",
+	                              hec_tensor_2d(e->rows, HEC_F32, e->kept, e->width)};
+	const hec_status status = ends_with(e->out, ".npy")
+	                                  ? hec_npy_write(e->out, &all.tensor)
+	                                  : hec_tensor_file_write(e->out, &all, 1);
+	return status == HEC_OK ? EXIT_DONE : command_failed(e->self, "%s", hec_error_message());
 }
 
 /* Inside the first text. */
@@ -152,7 +213,9 @@ static int embed_lines(void *user, int64_t n, const char *const *texts, const si
 		return LINE_WORK_REFUSED;
 	}
 	line_work_clear(&e->work);
-	int code = e->query ? keep_lines(e, v, texts, bytes) : put_vectors(e, v);
+	int code = e->query ? keep_lines(e, v, texts, bytes)
+	           : e->out ? keep_vectors(e, v)
+	                    : put_vectors(e, v);
 	hec_embeddings_free(v);
 	if (code == EXIT_DONE && n > 0 && !e->query) /* else behind the ranks */
 		code = attend(e, texts[0], bytes ? bytes[0] : strlen(texts[0]));
@@ -195,11 +258,13 @@ static int embed_operands(void *job, int operands, char **argv)
 	                      .most = CHUNK,
 	                      .keep_going = e->m.keep_going,
 	                      .json = e->json,
-	                      .no_place = e->query != NULL};
+	                      .no_place = e->query || e->out};
 	e->options.progress = line_work_progress;
 	e->options.user = &e->work;
 	int code = line_work_run(&e->work, operands, argv);
 	if (e->work.complete && e->query && put_ranked(e) != EXIT_DONE)
+		code = EXIT_FAILED;
+	if (e->work.complete && e->out && write_rows(e) != EXIT_DONE)
 		code = EXIT_FAILED;
 	for (int64_t i = 0; code == EXIT_DONE && i < e->count; i++)
 		if (e->lines[i].line == 1)
@@ -213,6 +278,7 @@ static void destroy_embedder(void *job)
 	for (int64_t i = 0; i < e->count; i++)
 		free(e->lines[i].text);
 	free(e->lines);
+	free(e->rows);
 	hec_embeddings_free(e->wanted);
 	hec_embedder_destroy(e->embedder);
 }
@@ -232,6 +298,8 @@ static int embed_run(const command *self, int argc, char **argv)
 	         "mean, cls, max, mean_sqrt_len, weightedmean, lasttoken (default: as the "
 	         "folder says, else mean)",
 	         &e.pooling, 0, 0},
+		{OPTION_TEXT, "--out", "F", "write all vectors into F.npy or F.safetensors", &e.out,
+	         0, 0},
 		{OPTION_FLAG, "--normalize", NULL,
 	         "vectors of length 1 (default: as the folder says)", &e.options.normalize, 0, 0},
 		OPTION_THREADS(e.m.threads),
@@ -248,6 +316,12 @@ static int embed_run(const command *self, int argc, char **argv)
 		return code;
 	if (e.top > 0 && !e.query)
 		return command_usage(self, "--top goes with --similar QUERY");
+	if (e.out && (e.query || e.json))
+		return command_usage(self, "--out takes the place of %s",
+		                     e.query ? "--similar" : "--json");
+	if (e.out && !ends_with(e.out, ".npy") && !ends_with(e.out, ".safetensors"))
+		return command_usage(self, "--out wants F.npy or F.safetensors, not '%.40s'",
+		                     e.out);
 	code = set_pooling(&e);
 	if (code != EXIT_DONE)
 		return code;
