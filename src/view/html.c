@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "view/colour.h"
 #include "view/look.h"
 
 #define TOP_DEFAULT 5
@@ -18,6 +19,24 @@ static void put_tokens(page *p, const char *name, const char *const *tokens, int
 		page_json(p, tokens[i], true);
 	}
 	page_text(p, "],\n");
+}
+
+static void put_ramp(page *p, const char *name, const ramp *r, const char *end)
+{
+	page_add(p, "\"%s\":[", name);
+	for (int i = 0; i < r->count; i++)
+		page_add(p, "%s[%g,%g,%g]", i > 0 ? "," : "", r->stops[i].r, r->stops[i].g,
+		         r->stops[i].b);
+	page_text(p, end);
+}
+
+static void put_ramps(page *p)
+{
+	page_text(p, "\"ramps\":{");
+	put_ramp(p, "light", &ramp_light, "],");
+	put_ramp(p, "lightGrey", &ramp_light_grey, "],\n");
+	put_ramp(p, "dark", &ramp_dark, "],");
+	put_ramp(p, "darkGrey", &ramp_dark_grey, "]},\n");
 }
 
 static void put_sinks(page *p, const look *l)
@@ -57,6 +76,7 @@ void draw_html(page *p, const look *l)
 	put_tokens(p, "query", l->view.query, l->view.queries);
 	put_tokens(p, "key", l->view.key, l->view.keys);
 	put_sinks(p, l);
+	put_ramps(p);
 	page_text(p, "\"weights\":[\n");
 	for (int64_t i = 0; i < l->layers; i++)
 		for (int64_t j = 0; j < l->heads; j++) {

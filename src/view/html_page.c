@@ -80,7 +80,6 @@ const char html_body[] =
 "</aside>\n"
 "</main>\n";
 
-/* The colours of cells: colour.c has those of terminals, svg.c those of pictures. */
 const char html_script[] =
 "<script>\n"
 "'use strict';\n"
@@ -89,11 +88,8 @@ const char html_script[] =
 "let layer = 0, head = 0, row = 0, column = 0, held = false;\n"
 "let dark = matchMedia('(prefers-color-scheme: dark)').matches;\n"
 "const hasSinks = d.sink.includes(1);\n"
-"const ramps = { light: [[255,255,255],[190,216,236],[84,158,205],[18,87,160],[6,30,82]],\n"
-"  dark: [[28,32,44],[52,60,108],[62,116,140],[108,170,128],[226,196,104],[250,236,180]] };\n"
-"const greys = { light: [[255,255,255],[90,90,90]], dark: [[28,32,44],[190,190,194]] };\n"
 "function colour(heat, sink) {\n"
-"  const r = (sink ? greys : ramps)[dark ? 'dark' : 'light'], x = Math.min(Math.max(heat, 0), 1) * (r.length - 1);\n"
+"  const r = d.ramps[(dark ? 'dark' : 'light') + (sink ? 'Grey' : '')], x = Math.min(Math.max(heat, 0), 1) * (r.length - 1);\n"
 "  const i = Math.min(Math.floor(x), r.length - 2), f = x - i;\n"
 "  return 'rgb(' + r[i].map((c, k) => Math.round(c + f * (r[i + 1][k] - c))).join(',') + ')';\n"
 "}\n"

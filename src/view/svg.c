@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "view/colour.h"
 #include "view/look.h"
 
 #define SHADES 24 /* steps of the ramp */
@@ -61,17 +62,8 @@ static layout choose_layout(const look *l)
 
 static void put_colour(page *p, double heat, bool sink)
 {
-	/* From white through blue to nearly black; sinks in grey. */
-	static const double stops[5][3] = {
-		{255, 255, 255}, {190, 216, 236}, {84, 158, 205}, {18, 87, 160}, {6, 30, 82}};
-	int c[3];
-	double place = heat * 4;
-	int at = place >= 4 ? 3 : (int)place;
-	for (int i = 0; i < 3; i++) {
-		double blue = stops[at][i] + (place - at) * (stops[at + 1][i] - stops[at][i]);
-		c[i] = (int)(sink ? 255 - 165 * heat : blue);
-	}
-	page_add(p, "#%02x%02x%02x", c[0], c[1], c[2]);
+	const rgb c = ramp_colour(sink ? &ramp_light_grey : &ramp_light, heat);
+	page_add(p, "#%02x%02x%02x", (int)c.r, (int)c.g, (int)c.b);
 }
 
 static int shade_of(double heat)
