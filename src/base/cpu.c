@@ -47,11 +47,17 @@ int cpu_cores_within(int allowed, double processors)
 	return most > 0 ? most : 1;
 }
 
+/* Asked once: a dozen files are read for it, and every context asks. Affinity is one call, and may change. */
 int cpu_cores_available(void)
 {
-	process_limits limits;
-	process_limits_read("", &limits);
-	return cpu_cores_within(cores_allowed(), limits.processors);
+	static _Atomic double known = -1;
+	double processors = known;
+	if (processors < 0) {
+		process_limits limits;
+		process_limits_read("", &limits);
+		known = processors = limits.processors;
+	}
+	return cpu_cores_within(cores_allowed(), processors);
 }
 
 /* Asked once: a virtual machine takes tens of microseconds to answer CPUID. */
