@@ -185,7 +185,9 @@ hec_status hec_training_open(hec_training *t, const hec_train_lock *lock)
 	t->o.steps = t->asked_steps; /* an estimate was one */
 	t->o.warmup = t->asked_warmup;
 	HEC_TRY(start_keep_config(t));
-	HEC_TRY(settle_by_architecture(t)); /* by what was kept */
+	if (t->config_is_kept)
+		HEC_TRY(settle_by_architecture(
+			t)); /* by the copy, which is what the run has from now on */
 	HEC_TRY(open_data(t));
 	HEC_TRY(open_model(t));
 	t->is_open = true;
