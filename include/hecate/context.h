@@ -11,6 +11,8 @@ HEC_BEGIN
 
 typedef struct hec_ctx hec_ctx;
 
+#define HEC_MAX_THREADS 1024 /* of a context, and wherever threads are asked for */
+
 typedef struct hec_ctx_options { /* options */
 	size_t size;             /* sizeof(hec_ctx_options) */
 	int threads;             /* 0: $HECATE_THREADS, else the cores available */

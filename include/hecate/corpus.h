@@ -61,6 +61,8 @@ HEC_API HEC_MUST_USE hec_status hec_lines_sound(const hec_lines *lines, const ch
 
 typedef struct hec_corpus hec_corpus;
 
+#define HEC_MAX_EPOCHS 1000000 /* as many as are counted */
+
 /* Told of an example that is left out, with what is wrong with it. */
 typedef void hec_left_out_fn(void *user, const char *why);
 

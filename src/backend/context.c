@@ -15,7 +15,6 @@
 #include "base/size.h"
 #include "tensor/check.h"
 
-#define MAX_THREADS 1024
 #define SCRATCH_PAGE 4096
 
 struct hec_ctx {
@@ -35,17 +34,17 @@ static hec_status choose_threads(int asked, int *threads)
 		char *end;
 		errno = 0;
 		long n = strtol(text, &end, 10);
-		if (errno || *end || n < 1 || n > MAX_THREADS)
+		if (errno || *end || n < 1 || n > HEC_MAX_THREADS)
 			return fail(HEC_ERR_ARGUMENT,
 			            "HECATE_THREADS is \"%s\", not a number of 1 … %d", text,
-			            MAX_THREADS);
+			            HEC_MAX_THREADS);
 		*threads = (int)n;
 	} else if (asked == 0) {
 		int cores = cpu_cores_available();
-		*threads = cores < MAX_THREADS ? cores : MAX_THREADS;
-	} else if (asked < 0 || asked > MAX_THREADS) {
+		*threads = cores < HEC_MAX_THREADS ? cores : HEC_MAX_THREADS;
+	} else if (asked < 0 || asked > HEC_MAX_THREADS) {
 		return fail(HEC_ERR_ARGUMENT, "%d threads asked for: not 1 … %d", asked,
-		            MAX_THREADS);
+		            HEC_MAX_THREADS);
 	}
 	return HEC_OK;
 }

@@ -11,7 +11,6 @@
 #include "train/sound.h"
 
 #define POOL ((int64_t)1 << 18) /* examples; a key of sorting holds 20 bits of place */
-#define EPOCHS_MOST 1000000
 #define IGNORE (-100)
 
 /* Streams of random numbers under one seed. */
@@ -480,9 +479,9 @@ hec_status hec_corpus_batches(const hec_corpus *corpus, int64_t max_tokens, int6
 {
 	HEC_TRY(CHECK_GIVEN("corpus", corpus));
 	HEC_TRY(CHECK_GIVEN("corpus", batches));
-	if (epochs < 0 || epochs > EPOCHS_MOST)
+	if (epochs < 0 || epochs > HEC_MAX_EPOCHS)
 		return fail(HEC_ERR_ARGUMENT, "corpus: %lld epochs; up to %d can be counted",
-		            (long long)epochs, EPOCHS_MOST);
+		            (long long)epochs, HEC_MAX_EPOCHS);
 	batcher *b;
 	batcher_options o = {.max_tokens = max_tokens, .max_rows = max_rows, .seed = seed};
 	HEC_TRY(batcher_create(corpus, &o, &b));

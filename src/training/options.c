@@ -54,8 +54,6 @@ static void settle_defaults(hec_training_options *o)
 /* ---- what cannot be ---- */
 
 #define BIG ((int64_t)1 << 40)
-#define THREADS_MOST 1024
-#define EPOCHS_MOST 1000000 /* as many as steps can be counted for */
 #define AT(member) offsetof(hec_training_options, member)
 
 static const struct range {
@@ -78,7 +76,7 @@ static const struct range {
 		{"accumulate", AT(accumulate), 0, 65536, false},
 		{"memory", AT(memory), 0, BIG, false},
 		{"steps", AT(steps), 0, BIG, false},
-		{"epochs", AT(epochs), 0, EPOCHS_MOST, false},
+		{"epochs", AT(epochs), 0, HEC_MAX_EPOCHS, false},
 		{"report_every", AT(report_every), 1, BIG, false},
 		{"valid_every", AT(valid_every), 0, BIG, false},
 		{"save_every", AT(save_every), 0, BIG, false},
@@ -123,9 +121,9 @@ static hec_status check_ranges(const hec_training_options *o)
 	}
 	if (o->max_length == 1)
 		return fail(HEC_ERR_ARGUMENT, "'max_length' is 1; a text has 2 tokens or more");
-	if (o->threads < 0 || o->threads > THREADS_MOST)
+	if (o->threads < 0 || o->threads > HEC_MAX_THREADS)
 		return fail(HEC_ERR_ARGUMENT, "'threads' is %d; it is from 0 to %d", o->threads,
-		            THREADS_MOST);
+		            HEC_MAX_THREADS);
 	return HEC_OK;
 }
 

@@ -357,7 +357,7 @@ static int run_bench(const command *self, int argc, char **argv)
 	         &a.model, 0, 0},
 		{OPTION_TEXT, "--mode", "train|translate", "what it does", &a.mode, 0, 0},
 		{OPTION_WHOLE, "--threads", "N", "threads, each bound to a core", &a.threads, 1,
-	         THREADS_MOST},
+	         HEC_MAX_THREADS},
 		{OPTION_WHOLE, "--ms", "N", "milliseconds of timing a row", &a.ms, 1, 60000},
 		{OPTION_FLAG, "--json", NULL, "for machines", &a.json, 0, 0},
 		{0},

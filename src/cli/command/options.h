@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <hecate/context.h>
+
 typedef enum option_kind {
 	OPTION_END = 0,
 	OPTION_FLAG,  /* bool: set to true */
@@ -48,13 +50,11 @@ typedef struct option {
 	int64_t low, high; /* of OPTION_WHOLE and OPTION_REAL */
 } option;
 
-#define THREADS_MOST 1024 /* as hec_ctx_create takes them */
-
 /* The row of a command that computes; n is an int64_t. */
 #define OPTION_THREADS(n)                                                                          \
 	{                                                                                          \
 		OPTION_WHOLE, "--threads", "N", "(default: HECATE_THREADS, else all cores)", &(n), \
-			1, THREADS_MOST                                                            \
+			1, HEC_MAX_THREADS                                                         \
 	}
 
 /* The row of a command that runs a model; named is a const char *. */

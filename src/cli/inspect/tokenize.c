@@ -295,7 +295,7 @@ static int tokenize_texts(settings *s, int count, char **texts)
 	 &(t).byte_level, 0, 0}, \
 	{OPTION_FLAG, "--unicode", NULL, "its alphabet is the characters of the text", \
 	 &(t).unicode, 0, 0}, \
-	{OPTION_WHOLE, "--threads", "N", "threads to learn with", &(t).threads, 1, THREADS_MOST}
+	{OPTION_WHOLE, "--threads", "N", "threads to learn with", &(t).threads, 1, HEC_MAX_THREADS}
 /* clang-format on */
 
 static int check_settings(const settings *s, const tokenize_training *t, int operands)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hecate/context.h>
+
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -16,7 +18,6 @@
 
 #define BLOCK ((size_t)1 << 20) /* bytes */
 #define BLOCKS_EACH 4           /* for each thread, so that all have work to the end */
-#define THREADS_MOST 1024
 static const char mark[3] = {'\xe2', '\x96', '\x81'}; /* ▁ */
 
 typedef struct block {
@@ -152,9 +153,9 @@ static hec_status choose_threads(int asked, int *threads)
 	} else if (asked == 0) {
 		n = cpu_cores_available();
 	}
-	if (n < 1 || n > THREADS_MOST)
+	if (n < 1 || n > HEC_MAX_THREADS)
 		return fail(HEC_ERR_ARGUMENT, "%ld threads to count with: not 1 … %d", n,
-		            THREADS_MOST);
+		            HEC_MAX_THREADS);
 	*threads = (int)n;
 	return HEC_OK;
 }
