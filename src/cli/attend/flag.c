@@ -5,17 +5,12 @@
 #include <string.h>
 
 #include "cli/attend/view.h"
+#include "cli/io/ends_with.h"
 #include "cli/io/terminal.h"
 
 bool attend_flag_wants(const attend_flag *f)
 {
 	return f->picture.given && !f->shown;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
 static int show_attended(const attend_flag *f, const command *self, const attended *a,

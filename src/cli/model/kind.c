@@ -8,13 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READS "Hecate reads a folder with config.json, model.safetensors and a tokenizer"
+#include "cli/io/ends_with.h"
 
-static bool ends_with(const char *name, const char *end)
-{
-	const size_t n = strlen(name), m = strlen(end);
-	return n >= m && strcmp(name + n - m, end) == 0;
-}
+#define READS "Hecate reads a folder with config.json, model.safetensors and a tokenizer"
 
 static bool has(const char *folder, const char *name)
 {

@@ -8,6 +8,7 @@
 #include <hecate/npy.h>
 #include <hecate/tensor_file.h>
 
+#include "cli/io/ends_with.h"
 #include "cli/io/line_work.h"
 #include "cli/model/run.h"
 #include "cli/io/put.h"
@@ -79,12 +80,6 @@ static int put_vectors(const embedding *e, const hec_embeddings *v)
 }
 
 /* ---- a file of all ---- */
-
-static bool ends_with(const char *name, const char *end)
-{
-	const size_t n = strlen(name), m = strlen(end);
-	return n > m && strcmp(name + n - m, end) == 0;
-}
 
 /* Rows up to this many, new ones not numbers. */
 static bool make_rows(embedding *e, int64_t count)
@@ -319,7 +314,7 @@ static int embed_run(const command *self, int argc, char **argv)
 	if (e.out && (e.query || e.json))
 		return command_usage(self, "--out takes the place of %s",
 		                     e.query ? "--similar" : "--json");
-	if (e.out && !ends_with(e.out, ".npy") && !ends_with(e.out, ".safetensors"))
+	if (e.out && !is_named(e.out, ".npy") && !is_named(e.out, ".safetensors"))
 		return command_usage(self, "--out wants F.npy or F.safetensors, not '%.40s'",
 		                     e.out);
 	code = set_pooling(&e);

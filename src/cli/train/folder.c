@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/io/ends_with.h"
 #include "cli/io/replace_file.h"
 
 #define PATH_MOST 4096
@@ -171,8 +172,7 @@ static bool is_ours(const char *name)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (strlen(name) > strlen(ends[i]) &&
-		    strcmp(name + strlen(name) - strlen(ends[i]), ends[i]) == 0)
+		if (is_named(name, ends[i]))
 			return true;
 	return false;
 }
