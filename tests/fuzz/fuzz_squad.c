@@ -15,8 +15,9 @@ static void look(const hec_squad_question *q)
 		    memcmp(q->context + a->begin, a->text, a->end - a->begin) != 0)
 			stop("an answer stands elsewhere");
 		double exact, f1;
-		const char *known[] = {a->text, q->question};
-		if (hec_score_answer(a->text, known, 2, &exact, &f1) != HEC_OK || exact != 1 ||
+		/* Alone: an answer of only "." or "the" does not count beside others. */
+		const char *known[] = {a->text};
+		if (hec_score_answer(a->text, known, 1, &exact, &f1) != HEC_OK || exact != 1 ||
 		    f1 != 1)
 			stop("an answer is not right as itself");
 		if (hec_score_answer(q->context, known, 1, &exact, &f1) != HEC_OK || f1 < exact ||
