@@ -99,7 +99,7 @@ static void of_texts_and_training(void)
 	LEAVES_NULL(hec_training_create, hec_training, NULL, &out);
 	LEAVES_NULL(hec_training_learn, hec_train_result, NULL, &out);
 	LEAVES_NULL(hec_training_memory_of, hec_training_memory, NULL, &out);
-	LEAVES_NULL(hec_train_lock_create, hec_train_lock, NOWHERE, &out);
+	LEAVES_NULL(hec_train_lock_create, hec_train_lock, "/dev/null/run", &out);
 	LEAVES_NULL(hec_train_lock_create, hec_train_lock, NULL, &out);
 	LEAVES_NULL(hec_scorer_create, hec_scorer, (hec_score)-1, &out);
 	LEAVES_NULL(hec_audio_read, hec_audio, NOWHERE, NULL, &out);

@@ -187,7 +187,7 @@ static void the_folders_that_a_run_lies_in_are_made(void **state)
 	       "--quiet && test -s a/b/c/run/config.json",
 	       0, "", "");
 	expect("\"$H\" train --task lm --train lines.txt --out plain.txt/run --steps 1", 1, "",
-	       "plain.txt/run could not be made");
+	       "plain.txt/run: the folder could not be made");
 }
 
 int main(void)

@@ -153,8 +153,6 @@ static void two_runs_do_not_share_a_folder(void **state)
 	hec_train_options t = bench_options(&b, "run", &o);
 	t.steps = 1;
 	hec_train_lock *lock = NULL, *second = NULL;
-	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_create(t.dir, &lock), t.dir, "No such file");
-	assert_int_equal(mkdir(t.dir, 0777), 0);
 	OK(&b.l.k, hec_train_lock_create(t.dir, &lock));
 	FAILS(&b.l.k, HEC_ERR_IO, hec_train_lock_create(t.dir, &second), "another run is at work");
 	FAILS(&b.l.k, HEC_ERR_IO, bench_run(&b, &t, NULL), t.dir, "another run is at work");

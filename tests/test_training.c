@@ -230,7 +230,10 @@ static void what_cannot_be_is_named(void **state)
 	CASE(HEC_ERR_ARGUMENT, "metric 6", o.best = (hec_metric)6)
 	CASE(HEC_ERR_ARGUMENT, "f32, bf16 or f16", o.dtype = HEC_I32)
 	CASE(HEC_ERR_ARGUMENT, "'max_length' is 32769", o.max_length = 32769)
+	CASE(HEC_ERR_ARGUMENT, "'vocab' is -1; it is from 1 to 16777216, or 0", o.vocab = -1)
 	CASE(HEC_ERR_ARGUMENT, "'dropout' is 1.5", o.dropout = 1.5)
+	CASE(HEC_ERR_ARGUMENT, "'dropout' is -0.5; it is from 0 to less than 1, or -1",
+	     o.dropout = -0.5)
 	CASE(HEC_ERR_ARGUMENT, "'dropout' is 1;", o.dropout = 1)
 	CASE(HEC_ERR_ARGUMENT, "'beta1' is 1;", o.beta1 = 1)
 	CASE(HEC_ERR_ARGUMENT, "'smoothing' is 1;", o.smoothing = 1)
@@ -459,6 +462,72 @@ static hec_status open_and_close(void *user)
 	return status;
 }
 
+static void a_range_can_be_asked_for(void **state)
+{
+	(void)state;
+	lab l = lab_open(8170);
+	int64_t least = 7, most = 7;
+	CHECK(&l.k, hec_training_range("max_length", &least, &most), "no range");
+	CHECK(&l.k, least == 2 && most == 32768, "from %lld to %lld", (long long)least,
+	      (long long)most);
+	CHECK(&l.k, hec_training_range("lr", &least, &most) && least == 0 && most == 1000,
+	      "of a real number");
+	CHECK(&l.k, !hec_training_range("dir", &least, &most), "a folder is no number");
+	CHECK(&l.k, !hec_training_range("max", &least, &most), "there is no such option");
+	CHECK(&l.k, !hec_training_range(NULL, &least, &most), "NULL");
+	lab_close(&l);
+}
+
+static bool is_there(const run *r, const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", r->dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static void write_into(const run *r, const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", r->dir, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+}
+
+/* The folder is made with those that it lies in; what a run made goes, what others put there stays. */
+static void a_run_that_never_began_can_be_undone(void **state)
+{
+	(void)state;
+	run r;
+	run_open(&r, 8180);
+	hec_train_lock *lock;
+	hec_training_options o = options_of(&r, "deep/er/run");
+	for (int others = 0; others < 2; others++) {
+		hec_training *t = made(&r, &o);
+		OK(&r.l.k, hec_train_lock_create(r.dir, &lock));
+		OK(&r.l.k, hec_training_open(t, lock));
+		hec_training_destroy(t);
+		CHECK(&r.l.k, is_there(&r, "tokenizer.json") && is_there(&r, "cache"),
+		      "nothing was made");
+		if (others)
+			write_into(&r, "notes");
+		OK(&r.l.k, hec_train_undo(lock, r.dir));
+		hec_train_lock_destroy(lock);
+		CHECK(&r.l.k, !is_there(&r, "tokenizer.json") && !is_there(&r, "cache"),
+		      "something stays");
+		CHECK(&r.l.k, is_there(&r, "") == others, "others: %d", others);
+	}
+	/* What was there before is nobody's to remove. */
+	write_into(&r, "best");
+	OK(&r.l.k, hec_train_lock_create(r.dir, &lock));
+	OK(&r.l.k, hec_train_undo(lock, r.dir));
+	CHECK(&r.l.k, is_there(&r, "best") && is_there(&r, "notes"), "removed");
+	FAILS(&r.l.k, HEC_ERR_IO, hec_train_undo(lock, "/"), "not the folder that was locked");
+	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_train_undo(NULL, r.dir), "NULL");
+	hec_train_lock_destroy(lock);
+	lab_close(&r.l);
+}
+
 static void every_refused_allocation_is_an_error_and_nothing_leaks(void **state)
 {
 	(void)state;
@@ -484,6 +553,8 @@ int main(void)
 		cmocka_unit_test(an_estimate_changes_nothing),
 		cmocka_unit_test(whoever_watches_can_stop_it_at_any_time),
 		cmocka_unit_test(the_folder_is_one_training_alone),
+		cmocka_unit_test(a_range_can_be_asked_for),
+		cmocka_unit_test(a_run_that_never_began_can_be_undone),
 		cmocka_unit_test(every_refused_allocation_is_an_error_and_nothing_leaks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

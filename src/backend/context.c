@@ -1,7 +1,6 @@
 /* context.c — making a context: options, then the environment, then what the machine has. */
 #include "backend/context.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,29 +24,6 @@ struct hec_ctx {
 	char *copies;
 	size_t copies_bytes;
 };
-
-static hec_status choose_threads(int asked, int *threads)
-{
-	*threads = asked;
-	const char *text = getenv("HECATE_THREADS");
-	if (asked == 0 && text && *text) {
-		char *end;
-		errno = 0;
-		long n = strtol(text, &end, 10);
-		if (errno || *end || n < 1 || n > HEC_MAX_THREADS)
-			return fail(HEC_ERR_ARGUMENT,
-			            "HECATE_THREADS is \"%s\", not a number of 1 … %d", text,
-			            HEC_MAX_THREADS);
-		*threads = (int)n;
-	} else if (asked == 0) {
-		int cores = cpu_cores_available();
-		*threads = cores < HEC_MAX_THREADS ? cores : HEC_MAX_THREADS;
-	} else if (asked < 0 || asked > HEC_MAX_THREADS) {
-		return fail(HEC_ERR_ARGUMENT, "%d threads asked for: not 1 … %d", asked,
-		            HEC_MAX_THREADS);
-	}
-	return HEC_OK;
-}
 
 static hec_status choose_level(const char *asked, const cpu_level **level)
 {
@@ -82,7 +58,7 @@ hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 	HEC_TRY(options_take("hec_ctx_options", &o, sizeof o, options));
 	int threads;
 	const cpu_level *level;
-	HEC_TRY(choose_threads(o.threads, &threads));
+	HEC_TRY(cpu_choose_threads(o.threads, &threads));
 	HEC_TRY(choose_level(o.isa, &level));
 	hec_ctx *ctx = mem_zeros(1, sizeof *ctx);
 	if (!ctx)

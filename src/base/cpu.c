@@ -3,10 +3,15 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
 #include "base/cpu.h"
-#include "base/limits.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include <hecate/context.h>
+
+#include "base/limits.h"
 
 /* The compiler's run-time library asks CPUID and XGETBV; a feature counts only where both agree. */
 bool cpu_has_avx2_fma(void)
@@ -72,4 +77,27 @@ int64_t cpu_l2_bytes(void)
 		known = bytes = bytes > 0 ? bytes : 1 << 20;
 	}
 	return bytes;
+}
+
+hec_status cpu_choose_threads(int asked, int *threads)
+{
+	*threads = asked;
+	const char *text = getenv("HECATE_THREADS");
+	if (asked == 0 && text && *text) {
+		char *end;
+		errno = 0;
+		long n = strtol(text, &end, 10);
+		if (errno || *end || n < 1 || n > HEC_MAX_THREADS)
+			return fail(HEC_ERR_ARGUMENT,
+			            "HECATE_THREADS is \"%s\", not a number of 1 … %d", text,
+			            HEC_MAX_THREADS);
+		*threads = (int)n;
+	} else if (asked == 0) {
+		int cores = cpu_cores_available();
+		*threads = cores < HEC_MAX_THREADS ? cores : HEC_MAX_THREADS;
+	} else if (asked < 0 || asked > HEC_MAX_THREADS) {
+		return fail(HEC_ERR_ARGUMENT, "%d threads asked for: not 1 … %d", asked,
+		            HEC_MAX_THREADS);
+	}
+	return HEC_OK;
 }

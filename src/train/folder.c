@@ -55,6 +55,23 @@ hec_status folder_make(const char *path)
 	return fail(HEC_ERR_IO, "%s: the folder could not be made: %s", path, strerror(error));
 }
 
+hec_status folder_make_deep(const char *path, bool *made)
+{
+	char *part = NULL;
+	struct stat info;
+	HEC_TRY(path_make(&part, "%s", path));
+	for (char *slash = strchr(part + (*part != '\0'), '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0777) == 0) /* where it fails, making the next says why */
+			(void)flush_parent(part);
+		*slash = '/';
+	}
+	mem_free(part);
+	*made = stat(path, &info) != 0;
+	return folder_make(path);
+}
+
 hec_status file_copy(const char *from, const char *to)
 {
 	file_in *in;
@@ -160,6 +177,11 @@ static hec_status remove_in(const char *path, const char *name, int deeper)
 	return status;
 }
 
+hec_status folder_remove_inside(const char *path, const char *name)
+{
+	return remove_in(path, name, DEEPEST);
+}
+
 hec_status folder_remove(const char *path)
 {
 	return remove_folder(path, 0);
@@ -170,14 +192,20 @@ hec_status folder_remove_deep(const char *path)
 	return remove_folder(path, DEEPEST);
 }
 
-/* ".hecate-PID-N.tmp" of a process that is no more. */
-static bool is_left(const char *name)
+/* ".hecate-PID-N.tmp". */
+bool is_of_writer(const char *name)
 {
 	size_t n = strlen(name), prefix = strlen(TEMP_PREFIX), suffix = strlen(TEMP_SUFFIX);
-	if (n < prefix + suffix || strncmp(name, TEMP_PREFIX, prefix) != 0 ||
-	    strcmp(name + n - suffix, TEMP_SUFFIX) != 0)
+	return n >= prefix + suffix && strncmp(name, TEMP_PREFIX, prefix) == 0 &&
+	       strcmp(name + n - suffix, TEMP_SUFFIX) == 0;
+}
+
+/* Of a process that is no more. */
+static bool is_left(const char *name)
+{
+	if (!is_of_writer(name))
 		return false;
-	long pid = strtol(name + prefix, NULL, 10);
+	long pid = strtol(name + strlen(TEMP_PREFIX), NULL, 10);
 	return pid > 0 && (pid == (long)getpid() || (kill((pid_t)pid, 0) != 0 && errno == ESRCH));
 }
 

@@ -1,5 +1,5 @@
 /* lock.c — one run in a folder at a time: the system's lock on the folder itself, which it gives back
- * however the holder ends. */
+ * however the holder ends. And a run that failed before its first step is taken away again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,30 +13,80 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "tensor/check.h"
+#include "train/folder.h"
 
 struct hec_train_lock {
 	int fd;
+	bool made;  /* the folder was not there before */
+	bool fresh; /* nothing of a run was in it */
 };
+
+static hec_status lock_folder(hec_train_lock *lock, const char *dir)
+{
+	lock->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (lock->fd < 0)
+		return fail(HEC_ERR_IO, "%s: could not be opened: %s", dir, strerror(errno));
+	/* Where folders cannot be locked (some network file systems), nothing is lost. */
+	if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+		return fail(HEC_ERR_IO, "%s: another run is at work in it", dir);
+	return hec_train_lock_holds(lock, dir); /* it may have moved before we had it */
+}
+
+/* What a run makes before its first step; files of a tokenizer end so. */
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = {"cache",
+	                                    "start",
+	                                    ".start",
+	                                    "tokenizer.json",
+	                                    "vocab.json",
+	                                    "vocab.txt",
+	                                    "merges.txt",
+	                                    "tokenizer_config.json",
+	                                    "special_tokens_map.json",
+	                                    "added_tokens.json",
+	                                    "checkpoint",
+	                                    "log.jsonl",
+	                                    "curve.svg",
+	                                    "best"};
+	static const char *const ends[] = {".spm", ".model", TEMP_SUFFIX};
+	const size_t n = strlen(name);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
+static hec_status look_whether_fresh(hec_train_lock *lock, const char *dir)
+{
+	char **names;
+	size_t count;
+	HEC_TRY(folder_names(dir, "", &names, &count));
+	lock->fresh = true;
+	for (size_t i = 0; i < count; i++)
+		if (is_ours(names[i]) && !is_of_writer(names[i]))
+			lock->fresh = false;
+	names_free(names, count);
+	return HEC_OK;
+}
 
 hec_status hec_train_lock_create(const char *dir, hec_train_lock **out)
 {
 	HEC_TRY(CHECK_GIVEN("train", out));
 	*out = NULL;
 	HEC_TRY(CHECK_GIVEN("train", dir));
-	hec_train_lock *lock = mem_alloc(sizeof *lock);
+	hec_train_lock *lock = mem_zeros(1, sizeof *lock);
 	if (!lock)
 		return fail(HEC_ERR_MEMORY, "%s: no memory to lock it", dir);
-	lock->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error = lock->fd < 0 ? errno : 0;
-	/* Where folders cannot be locked (some network file systems), nothing is lost. */
-	bool busy = !error && flock(lock->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-	hec_status status = HEC_OK;
-	if (error)
-		status = fail(HEC_ERR_IO, "%s: could not be opened: %s", dir, strerror(error));
-	else if (busy)
-		status = fail(HEC_ERR_IO, "%s: another run is at work in it", dir);
-	else
-		status = hec_train_lock_holds(lock, dir); /* it may have moved before we had it */
+	lock->fd = -1;
+	hec_status status = folder_make_deep(dir, &lock->made);
+	if (status == HEC_OK)
+		status = lock_folder(lock, dir);
+	if (status == HEC_OK)
+		status = look_whether_fresh(lock, dir);
 	if (status == HEC_OK)
 		*out = lock;
 	else
@@ -65,4 +115,23 @@ hec_status hec_train_lock_holds(const hec_train_lock *lock, const char *dir)
 	            "%s: is not the folder that was locked: it was renamed, replaced or removed "
 	            "meanwhile, and nothing more is written",
 	            dir);
+}
+
+hec_status hec_train_undo(const hec_train_lock *lock, const char *dir)
+{
+	char **names;
+	size_t count;
+	HEC_TRY(hec_train_lock_holds(lock, dir));
+	if (!lock->fresh)
+		return HEC_OK;
+	HEC_TRY(folder_names(dir, "", &names, &count));
+	hec_status status = HEC_OK;
+	for (size_t i = 0; status == HEC_OK && i < count; i++)
+		if (is_ours(names[i]))
+			status = folder_remove_inside(dir, names[i]);
+	names_free(names, count);
+	/* What somebody else put there since stays, and the folder with it. */
+	if (status == HEC_OK && lock->made && rmdir(dir) != 0 && errno != ENOTEMPTY)
+		status = fail(HEC_ERR_IO, "%s: could not be removed: %s", dir, strerror(errno));
+	return status;
 }

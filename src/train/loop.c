@@ -437,10 +437,8 @@ static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
 static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 {
 	bool found = false;
-	if (!r->o.lock) {
-		HEC_TRY(folder_make(r->o.dir));
+	if (!r->o.lock)
 		HEC_TRY(hec_train_lock_create(r->o.dir, &r->lock));
-	}
 	HEC_TRY(run_check_folder(r));
 	folder_sweep(r->o.dir, 2);
 	HEC_TRY(path_make(&r->log, "%s/log.jsonl", r->o.dir));

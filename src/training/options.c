@@ -9,13 +9,13 @@
 
 static void settle_real(double *value, double fresh, double pretrained, bool from)
 {
-	if (*value < 0)
+	if (*value == -1)
 		*value = from ? pretrained : fresh;
 }
 
 static void settle_whole(int64_t *value, int64_t fresh, int64_t pretrained, bool from)
 {
-	if (*value < 0)
+	if (*value == -1)
 		*value = from ? pretrained : fresh;
 }
 
@@ -54,73 +54,106 @@ static void settle_defaults(hec_training_options *o)
 /* ---- what cannot be ---- */
 
 #define BIG ((int64_t)1 << 40)
-#define AT(member) offsetof(hec_training_options, member)
+#define AT(member) #member, offsetof(hec_training_options, member)
 
+/* What may be asked for, and the number that leaves it to the library, where there is one. */
 static const struct range {
 	const char *name;
 	size_t at;
-	int64_t least, most;
+	int64_t least, most, unset;
 	bool is_open; /* most itself is too much */
 } wholes[] =
 	{
-		{"vocab", AT(vocab), 0, 1 << 24, false},
-		{"max_length", AT(max_length), 0, 32768, false},
-		{"stride", AT(stride), -1, 32768, false},
-		{"width", AT(width), 0, 1 << 16, false},
-		{"encoder_layers", AT(encoder_layers), 0, 1000, false},
-		{"decoder_layers", AT(decoder_layers), 0, 1000, false},
-		{"heads", AT(heads), 0, 1 << 16, false},
-		{"hidden", AT(hidden), 0, 1 << 20, false},
-		{"warmup", AT(warmup), -1, BIG, false},
-		{"batch_rows", AT(batch_rows), 0, HEC_MAX_BATCH_TOKENS, false},
-		{"accumulate", AT(accumulate), 0, 65536, false},
-		{"memory", AT(memory), 0, BIG, false},
-		{"steps", AT(steps), 0, BIG, false},
-		{"epochs", AT(epochs), 0, HEC_MAX_EPOCHS, false},
-		{"report_every", AT(report_every), 1, BIG, false},
-		{"valid_every", AT(valid_every), 0, BIG, false},
-		{"save_every", AT(save_every), 0, BIG, false},
-		{"keep", AT(keep), 1, 1000, false},
-		{"average", AT(average), 0, 256, false}, /* so many files are open at once */
-		{"patience", AT(patience), 0, BIG, false},
-		{"valid_sentences", AT(valid_sentences), 0, 1000000, false},
-		{"valid_beam", AT(valid_beam), 1, 64, false},
+		{AT(vocab), 1, 1 << 24, 0, false},
+		{AT(max_length), 2, 32768, 0, false},
+		{AT(stride), 0, 32768, -1, false},
+		{AT(width), 1, 1 << 16, 0, false},
+		{AT(encoder_layers), 1, 1000, 0, false},
+		{AT(decoder_layers), 1, 1000, 0, false},
+		{AT(heads), 1, 1 << 16, 0, false},
+		{AT(hidden), 1, 1 << 20, 0, false},
+		{AT(warmup), 0, BIG, -1, false},
+		{AT(batch_tokens), 1, HEC_MAX_BATCH_TOKENS, -1, false},
+		{AT(batch_rows), 0, HEC_MAX_BATCH_TOKENS, 0, false},
+		{AT(accumulate), 1, 65536, 0, false},
+		{AT(memory), 0, BIG, 0, false},
+		{AT(steps), 0, BIG, 0, false},
+		{AT(epochs), 0, HEC_MAX_EPOCHS, 0, false},
+		{AT(report_every), 1, BIG, 1, false},
+		{AT(valid_every), 0, BIG, 0, false},
+		{AT(save_every), 0, BIG, 0, false},
+		{AT(keep), 1, 1000, 1, false},
+		{AT(average), 0, 256, 0, false}, /* so many files are open at once */
+		{AT(patience), 0, BIG, 0, false},
+		{AT(valid_sentences), 0, 1000000, 0, false},
+		{AT(valid_beam), 1, 64, 1, false},
 },
   reals[] = {
-	  {"dropout", AT(dropout), -1, 1, true},
-	  {"attention_dropout", AT(attention_dropout), -1, 1, true},
-	  {"activation_dropout", AT(activation_dropout), -1, 1, true},
-	  {"lr", AT(lr), -1, 1000, false},
-	  {"lr_end", AT(lr_end), 0, 1000, false},
-	  {"beta1", AT(beta1), 0, 1, true},
-	  {"beta2", AT(beta2), 0, 1, true},
-	  {"weight_decay", AT(weight_decay), 0, 1000, false},
-	  {"clip", AT(clip), 0, BIG, false},
-	  {"smoothing", AT(smoothing), -1, 1, true},
-	  {"mask_rate", AT(mask_rate), 0, 1, false},
-	  {"seconds", AT(seconds), 0, BIG, false},
+	  {AT(dropout), 0, 1, -1, true},
+	  {AT(attention_dropout), 0, 1, -1, true},
+	  {AT(activation_dropout), 0, 1, -1, true},
+	  {AT(lr), 0, 1000, -1, false},
+	  {AT(lr_end), 0, 1000, 0, false},
+	  {AT(beta1), 0, 1, 0, true},
+	  {AT(beta2), 0, 1, 0, true},
+	  {AT(eps), 0, 1, 0, false},
+	  {AT(weight_decay), 0, 1000, 0, false},
+	  {AT(clip), 0, BIG, 0, false},
+	  {AT(smoothing), 0, 1, -1, true},
+	  {AT(mask_rate), 0, 1, 0, false},
+	  {AT(seconds), 0, BIG, 0, false},
 };
+#define COUNT_OF(table) (sizeof(table) / sizeof *(table))
+
+static const struct range *find_range(const struct range *table, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	return NULL;
+}
+
+bool hec_training_range(const char *name, int64_t *least, int64_t *most)
+{
+	const struct range *r = name ? find_range(wholes, COUNT_OF(wholes), name) : NULL;
+	if (name && !r)
+		r = find_range(reals, COUNT_OF(reals), name);
+	if (!r || !least || !most)
+		return false;
+	*least = r->least;
+	*most = r->most;
+	return true;
+}
+
+static hec_status refuse(const struct range *r, double x)
+{
+	char unset[32] = "";
+	if (r->unset < r->least)
+		snprintf(unset, sizeof unset, ", or %lld", (long long)r->unset);
+	return fail(HEC_ERR_ARGUMENT, "'%s' is %.15g; it is from %lld to %s%lld%s", r->name, x,
+	            (long long)r->least, r->is_open ? "less than " : "", (long long)r->most, unset);
+}
 
 static hec_status check_ranges(const hec_training_options *o)
 {
-	for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
+	for (size_t i = 0; i < COUNT_OF(wholes); i++) {
 		const struct range *r = &wholes[i];
 		const int64_t n = *(const int64_t *)((const char *)o + r->at);
-		if (n < r->least || n > r->most)
-			return fail(HEC_ERR_ARGUMENT, "'%s' is %lld; it is from %lld to %lld",
-			            r->name, (long long)n, (long long)r->least, (long long)r->most);
+		if (n != r->unset && (n < r->least || n > r->most))
+			return refuse(r, (double)n);
 	}
-	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+	for (size_t i = 0; i < COUNT_OF(reals); i++) {
 		const struct range *r = &reals[i];
 		const double x = *(const double *)((const char *)o + r->at);
-		if (!(x >= (double)r->least && x <= (double)r->most) ||
-		    (r->is_open && x == (double)r->most))
-			return fail(HEC_ERR_ARGUMENT, "'%s' is %g; it is from %lld to %s%lld",
-			            r->name, x, (long long)r->least, r->is_open ? "less than " : "",
-			            (long long)r->most);
+		const double most = (double)r->most;
+		if (x == (double)r->unset)
+			continue;
+		if (!(x >= (double)r->least && x <= most) || (r->is_open && x == most))
+			return refuse(r, x);
 	}
-	if (o->max_length == 1)
-		return fail(HEC_ERR_ARGUMENT, "'max_length' is 1; a text has 2 tokens or more");
+	if (!(o->eps >= (double)FLT_MIN))
+		return fail(HEC_ERR_ARGUMENT, "'eps' is divided by: at least %g, not %g",
+		            (double)FLT_MIN, o->eps);
 	if (o->threads < 0 || o->threads > HEC_MAX_THREADS)
 		return fail(HEC_ERR_ARGUMENT, "'threads' is %d; it is from 0 to %d", o->threads,
 		            HEC_MAX_THREADS);
@@ -133,7 +166,7 @@ static hec_status check_kinds(const hec_training_options *o)
 {
 	if ((unsigned)o->task >= HEC_TASKS)
 		return fail(HEC_ERR_ARGUMENT, "there is no task %d", (int)o->task);
-	if (o->schedule < -1 || o->schedule >= (int)(sizeof schedules / sizeof *schedules))
+	if (o->schedule < -1 || o->schedule >= (int)(COUNT_OF(schedules)))
 		return fail(HEC_ERR_ARGUMENT, "there is no schedule %d", o->schedule);
 	if ((unsigned)o->best >= HEC_METRICS)
 		return fail(HEC_ERR_ARGUMENT, "there is no metric %d", (int)o->best);
@@ -155,13 +188,6 @@ static hec_status check_together(const hec_training_options *o)
 	if ((o->language || o->speech_task) && !o->from)
 		return fail(HEC_ERR_ARGUMENT,
 		            "'language' and 'speech_task' are of 'from', with Whisper");
-	if (o->batch_tokens != -1 &&
-	    (o->batch_tokens < 1 || o->batch_tokens > HEC_MAX_BATCH_TOKENS))
-		return fail(HEC_ERR_ARGUMENT, "'batch_tokens' is %lld; it is from 1 to %d, or -1",
-		            (long long)o->batch_tokens, HEC_MAX_BATCH_TOKENS);
-	if (!(o->eps >= (double)FLT_MIN && o->eps <= 1))
-		return fail(HEC_ERR_ARGUMENT, "'eps' is divided by: at least %g, not %g",
-		            (double)FLT_MIN, o->eps);
 	if (o->task == HEC_TASK_MLM && !(o->mask_rate > 0))
 		return fail(HEC_ERR_ARGUMENT, "'mask_rate' is 0: there would be nothing to learn");
 	if (!o->from && o->task == HEC_TASK_LM && o->encoder_layers > 0)

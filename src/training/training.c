@@ -133,7 +133,6 @@ static hec_status take_folder(hec_training *t, const hec_train_lock *lock)
 {
 	if (!t->o.dir)
 		return fail(HEC_ERR_ARGUMENT, "'dir' is missing: the folder for everything");
-	HEC_TRY(folder_make(t->o.dir));
 	if (!lock)
 		HEC_TRY(hec_train_lock_create(t->o.dir, &t->own_lock));
 	t->lock = lock ? lock : t->own_lock;

@@ -120,97 +120,29 @@ int train_folder_resume(train_folder *f, const command *self, train_settings *s,
 	return code == PARSED ? check_kept(self, s, &was) : code;
 }
 
-/* The folders that DIR lies in; where one cannot be made, making DIR says why. */
-static void make_parents(const char *out)
-{
-	char path[PATH_MOST];
-	snprintf(path, sizeof path, "%s", out);
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(path, 0777);
-		*slash = '/';
-	}
-}
-
 int train_folder_open(train_folder *f, const command *self, const train_settings *s)
 {
 	const char *out = s->o.dir;
 	if (!s->o.resume && !is_empty(out))
 		return command_failed(self, "%s is not empty: --resume goes on with the run in it",
 		                      out);
-	make_parents(out);
-	f->made = mkdir(out, 0777) == 0;
-	if (!f->made && errno != EEXIST)
-		return command_failed(self, "%s could not be made: %s", out, strerror(errno));
 	if (hec_train_lock_create(out, &f->lock) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
-	f->fresh = is_empty(out);
 	return f->old || train_folder_write(f, self, s) ? PARSED : EXIT_FAILED;
 }
 
-/* What a run makes before its first step; files of a tokenizer end so. */
-static bool is_ours(const char *name)
+void train_folder_undo(const train_folder *f, const command *self, const char *out)
 {
-	static const char *const names[] = {"train.json",
-	                                    ".train.json.new",
-	                                    "cache",
-	                                    "start",
-	                                    ".start",
-	                                    "tokenizer.json",
-	                                    "vocab.json",
-	                                    "vocab.txt",
-	                                    "merges.txt",
-	                                    "tokenizer_config.json",
-	                                    "special_tokens_map.json",
-	                                    "added_tokens.json",
-	                                    "checkpoint",
-	                                    "log.jsonl",
-	                                    "curve.svg",
-	                                    "best"};
-	static const char *const ends[] = {".spm", ".model", ".tmp"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (is_named(name, ends[i]))
-			return true;
-	return false;
-}
-
-#define DEEPEST 16 /* folders in DIR/start */
-
-static void remove_in(const char *path, const char *name, int deeper);
-
-static void empty_folder(const char *path, bool only_ours, int deeper)
-{
-	DIR *dir = opendir(path);
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-		    (!only_ours || is_ours(e->d_name)))
-			remove_in(path, e->d_name, deeper);
-	if (dir)
-		closedir(dir);
-}
-
-static void remove_in(const char *path, const char *name, int deeper)
-{
-	char inside[PATH_MOST];
-	if ((size_t)snprintf(inside, sizeof inside, "%s/%s", path, name) >= sizeof inside ||
-	    unlink(inside) == 0 || deeper == 0)
-		return;
-	empty_folder(inside, false, deeper - 1);
-	rmdir(inside);
-}
-
-/* A run that failed before its first step shall not be in the way of the next: DIR was empty when we
- * took it, and is again, but for what somebody else put there since. */
-void train_folder_forget(const train_folder *f, const char *out)
-{
-	if (hec_train_lock_holds(f->lock, out) != HEC_OK)
+	static const char *const ours[] = {"train.json", ".train.json.new"};
+	char path[PATH_MOST];
+	if (f->old || hec_train_lock_holds(f->lock, out) != HEC_OK)
 		return; /* what is there now is not ours to empty */
-	empty_folder(out, true, DEEPEST);
-	if (f->made)
-		rmdir(out);
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+		snprintf(path, sizeof path, "%s/%s", out, ours[i]);
+		(void)unlink(path);
+	}
+	if (hec_train_undo(f->lock, out) != HEC_OK)
+		(void)command_failed(self, "%s", hec_error_message());
 }
 
 void train_folder_close(train_folder *f)

@@ -10,8 +10,6 @@
 typedef struct train_folder {
 	json_t *old; /* train.json of the run that is resumed: it owns texts of the settings */
 	hec_train_lock *lock; /* while we are at work in it */
-	bool made;            /* it was not there before */
-	bool fresh;           /* it was empty, or not there, when we locked it */
 } train_folder;
 
 /* PARSED, or what the program ends with: then the reason has been said. */
@@ -19,7 +17,8 @@ int train_folder_resume(train_folder *f, const command *self, train_settings *s,
                         char **argv);
 int train_folder_open(train_folder *f, const command *self, const train_settings *s);
 bool train_folder_write(const train_folder *f, const command *self, const train_settings *s);
-void train_folder_forget(const train_folder *f, const char *out);
+/* Of a run that failed before its first step: DIR is again as it was. */
+void train_folder_undo(const train_folder *f, const command *self, const char *out);
 void train_folder_close(train_folder *f);
 
 #endif

@@ -7,14 +7,11 @@
 
 #include "cli/io/put.h"
 
-#define BIG ((int64_t)1 << 40)
-
 typedef struct setting {
 	option_kind kind;
 	const char *name, *word, *help, *shown; /* shown: the default as help says it */
 	size_t place;
 	const char *field; /* what the library calls it */
-	int64_t low, high; /* what may be asked for; the default, "choose", may be less */
 	bool of_run;       /* part of train.json */
 } setting;
 
@@ -23,114 +20,104 @@ typedef struct setting {
 
 static const setting table[] = {
 	{OPTION_TEXT, "--task", "T", "translate, seq2seq, lm, mlm, classify, answer", NULL, S(task),
-         0, 0, true},
-	{OPTION_LIST, "--train", "F…", "text to learn from; lines may be gzip", NULL, S(train), 0,
-         0, true},
-	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, S(valid), 0, 0, true},
-	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, O(dir), 0, 0, false},
-	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, O(resume), 0, 0, false},
+         true},
+	{OPTION_LIST, "--train", "F…", "text to learn from; lines may be gzip", NULL, S(train),
+         true},
+	{OPTION_LIST, "--valid", "F…", "text to validate on", NULL, S(valid), true},
+	{OPTION_TEXT, "--out", "DIR", "where everything goes", NULL, O(dir), false},
+	{OPTION_FLAG, "--resume", NULL, "go on with the run in DIR", NULL, O(resume), false},
 	{OPTION_TEXT, "--from", "DIR", "a pretrained model to go on from, with its tokenizer", NULL,
-         O(from), 0, 0, true},
+         O(from), true},
 	{OPTION_EACH, "--override", "KEY=VALUE",
          "--from: its config.json says this instead; what does not fit starts fresh", NULL,
-         S(overrides), 0, 0, true},
-	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, O(config), 0, 0,
-         true},
+         S(overrides), true},
+	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, O(config), true},
 	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
-         O(tokenizer), 0, 0, true},
+         O(tokenizer), true},
 	{OPTION_WHOLE, "--vocab", "N", "tokens of a vocabulary that is learned", "by the data",
-         O(vocab), 1, 1 << 24, true},
+         O(vocab), true},
 	{OPTION_WHOLE, "--max-length", "N", "tokens; longer examples are left out", "by the task",
-         O(max_length), 2, 32768, true},
+         O(max_length), true},
 	{OPTION_FLAG, "--truncate", NULL, "cut longer texts instead of leaving them out", NULL,
-         O(truncate), 0, 0, true},
+         O(truncate), true},
 	{OPTION_TEXT, "--source-prefix", "TEXT", "before every source: \"summarize: \"", NULL,
-         O(source_prefix), 0, 0, true},
+         O(source_prefix), true},
 	{OPTION_TEXT, "--from-lang", "L", "mBART: the language of sources: de_DE, …",
-         "the tokenizer's", O(from_language), 0, 0, true},
-	{OPTION_TEXT, "--to-lang", "L", "mBART: the language of targets", NULL, O(to_language), 0,
-         0, true},
+         "the tokenizer's", O(from_language), true},
+	{OPTION_TEXT, "--to-lang", "L", "mBART: the language of targets", NULL, O(to_language),
+         true},
 	{OPTION_TEXT, "--language", "L", "Whisper: what is spoken: en, de, …",
-         "generation_config.json's", O(language), 0, 0, true},
+         "generation_config.json's", O(language), true},
 	{OPTION_TEXT, "--speech-task", "T",
          "Whisper: transcribe, or translate where texts are English", "generation_config.json's",
-         O(speech_task), 0, 0, true},
+         O(speech_task), true},
 	{OPTION_WHOLE, "--stride", "N", "answer: tokens that windows share", "max-length / 3",
-         O(stride), 0, 32768, true},
-	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", O(width), 1, 1 << 16, true},
-	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", O(encoder_layers), 1, 1000,
-         true},
-	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", O(decoder_layers), 1, 1000,
-         true},
-	{OPTION_WHOLE, "--heads", "N", "", "by the width", O(heads), 1, 1 << 16, true},
+         O(stride), true},
+	{OPTION_WHOLE, "--width", "N", "of the model", "by the data", O(width), true},
+	{OPTION_WHOLE, "--encoder-layers", "N", "", "by the data", O(encoder_layers), true},
+	{OPTION_WHOLE, "--decoder-layers", "N", "", "by the data", O(decoder_layers), true},
+	{OPTION_WHOLE, "--heads", "N", "", "by the width", O(heads), true},
 	{OPTION_WHOLE, "--hidden", "N", "width of the feed-forward layers", "4 · width", O(hidden),
-         1, 1 << 20, true},
+         true},
 	{OPTION_REAL, "--dropout", "X", "of embeddings and sublayers", "0.1; the model's",
-         O(dropout), 0, 1, true},
+         O(dropout), true},
 	{OPTION_REAL, "--attention-dropout", "X", "of attention weights", "0; the model's",
-         O(attention_dropout), 0, 1, true},
+         O(attention_dropout), true},
 	{OPTION_REAL, "--activation-dropout", "X", "inside the feed-forward layers",
-         "0; the model's", O(activation_dropout), 0, 1, true},
+         "0; the model's", O(activation_dropout), true},
 	{OPTION_TEXT, "--schedule", "S", "inverse-sqrt, noam, cosine, linear, constant",
-         "inverse-sqrt; linear", S(schedule), 0, 0, true},
+         "inverse-sqrt; linear", S(schedule), true},
 	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)",
-         "by the width; 5e-5, 3e-4 for T5, 1e-5 for Whisper", O(lr), 0, 1000, true},
+         "by the width; 5e-5, 3e-4 for T5, 1e-5 for Whisper", O(lr), true},
 	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive after the last step", "0",
-         O(lr_end), 0, 1000, true},
+         O(lr_end), true},
 	{OPTION_WHOLE, "--warmup", "N", "steps in which the learning rate rises",
-         "by the steps; 6 in 100", O(warmup), 0, BIG, true},
-	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", O(beta1), 0, 1, true},
-	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98; 0.999", O(beta2), 0, 1, true},
-	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9; 1e-8", O(eps), 0, 1, true},
-	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", O(weight_decay), 0, 1000, true},
-	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", O(clip), 0, BIG, true},
-	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", O(smoothing), 0, 1,
+         "by the steps; 6 in 100", O(warmup), true},
+	{OPTION_REAL, "--beta1", "X", "of AdamW", "0.9", O(beta1), true},
+	{OPTION_REAL, "--beta2", "X", "of AdamW", "0.98; 0.999", O(beta2), true},
+	{OPTION_REAL, "--eps", "X", "of AdamW", "1e-9; 1e-8", O(eps), true},
+	{OPTION_REAL, "--weight-decay", "X", "of matrices", "0.01", O(weight_decay), true},
+	{OPTION_REAL, "--clip", "X", "longest gradient; 0: any", "1", O(clip), true},
+	{OPTION_REAL, "--label-smoothing", "X", "", "0.1, 0 for mlm, lm; 0", O(smoothing), true},
+	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", O(mask_rate),
          true},
-	{OPTION_REAL, "--mask-rate", "X", "mlm: share of tokens asked for", "0.15", O(mask_rate), 0,
-         1, true},
 	{OPTION_TEXT, "--batch-tokens", "N", "tokens of a batch on its longer side, or auto",
-         "auto: as memory allows", S(batch_tokens), 0, 0, true},
+         "auto: as memory allows", S(batch_tokens), true},
 	{OPTION_WHOLE, "--batch-rows", "N", "most examples of a batch",
-         "no limit; 16, 32 to classify", O(batch_rows), 0, HEC_MAX_BATCH_TOKENS, true},
-	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", O(accumulate), 1,
-         65536, true},
+         "no limit; 16, 32 to classify", O(batch_rows), true},
+	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", O(accumulate), true},
 	{OPTION_WHOLE, "--memory", "MB", "what batch-tokens auto may use", "half of what is free",
-         O(memory), 0, BIG, false},
-	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000; by the epochs", O(steps), 0,
-         BIG, true},
-	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; 3", O(epochs), 0,
-         HEC_MAX_EPOCHS, true},
+         O(memory), false},
+	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000; by the epochs", O(steps),
+         true},
+	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; 3", O(epochs), true},
 	{OPTION_REAL, "--time", "S", "seconds after which to save and stop; 0: no limit", "0",
-         O(seconds), 0, BIG, false},
+         O(seconds), false},
 	{OPTION_WHOLE, "--report-every", "N", "steps between lines of log.jsonl", "50",
-         O(report_every), 1, BIG, true},
+         O(report_every), true},
 	{OPTION_WHOLE, "--valid-every", "N", "steps between validations; 0: by the data", "0",
-         O(valid_every), 0, BIG, true},
+         O(valid_every), true},
 	{OPTION_WHOLE, "--save-every", "N", "steps between checkpoints; 0: as --valid-every", "0",
-         O(save_every), 0, BIG, true},
-	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", O(keep), 1, 1000, true},
-	/* So many files are open at once, and a process may have 1,024. */
+         O(save_every), true},
+	{OPTION_WHOLE, "--keep", "N", "checkpoints kept", "3", O(keep), true},
 	{OPTION_WHOLE, "--average", "N", "at the end, try the mean of N checkpoints", "0",
-         O(average), 0, 256, true},
+         O(average), true},
 	{OPTION_WHOLE, "--patience", "N",
-         "stop after N validations without a better model; 0: never", "10", O(patience), 0, BIG,
-         true},
+         "stop after N validations without a better model; 0: never", "10", O(patience), true},
 	{OPTION_WHOLE, "--valid-sentences", "N", "decoded and scored at a validation; 0: none",
-         "200", O(valid_sentences), 0, 1000000, true},
-	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", O(valid_beam), 1, 64, true},
+         "200", O(valid_sentences), true},
+	{OPTION_WHOLE, "--valid-beam", "N", "beams of that", "1", O(valid_beam), true},
 	{OPTION_TEXT, "--best", "M", "keep the best by loss, bleu, chrf, accuracy, exact, f1",
-         "loss", S(best), 0, 0, true},
-	{OPTION_TEXT, "--dtype", "D", "of the model in DIR: f32, bf16, f16", "f32", S(dtype), 0, 0,
-         true},
-	{OPTION_SEED, "--seed", "N", "of weights, order and dropout", "1", S(seed), 0, 0, true},
-	{OPTION_WHOLE, "--threads", "N", "", "the cores available", S(threads), 0, HEC_MAX_THREADS,
-         false},
+         "loss", S(best), true},
+	{OPTION_TEXT, "--dtype", "D", "of the model in DIR: f32, bf16, f16", "f32", S(dtype), true},
+	{OPTION_SEED, "--seed", "N", "of weights, order and dropout", "1", S(seed), true},
+	{OPTION_WHOLE, "--threads", "N", "", "the cores available", S(threads), false},
 	{OPTION_TEXT, "--dump-batches", "F", "write each batch as a line of JSON", NULL,
-         S(dump_batches), 0, 0, false},
+         S(dump_batches), false},
 	{OPTION_FLAG, "--dump-config", NULL, "print all settings as JSON and stop", NULL,
-         S(dump_config), 0, 0, false},
-	{OPTION_FLAG, "--quiet", NULL, "no progress and no plan", NULL, S(quiet), 0, 0, false},
-	{OPTION_FLAG, "--json", NULL, "the result as JSON", NULL, S(json), 0, 0, false},
+         S(dump_config), false},
+	{OPTION_FLAG, "--quiet", NULL, "no progress and no plan", NULL, S(quiet), false},
+	{OPTION_FLAG, "--json", NULL, "the result as JSON", NULL, S(json), false},
 };
 #define SETTINGS (sizeof table / sizeof *table)
 _Static_assert(SETTINGS < SETTINGS_MOST, "room for the end of the table");
@@ -147,6 +134,17 @@ void settings_default(train_settings *s)
 	};
 }
 
+/* What may be asked for; the default, "choose", may be less. */
+static void range_of(const setting *t, int64_t *low, int64_t *high)
+{
+	if (strcmp(t->field, "threads") == 0) { /* an int there */
+		*low = 0;
+		*high = HEC_MAX_THREADS;
+	} else if (!hec_training_range(t->field, low, high)) {
+		*low = *high = 0;
+	}
+}
+
 const option *settings_options(train_settings *s)
 {
 	static option options[SETTINGS_MOST];
@@ -160,9 +158,8 @@ const option *settings_options(train_settings *s)
 		                      .name = t->name,
 		                      .word = t->word,
 		                      .help = help[i] + (help[i][0] == ' '),
-		                      .value = (char *)s + t->place,
-		                      .low = t->low,
-		                      .high = t->high};
+		                      .value = (char *)s + t->place};
+		range_of(t, &options[i].low, &options[i].high);
 	}
 	options[SETTINGS] = (option){0};
 	return options;
@@ -271,9 +268,11 @@ static bool take_seed(option_seed *to, const json_t *value)
 /* In a run that ended before it was settled what the default means, the default stands. */
 static bool fits(const setting *t, const json_t *value, double by_default)
 {
-	double number = json_number_value(value);
+	const double number = json_number_value(value);
+	int64_t low, high;
+	range_of(t, &low, &high);
 	return json_is_number(value) &&
-	       (number == by_default || (number >= (double)t->low && number <= (double)t->high));
+	       (number == by_default || (number >= (double)low && number <= (double)high));
 }
 
 static bool take_value(const setting *t, void *at, const json_t *value)
@@ -310,14 +309,15 @@ static bool take_value(const setting *t, void *at, const json_t *value)
 
 static const char *wanted(const setting *t, char text[80])
 {
+	int64_t low, high;
+	range_of(t, &low, &high);
 	switch (t->kind) {
 	case OPTION_FLAG:
 		return "true or false";
 	case OPTION_WHOLE:
 	case OPTION_REAL:
 		snprintf(text, 80, "a %snumber from %lld to %lld",
-		         t->kind == OPTION_WHOLE ? "whole " : "", (long long)t->low,
-		         (long long)t->high);
+		         t->kind == OPTION_WHOLE ? "whole " : "", (long long)low, (long long)high);
 		return text;
 	case OPTION_SEED:
 		return "a whole number as a text";

@@ -248,8 +248,8 @@ static int run_job(job *j)
 		code = open_run(j);
 	if (code == PARSED)
 		code = learn(j);
-	if (code != EXIT_DONE && j->folder.fresh && !j->begun && !interrupt_asked())
-		train_folder_forget(&j->folder, j->s.o.dir);
+	if (code != EXIT_DONE && j->folder.lock && !j->begun && !interrupt_asked())
+		train_folder_undo(&j->folder, j->self, j->s.o.dir);
 	return code;
 }
 

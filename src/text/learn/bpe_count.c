@@ -2,7 +2,6 @@
  * into a table of its own, and the tables are added up at the end: sums do not depend on who counted. */
 #include "text/learn/bpe_count.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,30 +139,10 @@ static hec_status count_lines(counting *c, const bpe_count_options *o, hec_line_
 	return run_blocks(c, at + 1 < c->count ? at + 1 : c->count);
 }
 
-static hec_status choose_threads(int asked, int *threads)
-{
-	const char *text = getenv("HECATE_THREADS");
-	long n = asked;
-	if (asked == 0 && text && *text) {
-		char *end;
-		errno = 0;
-		n = strtol(text, &end, 10);
-		if (errno || *end)
-			n = -1;
-	} else if (asked == 0) {
-		n = cpu_cores_available();
-	}
-	if (n < 1 || n > HEC_MAX_THREADS)
-		return fail(HEC_ERR_ARGUMENT, "%ld threads to count with: not 1 … %d", n,
-		            HEC_MAX_THREADS);
-	*threads = (int)n;
-	return HEC_OK;
-}
-
 static hec_status count_with(counting *c, const bpe_count_options *o, hec_line_fn *next_line,
                              void *user, word_counts *out)
 {
-	HEC_TRY(choose_threads(o->threads, &c->threads));
+	HEC_TRY(cpu_choose_threads(o->threads, &c->threads));
 	c->count = (size_t)c->threads * BLOCKS_EACH;
 	c->blocks = mem_zeros(c->count, sizeof *c->blocks);
 	c->workers = mem_zeros((size_t)c->threads, sizeof *c->workers);

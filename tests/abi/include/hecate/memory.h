@@ -10,14 +10,18 @@
 
 HEC_BEGIN
 
+/* bytes ≥ 1, alignment a power of two ≥ 16. NULL: there is none, and the call under way fails with HEC_ERR_MEMORY.
+ * Any thread may call, several at a time. */
+typedef void *hec_allocate_fn(void *user, size_t bytes, size_t alignment);
+/* Memory of allocate, of alignment 16, in another size with its contents; NULL: as it was. */
+typedef void *hec_resize_fn(void *user, void *memory, size_t bytes);
+typedef void hec_release_fn(void *user, void *memory); /* memory is never NULL */
+
 typedef struct hec_allocator { /* options */
 	size_t size;           /* sizeof(hec_allocator) */
-	/* bytes ≥ 1, alignment a power of two ≥ 16. NULL: there is none, and the call under way fails with
-	 * HEC_ERR_MEMORY. Any thread may call, several at a time. */
-	void *(*allocate)(void *user, size_t bytes, size_t alignment);
-	/* Memory of allocate, of alignment 16, in another size with its contents; NULL: as it was. */
-	void *(*resize)(void *user, void *memory, size_t bytes);
-	void (*release)(void *user, void *memory); /* never NULL */
+	hec_allocate_fn *allocate;
+	hec_resize_fn *resize;
+	hec_release_fn *release;
 	void *user;
 } hec_allocator;
 

@@ -72,13 +72,16 @@ typedef void hec_train_batch_fn(void *user, int64_t step, const hec_batch *batch
 /* Two runs in one folder would take each other's files away: while one holds the lock of a folder, a
  * second is told that it cannot have it (HEC_ERR_IO), be it in this process or another. hec_train takes
  * it by itself; whoever writes into the folder before that takes it first and hands it on in the
- * options. The folder must be there. */
+ * options. The folder is made where it is missing, with those that it lies in. */
 typedef struct hec_train_lock hec_train_lock;
 HEC_API HEC_MUST_USE hec_status hec_train_lock_create(const char *dir, hec_train_lock **out);
 HEC_API void hec_train_lock_destroy(hec_train_lock *lock); /* takes NULL */
 /* Whether dir is still the folder that was locked: HEC_ERR_IO where it was renamed, replaced or removed. Who
  * writes into it asks first; hec_train does, and ends. */
 HEC_API HEC_MUST_USE hec_status hec_train_lock_holds(const hec_train_lock *lock, const char *dir);
+/* Removes what a run made that failed before its first step, so that it is not in the way of the next; and dir
+ * itself where the lock made it. Does nothing where a run was in dir when it was locked. Other files stay. */
+HEC_API HEC_MUST_USE hec_status hec_train_undo(const hec_train_lock *lock, const char *dir);
 
 typedef struct hec_train_options { /* options */
 	size_t size;               /* sizeof(hec_train_options) */

@@ -93,6 +93,10 @@ typedef struct hec_training_options { /* options */
 
 typedef struct hec_training hec_training;
 
+/* The numbers that may be asked for in the option of that name, such as "max_length". What leaves it to the library, 0
+ * or −1, may lie outside. False: no option of that name is a number. */
+HEC_API bool hec_training_range(const char *name, int64_t *least, int64_t *most);
+
 /* Checks the options, as far as they can be without reading the data: HEC_ERR_ARGUMENT says which of them cannot
  * be. With from or config it reads the architecture, which settles the sizes. Makes no file. */
 HEC_API HEC_MUST_USE hec_status hec_training_create(const hec_training_options *options,
