@@ -3,6 +3,7 @@
 #include "support/models.h"
 
 #include <math.h>
+#include <string.h>
 
 static const hec_dropout_key key = {5, 6, 7};
 
@@ -107,6 +108,35 @@ static void learning_at_once_is_forward_loss_and_backward(void **state)
 			kit_close(&k);
 		}
 	}
+}
+
+/* The gradient is that with smoothing, the sum that without. */
+static void a_plain_loss_is_told_beside_a_smoothed_gradient(void **state)
+{
+	(void)state;
+	kit k = kit_open(6405);
+	hec_model_config config = model_variant(FORM_DECODER, 3, HEC_HEAD_LM, 0.2);
+	hec_model *m = model_open(&k, &config, HEC_F64);
+	model_batch batch;
+	batch_open(&batch, &k, m, 4, 6, 5, true);
+	hec_tensor logits = logits_open(&k, m, &batch.input);
+	hec_model_loss loss = HEC_MODEL_LOSS_INIT;
+	loss.targets = draw_targets(&k, &logits, HEC_HEAD_LM, -100);
+	const learned without = at_once(&k, m, &batch.input, &loss);
+	loss.smoothing = 0.1;
+	const learned smoothed = at_once(&k, m, &batch.input, &loss);
+	loss.plain = true;
+	const learned plain = at_once(&k, m, &batch.input, &loss);
+	CHECK(&k, plain.sum == without.sum && plain.sum != smoothed.sum, "%.17g, not %.17g",
+	      plain.sum, without.sum);
+	const hec_tensor a = hec_model_block(plain.grad), b = hec_model_block(smoothed.grad);
+	CHECK(&k, memcmp(a.data, b.data, (size_t)hec_tensor_count(&a) * sizeof(double)) == 0,
+	      "another gradient");
+	hec_model_destroy(without.grad);
+	hec_model_destroy(smoothed.grad);
+	hec_model_destroy(plain.grad);
+	hec_model_destroy(m);
+	kit_close(&k);
 }
 
 static void a_large_vocabulary_goes_in_pieces(void **state)
@@ -224,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(learning_at_once_is_forward_loss_and_backward),
+		cmocka_unit_test(a_plain_loss_is_told_beside_a_smoothed_gradient),
 		cmocka_unit_test(a_large_vocabulary_goes_in_pieces),
 		cmocka_unit_test(an_answer_is_a_begin_and_an_end),
 		cmocka_unit_test(wrong_targets_are_named),

@@ -85,6 +85,7 @@ static void sum_gradients(kit *k, const hec_model *m, const hec_trainer_options 
 		int64_t count;
 		loss.targets = l->batches[i].targets;
 		loss.smoothing = o->smoothing;
+		loss.plain = true;
 		OK(k, hec_model_learn(k->ctx, k->arena, m, l->batches[i].input, &loss, &key, g->sum,
 		                      &sum, &count));
 		g->loss += sum;

@@ -51,7 +51,7 @@ typedef enum hec_train_event_kind {
 typedef struct hec_train_event { /* result */
 	hec_train_event_kind kind;
 	int64_t step, steps, epoch;
-	double loss; /* mean since the last report */
+	double loss; /* mean since the last report, as hec_step_report has it */
 	double lr;
 	double tokens_per_s; /* of all that the model reads, on both sides */
 	double seconds;      /* of learning */

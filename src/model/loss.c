@@ -36,8 +36,9 @@ static hec_status tensor_like(loss_run *r, const hec_tensor *x, hec_tensor *out)
 /* logits [N, W] against targets [N]; with a gradient, logits become it. */
 static hec_status add_rows_loss(loss_run *r, hec_tensor *logits, const hec_tensor *targets)
 {
-	const hec_cross_entropy options = {
-		.size = sizeof options, .smoothing = r->loss.smoothing, .ignore = r->loss.ignore};
+	hec_cross_entropy options = HEC_CROSS_ENTROPY_INIT;
+	options.smoothing = r->loss.plain ? 0 : r->loss.smoothing;
+	options.ignore = r->loss.ignore;
 	hec_tensor losses, lse;
 	double sum;
 	int64_t count;
@@ -49,6 +50,7 @@ static hec_status add_rows_loss(loss_run *r, hec_tensor *logits, const hec_tenso
 	r->count += count;
 	if (!r->grad)
 		return HEC_OK;
+	options.smoothing = r->loss.smoothing;
 	return hec_cross_entropy_bwd(r->ctx, &options, logits, targets, &lse, r->loss.scale,
 	                             logits);
 }

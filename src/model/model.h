@@ -93,6 +93,7 @@ void model_tie(hec_model *model);
 
 bool model_has_encoder(const hec_model *model);
 bool model_has_decoder(const hec_model *model);
+bool model_has_dropout(const hec_model *model); /* some rate is not 0 */
 /* Whether the encoder reads frames instead of words. */
 bool model_has_front(const hec_model *model);
 /* Whether nothing is learned here, not even decay. */

@@ -113,7 +113,7 @@ static double y_of(const points *p, double loss)
 	return TOP + (HEIGHT - TOP - BOTTOM) * (p->high - loss) / range;
 }
 
-static void draw_axes(drawing *d, const points *p)
+static void draw_axes(drawing *d, const points *p, bool dropout)
 {
 	for (int i = 0; i <= 4; i++) {
 		double loss = p->low + (p->high - p->low) * i / 4, step = p->steps * i / 4;
@@ -131,9 +131,9 @@ static void draw_axes(drawing *d, const points *p)
 	}
 	draw(d,
 	     "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">steps; loss in nats a token: "
-	     "<tspan fill=\"#3b7dd8\">learning</tspan>, <tspan "
+	     "<tspan fill=\"#3b7dd8\">learning%s</tspan>, <tspan "
 	     "fill=\"#d8743b\">validation</tspan></text>\n",
-	     (WIDTH + LEFT) / 2, HEIGHT - 6);
+	     (WIDTH + LEFT) / 2, HEIGHT - 6, dropout ? " (with dropout)" : "");
 }
 
 static void draw_line(drawing *d, const points *p, bool valid)
@@ -153,7 +153,7 @@ static void draw_line(drawing *d, const points *p, bool valid)
 			     x_of(p, p->at[i].step), y_of(p, p->at[i].valid));
 }
 
-hec_status curve_write(const char *log, const char *svg)
+hec_status curve_write(const char *log, const char *svg, bool dropout)
 {
 	points p = {.low = INFINITY, .high = -INFINITY};
 	hec_status status = log_each(log, add_line, &p);
@@ -163,7 +163,7 @@ hec_status curve_write(const char *log, const char *svg)
 		     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
 		     "font-family=\"sans-serif\" font-size=\"12\" fill=\"#888\">\n",
 		     WIDTH, HEIGHT);
-		draw_axes(&d, &p);
+		draw_axes(&d, &p, dropout);
 		draw_line(&d, &p, false);
 		draw_line(&d, &p, true);
 		draw(&d, "</svg>\n");

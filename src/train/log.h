@@ -20,6 +20,7 @@ hec_status log_flush(const char *path); /* to the disk, where there is a log */
 typedef hec_status log_visit(void *user, const char *line, size_t size);
 hec_status log_each(const char *path, log_visit *visit, void *user);
 
-hec_status curve_write(const char *log, const char *svg);
+/* dropout: learning goes with it, and the picture says so. */
+hec_status curve_write(const char *log, const char *svg, bool dropout);
 
 #endif

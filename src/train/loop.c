@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
+#include "model/model.h"
 #include "tensor/check.h"
 #include "train/folder.h"
 #include "train/log.h"
@@ -152,7 +153,7 @@ static hec_status write_line(const run *r, const log_line *line)
 	/* At the end by time this step may have its line already: then only the curve is drawn. */
 	if (r->state.step > r->state.report_step)
 		HEC_TRY(log_add(r->log, line));
-	return line->scores ? curve_write(r->log, r->curve) : HEC_OK;
+	return line->scores ? curve_write(r->log, r->curve, model_has_dropout(r->model)) : HEC_OK;
 }
 
 /* A log that cannot be written is told, and learning goes on. */

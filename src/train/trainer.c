@@ -30,8 +30,9 @@ hec_status trainer_pass(hec_ctx *ctx, hec_arena *arena, const hec_model *model,
 	HEC_TRY(CHECK_GIVEN("trainer", batch.input));
 	hec_model_loss loss = HEC_MODEL_LOSS_INIT;
 	loss.targets = batch.targets;
-	/* The two places of an answer are not softened. */
+	/* Label smoothing does not apply to answer spans. */
 	loss.smoothing = hec_model_config_of(model)->head == HEC_HEAD_ANSWER ? 0 : smoothing;
+	loss.plain = true; /* so that learning and validation tell the same measure */
 	double part = 0;
 	int64_t count = 0;
 	HEC_TRY(hec_model_learn(ctx, arena, model, batch.input, &loss, key, grad, &part, &count));

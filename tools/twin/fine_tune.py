@@ -24,7 +24,7 @@ import transformers
 from safetensors.torch import load_file
 from torch.nn import functional as F
 
-from twin import rate
+from twin import cross_entropy, rate
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
@@ -258,7 +258,8 @@ def loss_of(model, batch, smoothing):
     if "features" in batch and smoothing == 0:  # let Transformers make the decoder input and the loss from the labels
         wanted = torch.tensor(batch["targets"])
         n = int((wanted != -100).sum())
-        return model(input_features=torch.tensor(batch["features"]), labels=wanted).loss * n, n
+        loss = model(input_features=torch.tensor(batch["features"]), labels=wanted).loss * n
+        return loss, loss.item(), n
     out, seen = forward(model, batch)
     wanted = torch.tensor(batch["targets"])
     if "start_logits" in out:
@@ -267,11 +268,8 @@ def loss_of(model, batch, smoothing):
             # Padding cannot be an answer. Hecate masks it; in the usual recipe the model must learn it.
             logits = logits.masked_fill(seen == 0, -1e30)
             places.append(F.cross_entropy(logits, at, reduction="sum"))
-        return sum(places), 2 * wanted.shape[0]
-    logits = out.logits.reshape(-1, out.logits.shape[-1])
-    wanted = wanted.flatten()
-    return F.cross_entropy(logits, wanted, ignore_index=-100, reduction="sum", label_smoothing=smoothing), \
-        int((wanted != -100).sum())
+        return sum(places), sum(places).item(), 2 * wanted.shape[0]
+    return cross_entropy(out.logits.reshape(-1, out.logits.shape[-1]), wanted.flatten(), smoothing)
 
 
 def optimizer_of(model, s):
@@ -316,7 +314,7 @@ def losses(out, first, batches, most=None):
             step += 1
             batch = json.loads(lines.readline())
             assert batch["step"] == step
-            loss, n = loss_of(model, batch, s["label_smoothing"])
+            loss, plain, n = loss_of(model, batch, s["label_smoothing"])
             optimizer.zero_grad()
             (loss / n).backward()
             freeze_padding(model, config)
@@ -325,7 +323,7 @@ def losses(out, first, batches, most=None):
             for group in optimizer.param_groups:
                 group["lr"] = rate(s, None, step)
             optimizer.step()
-            total, count = total + loss.item(), count + n
+            total, count = total + plain, count + n
         assert count == report["targets"], f"{count} targets, Hecate counted {report['targets']}"
         yield report, total / count
 

@@ -60,7 +60,7 @@ class Twin:
                 + torch.cat([angle.sin(), angle.cos()], 1).to(self.w[self.table].dtype))
 
     def loss(self, batch, smoothing):
-        """The summed loss over the targets that are not ignored, and their number."""
+        """The summed loss to learn from, the same without smoothing, and the number of targets that are not ignored."""
         c = self.config
         source, given, wanted = (torch.tensor(batch[k]) for k in ["ids", "decoder_ids", "targets"])
         real = (source != self.pad)[:, None, None, :]
@@ -80,9 +80,7 @@ class Twin:
                           y + self.attention(f"{at}.encoder_attn", H, y, x, real))
             y = self.norm(f"{at}.final_layer_norm", y + self.feed_forward(at, y))
         logits = F.linear(y, self.w[self.table], self.w["final_logits_bias"].view(-1))
-        sum_ = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=-100,
-                               reduction="sum", label_smoothing=smoothing)
-        return sum_, int((wanted != -100).sum())
+        return cross_entropy(logits.flatten(0, 1), wanted.flatten(), smoothing)
 
 
     def take(self, folder):
@@ -90,6 +88,14 @@ class Twin:
         with torch.no_grad():
             for name, t in load_file(f"{folder}/model.safetensors").items():
                 self.w[name].copy_(t)
+
+
+def cross_entropy(logits, wanted, smoothing):
+    """The summed loss to learn from, the same without label smoothing (what Hecate reports), the number of targets."""
+    def loss(label_smoothing):
+        return F.cross_entropy(logits, wanted, ignore_index=-100, reduction="sum", label_smoothing=label_smoothing)
+    learned = loss(smoothing)
+    return learned, (loss(0.0) if smoothing else learned).item(), int((wanted != -100).sum())
 
 
 def rate(s, width, step):
@@ -115,12 +121,12 @@ def optimizer_of(twin, s):
 
 
 def learn(twin, s, batches):
-    """Runs a training step. Returns (sum of the losses, targets)."""
+    """Runs a training step. Returns (sum of the losses without smoothing, as Hecate reports them; targets)."""
     total, count = 0.0, 0
     for batch in batches:
-        loss, n = twin.loss(batch, s["label_smoothing"])
+        loss, plain, n = twin.loss(batch, s["label_smoothing"])
         loss.backward()
-        total, count = total + loss.item(), count + n
+        total, count = total + plain, count + n
     twin.w[twin.table].grad[twin.pad] = 0  # this row stays zero: decoding starts with it
     grads = [t.grad for t in twin.learned.values()]
     norm = math.sqrt(sum(g.double().square().sum().item() for g in grads)) / count

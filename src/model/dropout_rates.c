@@ -1,4 +1,4 @@
-/* rates.c — other rates of dropout for a model that is already there: in its configuration, and in each
+/* dropout_rates.c — the rates of dropout of a model that is already there: in its configuration, and in each
  * layer, which has its own. */
 #include "base/status.h"
 #include "model/model.h"
@@ -55,4 +55,19 @@ hec_status hec_model_set_dropout(hec_model *m, double dropout, double attention,
 	set_stack(&m->config.decoder, &m->decoder, &r);
 	set_rate(&m->config.head_dropout, dropout);
 	return HEC_OK;
+}
+
+static bool stack_has_dropout(const hec_stack_config *c)
+{
+	return c->layers > 0 &&
+	       (c->dropout > 0 || c->attention.dropout_weights > 0 ||
+	        c->attention.dropout_out > 0 || c->feed_forward.dropout_hidden > 0 ||
+	        c->feed_forward.dropout_out > 0);
+}
+
+bool model_has_dropout(const hec_model *m)
+{
+	const hec_model_config *c = &m->config;
+	return stack_has_dropout(&c->encoder) || stack_has_dropout(&c->decoder) ||
+	       c->head_dropout > 0;
 }
