@@ -31,7 +31,7 @@ static double corner_hz(int64_t i, int64_t mels)
 	return hz_of(mel_of(MEL_HIGHEST) * (double)i / (double)(mels + 1));
 }
 
-/* Of filter i at this frequency. */
+/* The height of filter i, a triangle, at this frequency. */
 static double weight_at(int64_t i, int64_t mels, double hz)
 {
 	double low = corner_hz(i, mels), mid = corner_hz(i + 1, mels),

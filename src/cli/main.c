@@ -148,8 +148,8 @@ static int run_command(int argc, char **argv)
 	if (!c)
 		return no_command(name);
 	int code = c->run(c, argc - 2, argv + 2);
-	/* As shells count a program that a signal ended: what was to come after it should not. */
-	return code == EXIT_FAILED && interrupt_asked() ? 128 + interrupt_signal() : code;
+	/* After SIGINT or SIGTERM, what a script has behind this command should not run. */
+	return code == EXIT_FAILED && interrupt_asked() ? interrupt_exit_status() : code;
 }
 
 /* Whoever closed the pipe has seen enough, and knows it. */

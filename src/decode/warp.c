@@ -19,7 +19,7 @@ static float bar_of_top_k(const plan *p, const float *x, scored *best)
 	return n == k ? best[k - 1].score : -INFINITY;
 }
 
-static int64_t collect(const plan *p, const float *x, float bar, chance *out)
+static int64_t weigh_tokens(const plan *p, const float *x, float bar, chance *out)
 {
 	float max = -INFINITY;
 	for (int64_t v = 0; v < p->vocab; v++) {
@@ -89,14 +89,14 @@ static bool cut_of_top_p(double top_p, chance *c, int64_t n, chance *cut)
 int64_t warp(const plan *p, const float *x, scored *best, chance *out)
 {
 	float bar = bar_of_top_k(p, x, best);
-	int64_t n = collect(p, x, bar, out);
+	int64_t n = weigh_tokens(p, x, bar, out);
 	if (n == 0)
 		return 0;
 	chance cut = {0, -1};
 	bool is_cut = false;
 	if (p->o.top_p < 1) {
 		is_cut = cut_of_top_p(p->o.top_p, out, n, &cut);
-		n = collect(p, x, bar, out); /* by id again */
+		n = weigh_tokens(p, x, bar, out); /* by id again */
 	}
 	int64_t kept = 0, likeliest = 0;
 	for (int64_t i = 1; i < n; i++) {

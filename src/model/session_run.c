@@ -33,8 +33,8 @@ hec_status session_encode(hec_session *s, int64_t first, int64_t n, int64_t S,
 	for (int64_t l = 0; l < c->layers; l++) {
 		hec_tensor k = cache_layer(c, &c->cross_k, l, first, n),
 			   v = cache_layer(c, &c->cross_v, l, first, n);
-		HEC_TRY(multi_head_remember(s->ctx, s->arena, &m->decoder.decoder[l].cross, &memory,
-		                            &k, &v));
+		HEC_TRY(multi_head_cache_memory(s->ctx, s->arena, &m->decoder.decoder[l].cross,
+		                                &memory, &k, &v));
 	}
 	return HEC_OK;
 }

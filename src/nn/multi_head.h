@@ -64,9 +64,9 @@ hec_status multi_head_step(hec_ctx *ctx, hec_arena *arena, const hec_multi_head 
                            const hec_tensor *residual, /* [B, T, out], or NULL */
                            hec_tensor *y /* [B, T, out] written */);
 /* Keys and values of cross-attention: memory of sources, put at the begin of each one's cache. */
-hec_status multi_head_remember(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
-                               const hec_tensor *memory, /* [sources, S, M] */
-                               hec_tensor *k,            /* [sources, ≥ S, G, K] written */
-                               hec_tensor *v);
+hec_status multi_head_cache_memory(hec_ctx *ctx, hec_arena *arena, const hec_multi_head *layer,
+                                   const hec_tensor *memory, /* [sources, S, M] */
+                                   hec_tensor *k,            /* [sources, ≥ S, G, K] written */
+                                   hec_tensor *v);
 
 #endif

@@ -1,5 +1,6 @@
 /* batches.h — many inputs through one model: those of like length together, each with a result of its
- * own, to the bit what it would be alone. */
+ * own, to the bit what it would be alone. For tasks that only read (embed, classify, answer, fill); what writes text
+ * goes through writer.h and the scheduler of src/decode. */
 #ifndef TASK_BATCHES_H
 #define TASK_BATCHES_H
 

@@ -36,8 +36,8 @@ static const char *const stale[] = {
 	"id2label",           "label2id", "num_labels",    "torch_dtype",     "quantization_config",
 	"classifier_dropout", "auto_map", "_name_or_path", "finetuning_task", "architectures"};
 
-/* A classifier of ours gives one label of several, whatever was learned before. */
-static bool holds(const char *key, const json_t *value, const json_t *now)
+/* We train classifiers of one label alone: another problem_type no longer holds. */
+static bool still_holds(const char *key, const json_t *value, const json_t *now)
 {
 	for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
 		if (strcmp(key, stale[i]) == 0)
@@ -48,7 +48,7 @@ static bool holds(const char *key, const json_t *value, const json_t *now)
 	return kind && strcmp(kind, "single_label_classification") == 0;
 }
 
-/* One id of several is all that an architecture has; a chat has an end of each turn as well. */
+/* We write one id for each role; the directory may list several (the end of a chat's turn), and then keeps its list. */
 static bool says_more(const char *key, const json_t *value)
 {
 	const char *id = strstr(key, "_token_id");
@@ -62,7 +62,7 @@ static hec_status add_keys(json_t *to, const json_t *from, bool *changed)
 		const char *key = json_object_iter_key(i);
 		json_t *value = json_object_iter_value(i);
 		bool more = says_more(key, value) || !json_object_get(to, key);
-		if (!more || !holds(key, value, to))
+		if (!more || !still_holds(key, value, to))
 			continue;
 		HEC_TRY(json_put(to, key, json_incref(value)));
 		*changed = true;
@@ -108,49 +108,49 @@ static hec_status carry_file(const char *from, const char *to)
 }
 
 /* What an older config.json says of writing, where there is no other file for it. */
-static const char *const writing[] = {"max_length",
-                                      "max_new_tokens",
-                                      "min_length",
-                                      "min_new_tokens",
-                                      "early_stopping",
-                                      "num_beams",
-                                      "num_beam_groups",
-                                      "do_sample",
-                                      "temperature",
-                                      "top_k",
-                                      "top_p",
-                                      "min_p",
-                                      "typical_p",
-                                      "repetition_penalty",
-                                      "encoder_no_repeat_ngram_size",
-                                      "length_penalty",
-                                      "no_repeat_ngram_size",
-                                      "bad_words_ids",
-                                      "suppress_tokens",
-                                      "renormalize_logits",
-                                      "begin_suppress_tokens",
-                                      "forced_decoder_ids",
-                                      "forced_bos_token_id",
-                                      "forced_eos_token_id",
-                                      "bos_token_id",
-                                      "eos_token_id",
-                                      "pad_token_id",
-                                      "diversity_penalty",
-                                      "num_return_sequences",
-                                      "decoder_start_token_id",
-                                      "remove_invalid_values"};
+static const char *const generation_keys[] = {"max_length",
+                                              "max_new_tokens",
+                                              "min_length",
+                                              "min_new_tokens",
+                                              "early_stopping",
+                                              "num_beams",
+                                              "num_beam_groups",
+                                              "do_sample",
+                                              "temperature",
+                                              "top_k",
+                                              "top_p",
+                                              "min_p",
+                                              "typical_p",
+                                              "repetition_penalty",
+                                              "encoder_no_repeat_ngram_size",
+                                              "length_penalty",
+                                              "no_repeat_ngram_size",
+                                              "bad_words_ids",
+                                              "suppress_tokens",
+                                              "renormalize_logits",
+                                              "begin_suppress_tokens",
+                                              "forced_decoder_ids",
+                                              "forced_bos_token_id",
+                                              "forced_eos_token_id",
+                                              "bos_token_id",
+                                              "eos_token_id",
+                                              "pad_token_id",
+                                              "diversity_penalty",
+                                              "num_return_sequences",
+                                              "decoder_start_token_id",
+                                              "remove_invalid_values"};
 
 static hec_status add_writing(json_t *to, const json_t *config)
 {
-	for (size_t i = 0; i < sizeof writing / sizeof *writing; i++) {
-		json_t *value = json_object_get(config, writing[i]);
+	for (size_t i = 0; i < sizeof generation_keys / sizeof *generation_keys; i++) {
+		json_t *value = json_object_get(config, generation_keys[i]);
 		if (value)
-			HEC_TRY(json_put(to, writing[i], json_incref(value)));
+			HEC_TRY(json_put(to, generation_keys[i], json_incref(value)));
 	}
 	return HEC_OK;
 }
 
-/* Which tokens are written how is not learned: what was said of it holds, for a model that writes. */
+/* Training does not change how a model writes, so its settings of generation are kept. */
 static hec_status carry_generation(const char *from, const char *config, const char *to)
 {
 	json_t *was = NULL, *is = NULL;
@@ -217,7 +217,7 @@ static hec_status carry_module(const char *from_dir, const char *to_dir, const c
 	char *from, *to = NULL;
 	HEC_TRY(path_make(&from, "%s/%s", from_dir, folder));
 	hec_status status = path_make(&to, "%s/%s", to_dir, folder);
-	/* What has nothing to say often has no folder. */
+	/* A module without settings often has no folder. */
 	if (status == HEC_OK && access(from, F_OK) == 0) {
 		status = folder_make(to);
 		if (status == HEC_OK)

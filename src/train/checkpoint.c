@@ -337,7 +337,7 @@ static hec_status check_place(const char *path, const char *name, const run_stat
 }
 
 /* The state, once every file beside it is seen to be what was written with it. but: one that may be missing. */
-static hec_status read_whole(const checkpoints *c, const char *name, const char *but,
+static hec_status read_checked(const checkpoints *c, const char *name, const char *but,
                              const run_identity *identity, run_state *state)
 {
 	char *folder, *path;
@@ -371,9 +371,9 @@ typedef enum use {
 static use use_of(const checkpoints *c, const char *name, const run_identity *identity)
 {
 	run_state s;
-	if (read_whole(c, name, NULL, identity, &s) == HEC_OK)
+	if (read_checked(c, name, NULL, identity, &s) == HEC_OK)
 		return TO_GO_ON_FROM;
-	return read_whole(c, name, OPTIMIZER, identity, &s) == HEC_OK ? TO_BEGIN_FROM : OF_NO_USE;
+	return read_checked(c, name, OPTIMIZER, identity, &s) == HEC_OK ? TO_BEGIN_FROM : OF_NO_USE;
 }
 
 /* The newest of the others that is of use: only what was just seen to be whole. */
@@ -422,7 +422,7 @@ static hec_status load(const checkpoints *c, const char *name, hec_trainer *t,
                        const run_identity *identity, run_state *state)
 {
 	char *folder;
-	hec_status status = read_whole(c, name, NULL, identity, state);
+	hec_status status = read_checked(c, name, NULL, identity, state);
 	if (status != HEC_OK)
 		return advise(c, name, identity, status);
 	HEC_TRY(path_make(&folder, "%s/%s", c->dir, name));
@@ -475,7 +475,7 @@ static hec_status add_to_mean(const checkpoints *c, const char *name, const run_
 {
 	char latest[NAME_MOST], message[512];
 	run_state s;
-	hec_status status = read_whole(c, name, OPTIMIZER, identity, &s);
+	hec_status status = read_checked(c, name, OPTIMIZER, identity, &s);
 	if (status == HEC_OK)
 		return path_make(folder, "%s/%s", c->dir, name);
 	snprintf(message, sizeof message, "%s", hec_error_message());

@@ -23,6 +23,11 @@ static struct {
 	char path[PATH_MOST];
 } files[FILES_MOST];
 
+static int exit_status_of(int number)
+{
+	return 128 + number;
+}
+
 _Noreturn static void end_by(int number)
 {
 	sigset_t set;
@@ -34,7 +39,7 @@ _Noreturn static void end_by(int number)
 	sigaddset(&set, number);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	raise(number);
-	_exit(128 + number);
+	_exit(exit_status_of(number));
 }
 
 static void set_timer(long nanoseconds)
@@ -102,6 +107,11 @@ bool interrupt_asked(void)
 int interrupt_signal(void)
 {
 	return asked;
+}
+
+int interrupt_exit_status(void)
+{
+	return exit_status_of(interrupt_signal());
 }
 
 hec_status interrupt_status(void)

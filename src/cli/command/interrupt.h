@@ -24,6 +24,8 @@ void interrupt_catch_all(void);
 
 bool interrupt_asked(void);
 int interrupt_signal(void); /* which of them; 0: none */
+/* The exit status then, as shells count a program that a signal ended: 130 after SIGINT, 143 after SIGTERM. */
+int interrupt_exit_status(void);
 /* HEC_ERR_CANCELLED once a signal asks to stop: what a callback of the library returns. */
 hec_status interrupt_status(void);
 /* The `progress` of what is only to be stopped. */

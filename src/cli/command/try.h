@@ -1,4 +1,4 @@
-/* try.h — passing a failure of the library up. */
+/* try.h — passing a failure of the library up; HEC_TRY of base/status.h is not for programs. */
 #ifndef CLI_COMMAND_TRY_H
 #define CLI_COMMAND_TRY_H
 

@@ -36,12 +36,6 @@ typedef struct job {
 	bool begun;  /* the first step comes, or has been */
 } job;
 
-/* As shells count a program that a signal ended: what was to come after it should not. */
-static int exit_of_signal(void)
-{
-	return 128 + interrupt_signal();
-}
-
 static int failed(const job *j)
 {
 	char message[MESSAGE_MOST];
@@ -50,7 +44,7 @@ static int failed(const job *j)
 		return command_failed(j->self, "%s", message);
 	(void)command_failed(j->self, "stopped before it had learned anything; --resume "
 	                              "begins again");
-	return exit_of_signal();
+	return interrupt_exit_status();
 }
 
 /* ---- what the library tells ---- */
@@ -238,7 +232,7 @@ static int learn(job *j)
 	interrupt_wait(false);
 	if (j->batches && !close_batches(j))
 		return EXIT_FAILED;
-	return stopped && interrupt_asked() ? exit_of_signal() : EXIT_DONE;
+	return stopped && interrupt_asked() ? interrupt_exit_status() : EXIT_DONE;
 }
 
 static int run_job(job *j)

@@ -1,4 +1,5 @@
-/* dialect_escape.c — what begins with a \: sets of characters, codes, anchors. */
+/* dialect_escape.c — what begins with a \ in a pattern of Rust or Oniguruma, rewritten for PCRE2: sets of
+ * characters, codes, anchors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +12,27 @@
 
 /* ---- sets of characters ---- */
 
-/* One character of the set, or with `others` one that is not in it. */
-static hec_status put_set_alone(dialect_writing *w, const property *p, bool others)
+/* One character of the set, or with `negated` one that is not in it. */
+static hec_status put_set_outside_class(dialect_writing *w, const property *p, bool negated)
 {
 	if (!p->less[0]) {
-		HEC_TRY(dialect_put(w, others ? "[^" : "["));
+		HEC_TRY(dialect_put(w, negated ? "[^" : "["));
 		HEC_TRY(dialect_put(w, p->known));
 		HEC_TRY(dialect_put(w, p->more));
 		return dialect_put(w, "]");
 	}
-	HEC_TRY(dialect_put(w, others ? "(?:[" : "(?:(?!["));
+	HEC_TRY(dialect_put(w, negated ? "(?:[" : "(?:(?!["));
 	HEC_TRY(dialect_put(w, p->less));
-	HEC_TRY(dialect_put(w, others ? "]|[^" : "])["));
+	HEC_TRY(dialect_put(w, negated ? "]|[^" : "])["));
 	HEC_TRY(dialect_put(w, p->known));
 	HEC_TRY(dialect_put(w, p->more));
 	return dialect_put(w, "])");
 }
 
-static hec_status put_set(dialect_writing *w, const property *p, bool others)
+static hec_status put_set(dialect_writing *w, const property *p, bool negated)
 {
 	if (w->in_class) {
-		if (others || p->less[0])
+		if (negated || p->less[0])
 			return dialect_refuse(w, "this set in a class");
 		if (w->caseless)
 			return dialect_refuse(w, "a set in a class where case is ignored");
@@ -41,7 +42,7 @@ static hec_status put_set(dialect_writing *w, const property *p, bool others)
 	/* A set by itself means the same in any case; to PCRE2, \p{Lu} would be all letters. */
 	if (w->caseless)
 		HEC_TRY(dialect_put(w, "(?-i:"));
-	HEC_TRY(put_set_alone(w, p, others));
+	HEC_TRY(put_set_outside_class(w, p, negated));
 	return w->caseless ? dialect_put(w, ")") : HEC_OK;
 }
 
@@ -108,7 +109,8 @@ static hec_status put_code(dialect_writing *w)
 		code = strtoul(number, NULL, 16);
 	}
 	bool valid = braces ? w->at[1] == 'x' && code > 0 && digits[n] == '}' : n == wanted;
-	if (!valid || (!braces && wanted == 2 && code > 0x7f)) /* a byte of a character */
+	if (!valid ||
+	    (!braces && wanted == 2 && code > 0x7f)) /* \xHH: a byte of a UTF-8 character */
 		return dialect_refuse(w, "this code");
 	snprintf(written, sizeof written, "\\x{%lx}", code);
 	w->at = digits + n + braces;
