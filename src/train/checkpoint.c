@@ -338,7 +338,7 @@ static hec_status check_place(const char *path, const char *name, const run_stat
 
 /* The state, once every file beside it is seen to be what was written with it. but: one that may be missing. */
 static hec_status read_checked(const checkpoints *c, const char *name, const char *but,
-                             const run_identity *identity, run_state *state)
+                               const run_identity *identity, run_state *state)
 {
 	char *folder, *path;
 	run_state s;
