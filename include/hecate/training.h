@@ -15,6 +15,10 @@ HEC_BEGIN
 
 /* clang-format off */
 
+/* How large a fresh model is, and how long it learns; of a pretrained one, how many epochs. On two cores of a server,
+ * small takes seconds to minutes, normal up to half an hour, large hours. */
+typedef enum hec_effort { HEC_EFFORT_NORMAL, HEC_EFFORT_SMALL, HEC_EFFORT_LARGE } hec_effort;
+
 /* Texts, and what the pointers lead to, stay the caller's, until the training is destroyed. */
 typedef struct hec_training_options { /* options */
 	size_t size;                  /* sizeof(hec_training_options) */
@@ -48,7 +52,8 @@ typedef struct hec_training_options { /* options */
 	double attention_dropout, activation_dropout;  /* −1: 0, or the model's */
 
 	/* learning, as hec_trainer_options has it */
-	int schedule;                 /* a hec_schedule; −1: inverse square root; linear or constant with from */
+	int schedule;                 /* a hec_schedule; −1: linear; of a run without an end inverse square root, constant
+	                               * with from */
 	double lr;                    /* −1: by the width; by the model with from */
 	double lr_end;
 	int64_t warmup;               /* −1: by the steps */
@@ -63,7 +68,8 @@ typedef struct hec_training_options { /* options */
 	int64_t memory;               /* megabytes that batch_tokens −1 may use; 0: half of what is free */
 
 	/* how long, and what is kept */
-	int64_t steps, epochs;        /* whichever comes first; 0: no end; −1: 100,000 steps, or 3 epochs with from */
+	int64_t steps, epochs;        /* whichever comes first; 0: no end; −1: steps by the data, epochs by the effort
+	                               * with from: 3 */
 	double seconds;               /* save and leave after that long; 0: no end */
 	int64_t report_every;         /* steps */
 	int64_t valid_every, save_every;  /* steps; 0: by the data; as valid_every */
@@ -81,6 +87,8 @@ typedef struct hec_training_options { /* options */
 	hec_train_event_fn *event;
 	hec_train_batch_fn *batch;
 	void *user;                   /* of all of them */
+
+	hec_effort effort;            /* for sizes, steps and epochs that are left open */
 } hec_training_options;
 
 #define HEC_TRAINING_OPTIONS_INIT \
@@ -111,6 +119,10 @@ HEC_API HEC_MUST_USE hec_status hec_training_open(
 	hec_training *training,
 	const hec_train_lock
 		*lock); /* of dir, which outlives the training; NULL: taken until it is destroyed */
+/* About how long learning takes here and now, once the training is open: a few steps are tried for a second or two
+ * (hec_train_speed). At most, for patience may end it before; infinite for a run without an end. Decoding at
+ * validations is not in it. */
+HEC_API HEC_MUST_USE hec_status hec_training_time(hec_training *training, double *seconds);
 /* Learns; opens the training first where that was not done. Afterwards the model is that of the last step, and dir has
  * the best. A run that was stopped, and one that was killed, goes on with the same bits where the options are those
  * that hec_training_options_of() told after opening it, and `resume` is set. */

@@ -47,6 +47,13 @@ static double seconds_left(const run *r)
 	double left = NAN, spent = run_clock() - r->first_moment;
 	if (r->o.steps > 0 && taken > 0)
 		left = spent / (double)taken * (double)(r->o.steps - r->state.step);
+	/* A run that gets no better is on its way to its end by patience. */
+	if (taken > 0 && r->o.patience > 0 && 2 * r->state.stale >= r->o.patience) {
+		const int64_t end =
+			r->state.valid_step + (r->o.patience - r->state.stale) * r->o.valid_every;
+		const double early = fmax(0, spent / (double)taken * (double)(end - r->state.step));
+		left = fmin(isnan(left) ? INFINITY : left, early);
+	}
 	if (r->o.seconds > 0)
 		left = fmin(isnan(left) ? INFINITY : left,
 		            fmax(0, r->begin + r->o.seconds - run_clock()));
@@ -325,8 +332,7 @@ static hec_status finish(run *r, hec_train_end *end)
 	if (*end != HEC_TRAIN_STOPPED && status == HEC_OK)
 		HEC_TRY(run_try_average(r));
 	HEC_TRY(callback_status(r));
-	if (*end != HEC_TRAIN_STOPPED)
-		keep_some_model(r);
+	keep_some_model(r);
 	run_tell_kind(r, HEC_TRAIN_END, NULL);
 	return status == HEC_OK ? callback_status(r) : fail(status, "at the end, %s", message);
 }
@@ -356,7 +362,7 @@ static hec_status check_count(const char *name, int64_t value, int64_t least)
 	            (long long)value, (long long)least);
 }
 
-static hec_status take_options(const hec_train_options *given, bool valid, hec_train_options *o)
+static hec_status take_options(const hec_train_options *given, hec_train_options *o)
 {
 	*o = (hec_train_options)HEC_TRAIN_OPTIONS_INIT;
 	HEC_TRY(options_take("hec_train_options", o, sizeof *o, given));
@@ -372,12 +378,25 @@ static hec_status take_options(const hec_train_options *given, bool valid, hec_t
 	HEC_TRY(check_count("patience", o->patience, 0));
 	if ((int)o->best < 0 || (int)o->best >= HEC_METRICS)
 		return fail(HEC_ERR_ARGUMENT, "train: there is no metric %d", (int)o->best);
-	if (o->best == HEC_METRIC_LOSS ? !valid && o->evaluate : !o->evaluate)
-		return fail(HEC_ERR_ARGUMENT,
-		            "train: nothing measures %s, by which the best model "
-		            "is to be kept",
-		            hec_metric_name(o->best));
 	o->keep = max_i64(o->keep, o->average);
+	return HEC_OK;
+}
+
+static hec_status check_best(const hec_train_options *o, bool valid)
+{
+	if (o->best == HEC_METRIC_LOSS ? valid || !o->evaluate : o->evaluate != NULL)
+		return HEC_OK;
+	return fail(HEC_ERR_ARGUMENT,
+	            "train: nothing measures %s, by which the best model is to be kept",
+	            hec_metric_name(o->best));
+}
+
+hec_status run_take_options(run *r, const hec_train_options *given)
+{
+	HEC_TRY(take_options(given, &r->o));
+	HEC_TRY(trainer_take_options(r->o.trainer, &r->trainer_options));
+	if (r->trainer_options.steps == 0)
+		r->trainer_options.steps = r->o.steps;
 	return HEC_OK;
 }
 
@@ -396,7 +415,7 @@ static hec_status check_sounds(const hec_model_config *c, const hec_corpus *corp
 	            (long long)mels);
 }
 
-static hec_status open_data(run *r, hec_corpus *train, hec_corpus *valid)
+hec_status run_open_data(run *r, hec_corpus *train, hec_corpus *valid)
 {
 	const hec_model_config *c = hec_model_config_of(r->model);
 	batcher_options b = {
@@ -450,7 +469,7 @@ static hec_status open_run(run *r, hec_corpus *train, hec_corpus *valid)
 	r->checkpoints.every = r->o.save_every;
 	r->checkpoints.lock = r->o.lock ? r->o.lock : r->lock;
 	r->checkpoints.run = r->o.dir;
-	HEC_TRY(open_data(r, train, valid));
+	HEC_TRY(run_open_data(r, train, valid));
 	HEC_TRY(hec_trainer_create(r->ctx, r->model, &r->trainer_options, &r->trainer));
 	if (hec_train_can_resume(r->o.dir) && !r->o.resume)
 		return fail(HEC_ERR_ARGUMENT,
@@ -511,10 +530,8 @@ hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_corpus *train, hec_corp
 	HEC_TRY(CHECK_GIVEN("train", options));
 	run r = {.ctx = ctx, .model = model, .begin = run_clock()};
 	hec_train_end end = HEC_TRAIN_DONE;
-	HEC_TRY(take_options(options, valid != NULL, &r.o));
-	HEC_TRY(trainer_take_options(r.o.trainer, &r.trainer_options));
-	if (r.trainer_options.steps == 0)
-		r.trainer_options.steps = r.o.steps;
+	HEC_TRY(run_take_options(&r, options));
+	HEC_TRY(check_best(&r.o, valid != NULL));
 	hec_status status = open_run(&r, train, valid);
 	if (status == HEC_OK)
 		status = learn(&r, &end);

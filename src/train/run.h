@@ -35,6 +35,11 @@ typedef struct run {
 double run_clock(void); /* seconds */
 double run_seconds(const run *r);
 
+/* The options, checked. */
+hec_status run_take_options(run *r, const hec_train_options *given);
+/* The batches of both; valid may be NULL. */
+hec_status run_open_data(run *r, hec_corpus *train, hec_corpus *valid);
+
 /* An error where DIR is not the folder any more in which the run began: another's may be in its place. */
 hec_status run_check_folder(const run *r);
 

@@ -5,6 +5,9 @@
 #include "training/settle.h"
 
 #define EPOCHS_COUNTED 16
+#define VALIDATIONS 20 /* of a run whose end is known, or fewer */
+#define LEAST_VALID_EVERY 50
+#define VALIDATION_SHARE 0.15 /* of the time of learning, at most */
 
 void trainer_options(const hec_training *t, hec_trainer_options *o)
 {
@@ -111,41 +114,63 @@ static hec_status fit_memory(hec_training *t, int64_t wanted)
 	}
 }
 
-/* Steps until all has been seen once, more or less. */
-static hec_status find_epoch(hec_training *t, int64_t *steps)
+/* Steps of so many epochs. They differ by a batch or two: many are as long as the first ones. */
+static hec_status count_steps(const hec_training *t, int64_t epochs, int64_t *steps)
 {
-	hec_training_options *o = &t->o;
-	const hec_corpus_counts *c = hec_corpus_counts_of(t->train);
-	const int64_t epochs = max_i64(1, o->epochs);
-	*steps =
-		max_i64(c->source_tokens, c->target_tokens) / (o->batch_tokens * o->accumulate) + 1;
-	if (!o->from)
-		return HEC_OK;
-	/* Epochs differ by a batch or two: many are as long as the first ones. */
+	const hec_training_options *o = &t->o;
 	const int64_t counted = min_i64(epochs, EPOCHS_COUNTED);
 	int64_t batches;
 	HEC_TRY(hec_corpus_batches(t->train, o->batch_tokens, o->batch_rows, o->seed, counted,
 	                           &batches));
-	const int64_t all = batches / counted * epochs + batches % counted * epochs / counted;
-	settle_steps(o, div_up(all, o->accumulate));
-	*steps = div_up(all, o->accumulate) / epochs + 1;
+	*steps = div_up(batches / counted * epochs + batches % counted * epochs / counted,
+	                o->accumulate);
+	return HEC_OK;
+}
+
+/* Forward alone takes a third of the time of a step. */
+double validation_steps(const hec_training *t)
+{
+	const hec_training_options *o = &t->o;
+	if (!t->valid)
+		return 0;
+	const hec_corpus_counts *c = hec_corpus_counts_of(t->valid);
+	return (double)max_i64(c->source_tokens, c->target_tokens) / 3 /
+	       (double)(o->batch_tokens * o->accumulate);
+}
+
+/* Steps between validations: often enough to see where it goes, and seldom enough that they cost little. */
+static int64_t space_validations(const hec_training *t, int64_t epoch)
+{
+	const hec_training_options *o = &t->o;
+	const int64_t wanted = o->steps > 0 ? o->steps / VALIDATIONS : epoch;
+	int64_t every = min_i64(1000, max_i64(LEAST_VALID_EVERY, wanted));
+	return max_i64(every, (int64_t)(validation_steps(t) / VALIDATION_SHARE));
+}
+
+static hec_status find_steps(hec_training *t)
+{
+	hec_training_options *o = &t->o;
+	int64_t steps, epoch;
+	HEC_TRY(count_steps(t, 1, &epoch));
+	if (o->epochs > 0)
+		HEC_TRY(count_steps(t, o->epochs, &steps));
+	else
+		steps = steps_by_text(t, o->batch_tokens * o->accumulate, epoch);
+	settle_steps(o, steps);
+	if (o->valid_every == 0)
+		o->valid_every = space_validations(t, epoch);
+	if (o->save_every == 0)
+		o->save_every = o->valid_every;
 	return HEC_OK;
 }
 
 hec_status settle_by_model(hec_training *t)
 {
 	hec_training_options *o = &t->o;
-	int64_t epoch;
 	if (o->batch_tokens < 0)
 		HEC_TRY(fit_memory(t, o->from && o->batch_rows > 0 ? o->batch_rows * longest_side(t)
 		                                                   : step_tokens_of(t)));
 	if (o->accumulate == 0)
 		o->accumulate = 1;
-	HEC_TRY(find_epoch(t, &epoch));
-	/* About once an epoch, but neither all the time nor hardly ever. */
-	if (o->valid_every == 0)
-		o->valid_every = min_i64(1000, max_i64(200, epoch));
-	if (o->save_every == 0)
-		o->save_every = o->valid_every;
-	return HEC_OK;
+	return find_steps(t);
 }

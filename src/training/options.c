@@ -5,8 +5,6 @@
 
 #include "training/settle.h"
 
-#define STEPS 100000 /* of a model from fresh parameters */
-
 static void settle_real(double *value, double fresh, double pretrained, bool from)
 {
 	if (*value == -1)
@@ -24,10 +22,10 @@ static bool falls_to_its_end(int schedule)
 	return schedule == HEC_SCHEDULE_COSINE || schedule == HEC_SCHEDULE_LINEAR;
 }
 
-/* Fine-tuning counts the steps of its epochs. */
+/* Steps that nobody asked for are found by the epochs, or by the amount of text. */
 static bool knows_its_end(const hec_training_options *o)
 {
-	return o->steps > 0 || (o->from && o->epochs > 0);
+	return o->steps != 0 || o->epochs > 0;
 }
 
 /* A pretrained model is changed little and for a short time; its dropouts are its own. */
@@ -37,14 +35,13 @@ static void settle_defaults(hec_training_options *o)
 	settle_real(&o->beta2, 0.98, 0.999, from);
 	settle_real(&o->eps, 1e-9, 1e-8, from);
 	settle_whole(&o->batch_rows, 0, o->task == HEC_TASK_CLASSIFY ? 32 : 16, from);
-	settle_whole(&o->epochs, 0, o->steps > 0 ? 0 : 3, from);
-	/* Where the epochs end it, nobody knows its last step before. */
-	const bool open = o->epochs > 0 && falls_to_its_end(o->schedule);
-	settle_whole(&o->steps, open ? 0 : STEPS, 0, from);
+	settle_whole(&o->epochs, 0, o->steps > 0 ? 0 : effort_epochs(o->effort), from);
+	if (from && o->steps < 0 && o->epochs == 0)
+		o->steps = 0; /* no end was asked for */
 	if (o->schedule < 0)
-		o->schedule = !from              ? HEC_SCHEDULE_INVERSE_SQRT
-		              : knows_its_end(o) ? HEC_SCHEDULE_LINEAR
-		                                 : HEC_SCHEDULE_CONSTANT;
+		o->schedule = knows_its_end(o) ? HEC_SCHEDULE_LINEAR
+		              : from           ? HEC_SCHEDULE_CONSTANT
+		                               : HEC_SCHEDULE_INVERSE_SQRT;
 	settle_whole(&o->stride, 0, -1, from);
 	settle_real(&o->dropout, 0.1, -1, given);
 	settle_real(&o->attention_dropout, 0, -1, given);
@@ -77,7 +74,7 @@ static const struct range {
 		{AT(batch_rows), 0, HEC_MAX_BATCH_TOKENS, 0, false},
 		{AT(accumulate), 1, 65536, 0, false},
 		{AT(memory), 0, BIG, 0, false},
-		{AT(steps), 0, BIG, 0, false},
+		{AT(steps), 0, BIG, -1, false},
 		{AT(epochs), 0, HEC_MAX_EPOCHS, 0, false},
 		{AT(report_every), 1, BIG, 1, false},
 		{AT(valid_every), 0, BIG, 0, false},
@@ -168,6 +165,8 @@ static hec_status check_kinds(const hec_training_options *o)
 		return fail(HEC_ERR_ARGUMENT, "there is no task %d", (int)o->task);
 	if (o->schedule < -1 || o->schedule >= (int)(COUNT_OF(schedules)))
 		return fail(HEC_ERR_ARGUMENT, "there is no schedule %d", o->schedule);
+	if ((unsigned)o->effort > HEC_EFFORT_LARGE)
+		return fail(HEC_ERR_ARGUMENT, "there is no effort %d", (int)o->effort);
 	if ((unsigned)o->best >= HEC_METRICS)
 		return fail(HEC_ERR_ARGUMENT, "there is no metric %d", (int)o->best);
 	if (o->dtype != HEC_F32 && o->dtype != HEC_BF16 && o->dtype != HEC_F16)

@@ -2,12 +2,14 @@
 #include "training/training.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/size.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
 #include "training/data.h"
@@ -220,39 +222,68 @@ static void on_batch(void *user, int64_t step, const hec_batch *batch)
 	o->batch(o->user, step, batch);
 }
 
-static hec_status learn(hec_training *t, learning *l, hec_train_result **out)
+/* trainer and start belong to the caller, and live as long as *o. */
+static hec_status train_options(const hec_training *t, hec_trainer_options *trainer,
+                                char start[PATH_MOST], hec_train_options *o)
 {
 	const hec_training_options *of = &t->o;
-	hec_trainer_options trainer;
-	hec_train_options o = HEC_TRAIN_OPTIONS_INIT;
-	char start[PATH_MOST];
+	*o = (hec_train_options)HEC_TRAIN_OPTIONS_INIT;
 	HEC_TRY(path_in(start, of->dir, "start"));
-	trainer_options(t, &trainer);
-	o.trainer = &trainer;
-	o.dir = of->dir;
-	o.resume = of->resume;
-	o.tokenizer = t->tokenizer;
-	o.steps = of->steps;
-	o.epochs = of->epochs;
-	o.seconds = of->seconds;
-	o.accumulate = of->accumulate;
-	o.report_every = of->report_every;
-	o.valid_every = of->valid_every;
-	o.save_every = of->save_every;
-	o.keep = of->keep;
-	o.average = of->average;
-	o.patience = of->patience;
-	o.best = of->best;
-	o.dtype = of->dtype;
-	o.mask_rate = of->mask_rate;
-	o.seed = of->seed;
+	trainer_options(t, trainer);
+	o->trainer = trainer;
+	o->dir = of->dir;
+	o->resume = of->resume;
+	o->tokenizer = t->tokenizer;
+	o->steps = of->steps;
+	o->epochs = of->epochs;
+	o->seconds = of->seconds;
+	o->accumulate = of->accumulate;
+	o->report_every = of->report_every;
+	o->valid_every = of->valid_every;
+	o->save_every = of->save_every;
+	o->keep = of->keep;
+	o->average = of->average;
+	o->patience = of->patience;
+	o->best = of->best;
+	o->dtype = of->dtype;
+	o->mask_rate = of->mask_rate;
+	o->seed = of->seed;
+	o->lock = t->lock;
+	o->origin = of->from ? start : NULL;
+	return HEC_OK;
+}
+
+static hec_status learn(hec_training *t, learning *l, hec_train_result **out)
+{
+	hec_trainer_options trainer;
+	hec_train_options o;
+	char start[PATH_MOST];
+	HEC_TRY(train_options(t, &trainer, start, &o));
 	o.evaluate = l->judge ? on_evaluate : NULL;
 	o.event = on_event;
-	o.batch = of->batch ? on_batch : NULL;
+	o.batch = t->o.batch ? on_batch : NULL;
 	o.user = l;
-	o.lock = t->lock;
-	o.origin = of->from ? start : NULL;
 	return hec_train(t->ctx, t->model, t->train, t->valid, &o, out);
+}
+
+hec_status hec_training_time(hec_training *t, double *seconds)
+{
+	hec_trainer_options trainer;
+	hec_train_options o;
+	char start[PATH_MOST];
+	if (!t || !seconds || !t->is_open || t->has_learned)
+		return fail(HEC_ERR_ARGUMENT, "hec_training_time: %s",
+		            !t || !seconds   ? "an argument is NULL"
+		            : t->has_learned ? "this training has learned"
+		                             : "the training is not open");
+	double step, all = INFINITY;
+	HEC_TRY(train_options(t, &trainer, start, &o));
+	HEC_TRY(hec_train_speed(t->ctx, t->model, t->train, &o, &step));
+	if (o.steps > 0)
+		all = step * (double)o.steps *
+		      (1 + validation_steps(t) / (double)max_i64(1, o.valid_every));
+	*seconds = o.seconds > 0 ? fmin(all, o.seconds) : all;
+	return HEC_OK;
 }
 
 hec_status hec_training_learn(hec_training *t, hec_train_result **out)

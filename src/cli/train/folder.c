@@ -114,9 +114,9 @@ int train_folder_resume(train_folder *f, const command *self, train_settings *s,
 	if (given.overrides.count)
 		s->overrides.count = 0;
 	int code = command_options(self, settings_options(s), argc, argv, &operands);
-	/* Fine-tuning counts its steps by its epochs: other epochs, other steps. */
-	if (s->o.from && given.o.epochs >= 0 && given.o.steps < 0)
-		s->o.steps = 0;
+	/* Steps that nobody asked for are counted by the epochs: other epochs, other steps. */
+	if (given.o.epochs >= 0 && given.o.steps < 0)
+		s->o.steps = -1;
 	return code == PARSED ? check_kept(self, s, &was) : code;
 }
 

@@ -1,6 +1,7 @@
 /* plan.c — what a person should know before a run begins. */
 #include "cli/train/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -109,8 +110,38 @@ static void say_step(train_progress *p, const hec_training *training, const hec_
 		hec_ctx_threads(ctx), plural(hec_ctx_threads(ctx)));
 }
 
-hec_status train_plan_say(train_progress *p, const hec_training *training,
-                          const hec_training_options *o)
+/* By the steps, where nobody asked for epochs. */
+static double epochs_of(const hec_training *training, const hec_training_options *o)
+{
+	const hec_corpus_counts *c = hec_corpus_counts_of(hec_training_corpus(training));
+	const double tokens = fmax((double)c->source_tokens, (double)c->target_tokens);
+	return o->epochs > 0 ? (double)o->epochs
+	                     : (double)o->steps * (double)(o->batch_tokens * o->accumulate) /
+	                               fmax(tokens, 1);
+}
+
+/* How long it will take at most, by how long a step takes now. */
+static hec_status say_time(train_progress *p, hec_training *training, const hec_training_options *o)
+{
+	double seconds;
+	char time[DURATION_ROOM], early[96] = "";
+	if (o->steps == 0)
+		return HEC_OK;
+	TRY(hec_training_time(training, &seconds));
+	if (hec_training_valid(training) && o->patience > 0)
+		snprintf(early, sizeof early, "; less where %lld validations find no better model",
+		         (long long)o->patience);
+	train_progress_say(p, "time: about %s for %lld step%s, %.3g epochs%s%s",
+	                   train_duration(seconds, time), (long long)o->steps, plural(o->steps),
+	                   epochs_of(training, o), early,
+	                   o->effort == HEC_EFFORT_LARGE ? ""
+	                   : o->from                     ? "; --effort large for more"
+	                                                 : "; --effort large for a larger model");
+	return HEC_OK;
+}
+
+hec_status train_plan_say(train_progress *p, hec_training *training, const hec_training_options *o,
+                          bool goes_on)
 {
 	hec_training_memory *memory;
 	TRY(hec_training_memory_of(training, &memory));
@@ -129,5 +160,6 @@ hec_status train_plan_say(train_progress *p, const hec_training *training,
 		say_step(p, training, o, memory);
 	}
 	hec_training_memory_free(memory);
-	return HEC_OK;
+	/* Of a run that goes on, the first report says what is left. */
+	return p->quiet || goes_on ? HEC_OK : say_time(p, training, o);
 }

@@ -6,7 +6,8 @@
 
 #include "cli/train/progress.h"
 
-hec_status train_plan_say(train_progress *p, const hec_training *training,
-                          const hec_training_options *o);
+/* The training is open. goes_on: with a run that was begun before. */
+hec_status train_plan_say(train_progress *p, hec_training *training, const hec_training_options *o,
+                          bool goes_on);
 
 #endif

@@ -55,18 +55,17 @@ void train_progress_say(train_progress *p, const char *format, ...)
 	va_end(args);
 }
 
-/* "3 h 12 min", "45 s". */
-static const char *duration(double seconds, char text[32])
+const char *train_duration(double seconds, char text[DURATION_ROOM])
 {
 	long s = (long)seconds;
 	if (!isfinite(seconds) || seconds < 0)
-		snprintf(text, 32, "?");
+		snprintf(text, DURATION_ROOM, "?");
 	else if (s >= 3600)
-		snprintf(text, 32, "%ld h %02ld min", s / 3600, s / 60 % 60);
+		snprintf(text, DURATION_ROOM, "%ld h %02ld min", s / 3600, s / 60 % 60);
 	else if (s >= 60)
-		snprintf(text, 32, "%ld min %02ld s", s / 60, s % 60);
+		snprintf(text, DURATION_ROOM, "%ld min %02ld s", s / 60, s % 60);
 	else
-		snprintf(text, 32, "%ld s", s);
+		snprintf(text, DURATION_ROOM, "%ld s", s);
 	return text;
 }
 
@@ -102,7 +101,7 @@ static double shown_loss(const train_progress *p, const hec_train_event *e)
 /* What is not known yet is left out. */
 static void bar_text(const train_progress *p, const hec_train_event *e, char *text, size_t room)
 {
-	char left[32];
+	char left[DURATION_ROOM];
 	const double loss = shown_loss(p, e);
 	if (e->kind == HEC_TRAIN_VALIDATE) {
 		snprintf(text, room, "  step %lld  validating %lld of %lld  ", (long long)e->step,
@@ -114,7 +113,7 @@ static void bar_text(const train_progress *p, const hec_train_event *e, char *te
 		n += snprintf(text + n, room - (size_t)n, "loss %.3f  ", loss);
 	n += snprintf(text + n, room - (size_t)n, "%.0f tokens/s  ", e->tokens_per_s);
 	if (!isnan(e->left_s))
-		snprintf(text + n, room - (size_t)n, "%s left  ", duration(e->left_s, left));
+		snprintf(text + n, room - (size_t)n, "%s left  ", train_duration(e->left_s, left));
 }
 
 /* On one line, or the next could not be drawn over it: first the curve has no room, then the bar. */
@@ -139,12 +138,12 @@ static void draw_bar(train_progress *p, const hec_train_event *e)
 
 static void say_report(train_progress *p, const hec_train_event *e)
 {
-	char left[32];
+	char left[DURATION_ROOM];
 	note_loss(p, e->loss);
 	if (!p->bar)
 		train_progress_say(p, "step %lld  loss %.4f  lr %.2e  %.0f tokens/s  %s left",
 		                   (long long)e->step, e->loss, e->lr, e->tokens_per_s,
-		                   duration(e->left_s, left));
+		                   train_duration(e->left_s, left));
 }
 
 static void say_scores(train_progress *p, const hec_train_event *e)

@@ -25,4 +25,8 @@ void train_progress_phase(train_progress *p, const char *phase, int64_t done, in
 void train_progress_say(train_progress *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+#define DURATION_ROOM 32
+/* "3 h 12 min", "45 s"; "?" of what is not known. */
+const char *train_duration(double seconds, char text[DURATION_ROOM]);
+
 #endif

@@ -34,6 +34,9 @@ static const setting table[] = {
 	{OPTION_TEXT, "--config", "F", "a config.json: its architecture", NULL, O(config), true},
 	{OPTION_TEXT, "--tokenizer", "DIR", "a tokenizer.json instead of learning one", NULL,
          O(tokenizer), true},
+	{OPTION_TEXT, "--effort", "E",
+         "small, normal, large: how large a model, and how long it learns", "normal", S(effort),
+         true},
 	{OPTION_WHOLE, "--vocab", "N", "tokens of a vocabulary that is learned", "by the data",
          O(vocab), true},
 	{OPTION_WHOLE, "--max-length", "N", "tokens; longer examples are left out", "by the task",
@@ -66,7 +69,7 @@ static const setting table[] = {
 	{OPTION_REAL, "--activation-dropout", "X", "inside the feed-forward layers",
          "0; the model's", O(activation_dropout), true},
 	{OPTION_TEXT, "--schedule", "S", "inverse-sqrt, noam, cosine, linear, constant",
-         "inverse-sqrt; linear", S(schedule), true},
+         "linear; without an end inverse-sqrt; constant", S(schedule), true},
 	{OPTION_REAL, "--lr", "X", "peak of the learning rate (noam: its factor)",
          "by the width; 5e-5, 3e-4 for T5, 1e-5 for Whisper", O(lr), true},
 	{OPTION_REAL, "--lr-end", "X", "where cosine and linear arrive after the last step", "0",
@@ -88,9 +91,10 @@ static const setting table[] = {
 	{OPTION_WHOLE, "--accumulate", "N", "batches a step", "by the data", O(accumulate), true},
 	{OPTION_WHOLE, "--memory", "MB", "what batch-tokens auto may use", "half of what is free",
          O(memory), false},
-	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "100000; by the epochs", O(steps),
+	{OPTION_WHOLE, "--steps", "N", "at most; 0: no limit", "by the data; by the epochs",
+         O(steps), true},
+	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; by the effort, 3", O(epochs),
          true},
-	{OPTION_WHOLE, "--epochs", "N", "at most; 0: no limit", "0; 3", O(epochs), true},
 	{OPTION_REAL, "--time", "S", "seconds after which to save and stop; 0: no limit", "0",
          O(seconds), false},
 	{OPTION_WHOLE, "--report-every", "N", "steps between lines of log.jsonl", "50",
@@ -130,6 +134,7 @@ void settings_default(train_settings *s)
 		.batch_tokens = "auto",
 		.best = "loss",
 		.dtype = "f32",
+		.effort = "normal",
 		.seed = {1, true},
 	};
 }
@@ -357,6 +362,7 @@ bool settings_take_json(train_settings *s, const json_t *root, char *error, size
 /* ---- words ---- */
 
 static const char *const schedules[] = {"inverse-sqrt", "noam", "cosine", "linear", "constant"};
+static const char *const efforts[] = {"normal", "small", "large"};
 static const char *const dtypes[] = {"f32", "bf16", "f16"};
 static const hec_dtype dtype_ids[] = {HEC_F32, HEC_BF16, HEC_F16};
 
@@ -400,6 +406,9 @@ static bool check_words(const train_settings *s, char *error, size_t room)
 		snprintf(error, room, "there is no task '%.40s'", s->task);
 	else if (strcmp(s->schedule, "auto") != 0 && find(s->schedule, schedules, 5) < 0)
 		snprintf(error, room, "there is no schedule '%.40s'", s->schedule);
+	else if (find(s->effort, efforts, 3) < 0)
+		snprintf(error, room, "--effort wants small, normal or large, not '%.40s'",
+		         s->effort);
 	else if (find_metric(s->best) < 0)
 		snprintf(error, room,
 		         "--best wants loss, bleu, chrf, accuracy, exact or f1, not '%.40s'",
@@ -456,6 +465,7 @@ bool settings_check(train_settings *s, char *error, size_t room)
 	o->task = (hec_task)find_task(s->task);
 	o->schedule = find(s->schedule, schedules, 5); /* -1: auto */
 	o->batch_tokens = strcmp(s->batch_tokens, "auto") == 0 ? -1 : atoi(s->batch_tokens);
+	o->effort = (hec_effort)find(s->effort, efforts, 3);
 	o->best = (hec_metric)find_metric(s->best);
 	o->dtype = dtype_ids[find(s->dtype, dtypes, 3)];
 	o->train = s->train.items;

@@ -11,7 +11,7 @@
 typedef struct train_settings {
 	hec_training_options
 		o; /* but for what stands below, as words and lists of the command line */
-	const char *task, *schedule, *batch_tokens, *best, *dtype;
+	const char *task, *schedule, *batch_tokens, *best, *dtype, *effort;
 	char batch_tokens_text[24]; /* batch_tokens, once it is settled */
 	option_list train, valid, overrides;
 	option_seed seed;

@@ -142,7 +142,9 @@ static int open_run(job *j)
 	}
 	if (!j->folder.old && !train_folder_write(&j->folder, j->self, &j->s))
 		return EXIT_FAILED;
-	return train_plan_say(&j->progress, j->training, &j->s.o) == HEC_OK ? PARSED : failed(j);
+	return train_plan_say(&j->progress, j->training, &j->s.o, j->folder.old != NULL) == HEC_OK
+	               ? PARSED
+	               : failed(j);
 }
 
 static const char *end_name(const hec_train_result *r)

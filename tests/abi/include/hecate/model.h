@@ -201,6 +201,7 @@ typedef struct hec_model_loss { /* options */
 	double smoothing;   /* of the labels, 0 ≤ ε < 1; 0 for ANSWER */
 	double scale; /* gradient of each loss that counts: 1/count for the mean; 1: divide later, e.g.
 	                 by hec_adamw.grad_scale */
+	bool plain; /* the sum of the losses is without smoothing; the gradient is not */
 } hec_model_loss;
 
 /* clang-format off */

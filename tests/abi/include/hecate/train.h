@@ -51,7 +51,7 @@ typedef enum hec_train_event_kind {
 typedef struct hec_train_event { /* result */
 	hec_train_event_kind kind;
 	int64_t step, steps, epoch;
-	double loss; /* mean since the last report */
+	double loss; /* mean since the last report, as hec_step_report has it */
 	double lr;
 	double tokens_per_s; /* of all that the model reads, on both sides */
 	double seconds;      /* of learning */
@@ -137,6 +137,12 @@ HEC_API HEC_MUST_USE hec_status hec_train(hec_ctx *ctx, hec_model *model, hec_co
                                           hec_corpus *valid, const hec_train_options *options,
                                           hec_train_result **out /* or NULL */);
 HEC_API void hec_train_result_free(hec_train_result *result); /* takes NULL */
+/* About how long a step takes here and now, with as much memory as hec_train takes: a few batches are learned from,
+ * for a second or two (longer where one batch takes longer), and forgotten. Of the options count those of a step;
+ * dir may be any text. */
+HEC_API HEC_MUST_USE hec_status hec_train_speed(hec_ctx *ctx, hec_model *model, hec_corpus *train,
+                                                const hec_train_options *options,
+                                                double *step_seconds);
 
 /* Whether DIR/checkpoint names a checkpoint; says nothing about its health. */
 HEC_API bool hec_train_can_resume(const char *dir);

@@ -55,8 +55,8 @@ typedef struct hec_batch { /* options */
 
 typedef struct hec_step_report { /* result */
 	int64_t step;            /* this one, from 1 */
-	double loss;             /* mean over the targets, in nats, with label smoothing */
-	int64_t targets;         /* how many counted */
+	double loss;     /* mean over the targets, in nats: with dropout, without label smoothing */
+	int64_t targets; /* how many counted */
 	double lr;
 	double grad_norm; /* of the mean, before clipping */
 	bool skipped;     /* loss or gradient was not finite: nothing was changed */
