@@ -92,15 +92,19 @@ static int put_one(const generating *g, const hec_prompt *p, const hec_generatio
 }
 
 /* Of the first: with an encoder the prompt across and what was written down, else both as one. */
-static int attend(generating *g, const hec_generation *one)
+static int attend(generating *g, const hec_prompt *prompt, const hec_generation *one)
 {
 	if (!attend_flag_wants(&g->m.attend) || one->n == 0)
 		return EXIT_DONE;
 	const hec_model *model = hec_generator_model(g->generator);
 	const bool both = hec_model_config_of(model)->encoder.layers > 0;
 	int32_t *all = malloc((size_t)(one->prompt_n + one->n) * sizeof *all);
-	if (!all)
+	char *title = prompt->text ? strndup(prompt->text, prompt->bytes) : strdup("ids");
+	if (!all || !title) {
+		free(all);
+		free(title);
 		return command_failed(g->self, "no memory for --attend");
+	}
 	memcpy(all, one->prompt, (size_t)one->prompt_n * sizeof *all);
 	memcpy(all + one->prompt_n, one->ids, (size_t)one->n * sizeof *all);
 	attend_pass p = {.ctx = g->m.attend.ctx,
@@ -110,8 +114,9 @@ static int attend(generating *g, const hec_generation *one)
 	                 .n = one->prompt_n + (both ? 0 : one->n),
 	                 .written = one->ids,
 	                 .T = one->n};
-	int code = attend_flag_pass(&g->m.attend, g->self, &p, one->text ? one->text : "ids");
+	int code = attend_flag_pass(&g->m.attend, g->self, &p, title);
 	free(all);
+	free(title);
 	return code;
 }
 
@@ -146,7 +151,7 @@ static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
 	if (status == HEC_OK) {
 		fputc('\n', stdout);
 		fflush(stdout);
-		*code = attend(g, hec_generations_at(out, 0, 0));
+		*code = attend(g, p, hec_generations_at(out, 0, 0));
 	}
 	hec_generations_free(out);
 	return status;
@@ -185,7 +190,7 @@ int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *
 	if (code == EXIT_DONE)
 		code = put_done();
 	if (code == EXIT_DONE && n > 0)
-		code = attend(g, hec_generations_at(out, 0, 0));
+		code = attend(g, &prompts[0], hec_generations_at(out, 0, 0));
 	hec_generations_free(out);
 	return code;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command/interrupt.h"
 #include "cli/io/put.h"
@@ -72,11 +73,13 @@ static int put_all(const translating *w, const hec_translations *t, int64_t n)
 /* ---- work ---- */
 
 /* Inside the first that has words. */
-static int attend(translating *w, const hec_translations *t)
+static int attend(translating *w, const hec_translations *t, const char *const *texts,
+                  const size_t *bytes)
 {
+	int64_t i = 0;
 	const hec_translation *first = hec_translations_at(t, 0, 0);
-	for (int64_t i = 1; first && !(first->source && first->n > 0); i++)
-		first = hec_translations_at(t, i, 0);
+	while (first && !(first->source && first->n > 0))
+		first = hec_translations_at(t, ++i, 0);
 	if (!first || !attend_flag_wants(&w->s->m.attend))
 		return EXIT_DONE;
 	attend_pass p = {.ctx = w->s->m.attend.ctx,
@@ -88,7 +91,11 @@ static int attend(translating *w, const hec_translations *t)
 	                 .begins = 1,
 	                 .written = first->ids,
 	                 .T = first->n};
-	return attend_flag_pass(&w->s->m.attend, w->self, &p, first->text);
+	char *title = bytes ? strndup(texts[i], bytes[i]) : strdup(texts[i]);
+	int code = title ? attend_flag_pass(&w->s->m.attend, w->self, &p, title)
+	                 : command_failed(w->self, "no memory for a title");
+	free(title);
+	return code;
 }
 
 static int translate(void *user, int64_t n, const char *const *texts, const size_t *bytes,
@@ -104,7 +111,7 @@ static int translate(void *user, int64_t n, const char *const *texts, const size
 	line_work_clear(&w->lines);
 	int code = put_all(w, out, n);
 	if (code == EXIT_DONE)
-		code = attend(w, out);
+		code = attend(w, out, texts, bytes);
 	hec_translations_free(out);
 	return code;
 }
