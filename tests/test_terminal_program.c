@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "look_models.h"
+#include "support/contrast.h"
 #include "terminal_run.h"
 #include "wav.h"
 
@@ -496,6 +497,35 @@ static void json_on_a_terminal_is_the_same_value(void **state)
 	free(text);
 }
 
+/* Whatever colour the terminal's own background has. */
+static void colours_read_well_on_light_and_dark(void **state)
+{
+	(void)state;
+	static const char *const coloured[] = {
+		"explain two-by-two",
+		"explain positions",
+		"tokenize -m %T/golden/decode_text the",
+		"attend -m %T/golden/decode_text the",
+		"attend -m %T/golden/decode_text the --layer 0 --head 0 --top 2",
+		"attend -m %T/golden/decode_text the --token the",
+	};
+	static const char *const depths[] = {"", "truecolor"};
+	setenv("TERM", "xterm-256color", 1);
+	for (size_t i = 0; i < 2 * sizeof coloured / sizeof *coloured; i++) {
+		const run_call call = {.line = coloured[i / 2], .name = "NO_COLOR", .value = ""};
+		size_t length;
+		int code, inks;
+		setenv("COLORTERM", depths[i % 2], 1);
+		char *text = run_program(&call, &length, &code);
+		const double least = least_contrast(text, &inks);
+		if (code != 0 || inks == 0 || least < CONTRAST_LEAST)
+			fail_msg("hecate %s (%s): %d, %d coloured, %.2f : 1", call.line,
+			         depths[i % 2], code, inks, least);
+		free(text);
+	}
+	unsetenv("COLORTERM");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +533,7 @@ int main(void)
 		cmocka_unit_test(no_variable_steers_the_terminal),
 		cmocka_unit_test(what_foreign_words_say_is_shown),
 		cmocka_unit_test(json_on_a_terminal_is_the_same_value),
+		cmocka_unit_test(colours_read_well_on_light_and_dark),
 	};
 	return cmocka_run_group_tests(tests, make_all, remove_folder);
 }

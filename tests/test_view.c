@@ -1,5 +1,6 @@
 /* test_view.c — attention weights drawn: what people see lines up; what cannot be drawn is refused; what is
  * saved is what is drawn. */
+#include "support/contrast.h"
 #include "support/scratch.h"
 #include "support/views.h"
 
@@ -133,6 +134,51 @@ static void long_lists_are_cut_into_panels_that_show_every_cell(void **state)
 		cells++;
 	assert_int_equal(cells, 2 * 70 * 130);
 	assert_non_null(strstr(d.text, "tokens 60 to 69 of 70, looking at "));
+	free(d.text);
+	free_room(&r);
+}
+
+/* Every weight from 0 to 1, on keys that are sinks and keys that are not, large and small. */
+static void text_stands_out_from_its_ground_on_any_terminal(void **state)
+{
+	(void)state;
+	room r = make_room(101, 4, 1, 2);
+	for (int64_t i = 0; i < 2 * 101 * 4; i++)
+		r.weights[i] = (float)(i / 4 % 101) / 100;
+	for (int64_t s = 0; s < 4; s++)
+		r.sink[s] = s % 2;
+	r.view.sink = r.sink;
+	for (hec_view_colour colour = HEC_VIEW_256; colour <= HEC_VIEW_24BIT; colour++)
+		for (int64_t head = -1; head < 1; head++) {
+			hec_view_options o = HEC_VIEW_OPTIONS_INIT;
+			o.colour = colour;
+			o.head = head;
+			o.layer = 0;
+			o.top = 3;
+			drawn d = draw_view(&r.view, HEC_VIEW_TEXT, &o);
+			int coloured;
+			const double least = least_contrast(d.text, &coloured);
+			assert_true(coloured > 100);
+			if (least < CONTRAST_LEAST)
+				fail_msg("colour %d, head %d: %.2f : 1", (int)colour, (int)head,
+				         least);
+			free(d.text);
+		}
+	free_room(&r);
+}
+
+/* The rows of one token are heads: no count of them calls them tokens. */
+static void heads_are_counted_as_heads(void **state)
+{
+	(void)state;
+	room r = make_room(70, 130, 1, 1);
+	for (int64_t i = 0; i < 70 * 130; i++)
+		r.weights[i] = 1;
+	r.view.kind = HEC_VIEW_HEADS;
+	drawn d = draw_view(&r.view, HEC_VIEW_TEXT, NULL);
+	assert_non_null(strstr(d.text, "  70 heads\n"));
+	assert_non_null(strstr(d.text, "heads 60 to 69 of 70, looking at tokens 0 to "));
+	assert_null(strstr(d.text, "tokens 60 to 69"));
 	free(d.text);
 	free_room(&r);
 }
@@ -374,6 +420,8 @@ int main(void)
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),
 		cmocka_unit_test(cells_stand_below_each_other),
 		cmocka_unit_test(long_lists_are_cut_into_panels_that_show_every_cell),
+		cmocka_unit_test(text_stands_out_from_its_ground_on_any_terminal),
+		cmocka_unit_test(heads_are_counted_as_heads),
 		cmocka_unit_test(every_head_carries_its_number),
 		cmocka_unit_test(what_is_chosen_is_what_is_shown),
 		cmocka_unit_test(each_cell_of_a_picture_is_drawn_once),

@@ -1,9 +1,8 @@
 /* colour.c — hec_view_background, and the ramps of colour.h: in a terminal in 24 bits and in 256 colours. */
 #include "view/colour.h"
 
+#include <math.h>
 #include <stdio.h>
-
-#include <hecate/view.h>
 
 /* The 256 colours have few dark ones, so theirs are chosen by hand; they grow lighter at each step, as the others
  * do. */
@@ -53,19 +52,58 @@ rgb ramp_colour(const ramp *r, double at)
 	return (rgb){a->r + f * (b->r - a->r), a->g + f * (b->g - a->g), a->b + f * (b->b - a->b)};
 }
 
-void hec_view_background(hec_view_scale scale_kind, double at, hec_view_colour colour,
-                         char out[HEC_VIEW_BACKGROUND])
+typedef struct ground {
+	int index; /* of 256; −1: the colour itself */
+	int r, g, b;
+} ground;
+
+static ground ground_at(hec_view_scale scale_kind, double at, hec_view_colour colour)
 {
 	const scale *s = &scales[scale_kind <= HEC_VIEW_WAVE ? scale_kind : HEC_VIEW_HEAT];
 	at = at >= 0 ? at <= 1 ? at : 1 : 0; /* NaN becomes 0 */
 	if (colour == HEC_VIEW_24BIT) {
-		rgb c = ramp_colour(&s->ramp, at);
-		snprintf(out, HEC_VIEW_BACKGROUND, "\x1b[48;2;%d;%d;%dm", (int)c.r, (int)c.g,
-		         (int)c.b);
-	} else if (colour == HEC_VIEW_256) {
-		int index = (int)(at * (s->index_count - 1) + 0.5);
-		snprintf(out, HEC_VIEW_BACKGROUND, "\x1b[48;5;%dm", s->indices[index]);
-	} else {
-		out[0] = '\0';
+		const rgb c = ramp_colour(&s->ramp, at);
+		return (ground){-1, (int)c.r, (int)c.g, (int)c.b};
 	}
+	/* 16 colours of the terminal's own, a cube of 6 × 6 × 6, and 24 greys. */
+	static const int steps[] = {0, 95, 135, 175, 215, 255};
+	const int index = s->indices[(int)(at * (s->index_count - 1) + 0.5)], cube = index - 16,
+		  grey = 8 + 10 * (index - 232);
+	return index >= 232
+	               ? (ground){index, grey, grey, grey}
+	               : (ground){index, steps[cube / 36], steps[cube / 6 % 6], steps[cube % 6]};
+}
+
+void hec_view_background(hec_view_scale scale_kind, double at, hec_view_colour colour,
+                         char out[HEC_VIEW_BACKGROUND])
+{
+	const ground c = ground_at(scale_kind, at, colour);
+	if (colour == HEC_VIEW_24BIT)
+		snprintf(out, HEC_VIEW_BACKGROUND, "\x1b[48;2;%d;%d;%dm", c.r, c.g, c.b);
+	else if (colour == HEC_VIEW_256)
+		snprintf(out, HEC_VIEW_BACKGROUND, "\x1b[48;5;%dm", c.index);
+	else
+		out[0] = '\0';
+}
+
+/* Of sRGB, as WCAG 2 defines it. */
+static double luminance(const ground *c)
+{
+	static const double weights[] = {0.2126, 0.7152, 0.0722};
+	const int parts[] = {c->r, c->g, c->b};
+	double sum = 0;
+	for (int i = 0; i < 3; i++) {
+		const double v = parts[i] / 255.0;
+		sum += weights[i] * (v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+	}
+	return sum;
+}
+
+const char *text_on_background(hec_view_scale scale_kind, double at, hec_view_colour colour)
+{
+	const ground c = ground_at(scale_kind, at, colour);
+	const double y = luminance(&c) + 0.05;
+	if (colour == HEC_VIEW_PLAIN)
+		return "";
+	return y / 0.05 > 1.05 / y ? "\x1b[38;5;16m" : "\x1b[38;5;231m";
 }

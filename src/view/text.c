@@ -10,6 +10,7 @@
 
 #include "base/size.h"
 #include "base/width.h"
+#include "view/colour.h"
 #include "view/look.h"
 
 #define COLUMNS_DEFAULT 80
@@ -29,10 +30,10 @@
 
 typedef enum ink { INK_PLAIN, INK_TITLE, INK_HEAD, INK_FAINT } ink;
 
+/* Colours between black and white: at least 4.5:1 on either. */
 static void put_ink(page *p, const look *l, ink which)
 {
-	static const char *const inks[] = {"\x1b[0m", "\x1b[1m", "\x1b[38;5;110m",
-	                                   "\x1b[38;5;245m"};
+	static const char *const inks[] = {"\x1b[0m", "\x1b[1m", "\x1b[38;5;63m", "\x1b[38;5;243m"};
 	if (l->options.colour != HEC_VIEW_PLAIN)
 		page_text(p, inks[which]);
 }
@@ -46,11 +47,15 @@ static void put_inked(page *p, const look *l, ink which, const char *text)
 
 /* ---- colours ---- */
 
+static hec_view_scale scale_of(bool sink)
+{
+	return sink ? HEC_VIEW_GREY : HEC_VIEW_HEAT;
+}
+
 static void put_background(page *p, const look *l, double heat, bool sink)
 {
 	char background[HEC_VIEW_BACKGROUND];
-	hec_view_background(sink ? HEC_VIEW_GREY : HEC_VIEW_HEAT, heat, l->options.colour,
-	                    background);
+	hec_view_background(scale_of(sink), heat, l->options.colour, background);
 	page_text(p, background);
 }
 
@@ -322,7 +327,7 @@ static void put_large_cell(page *p, const look *l, int64_t t, int64_t s)
 	int width = key_columns(l, s);
 	if (colour) {
 		put_background(p, l, heat, sink);
-		page_text(p, heat > 0.55 ? "\x1b[38;5;232m" : "\x1b[38;5;252m");
+		page_text(p, text_on_background(scale_of(sink), heat, l->options.colour));
 		page_spaces(p, width - 4);
 	} else {
 		bool bare = sink || heat < LITTLE;

@@ -91,12 +91,13 @@ void text_free(text *t)
 	*t = (text){0};
 }
 
+/* Colours between black and white: at least 4.5:1 on either. */
 void text_ink(text *t, const terminal *term, ink which)
 {
 	static const char *const inks[] = {
 		[INK_PLAIN] = "\x1b[0m",         [INK_TITLE] = "\x1b[1m",
-		[INK_STEP] = "\x1b[1;38;5;180m", [INK_FORMULA] = "\x1b[38;5;110m",
-		[INK_FAINT] = "\x1b[38;5;245m",  [INK_GOOD] = "\x1b[38;5;108m",
+		[INK_STEP] = "\x1b[1;38;5;131m", [INK_FORMULA] = "\x1b[38;5;63m",
+		[INK_FAINT] = "\x1b[38;5;243m",  [INK_GOOD] = "\x1b[38;5;29m",
 	};
 	if (term->colour != HEC_VIEW_PLAIN)
 		text_add(t, "%s", inks[which]);
