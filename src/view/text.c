@@ -156,12 +156,13 @@ static void put_panel_title(page *p, const look *l, const panel *a)
 {
 	if (a->keys == l->view.keys && a->queries == l->view.queries)
 		return;
+	const bool heads = l->view.kind == HEC_VIEW_HEADS;
 	char words[160];
 	snprintf(words, sizeof words,
-	         "tokens %" PRId64 " to %" PRId64 " of %" PRId64 ", looking at %" PRId64
+	         "%s %" PRId64 " to %" PRId64 " of %" PRId64 ", looking at %s%" PRId64
 	         " to %" PRId64 " of %" PRId64,
-	         a->query, a->query + a->queries - 1, l->view.queries, a->key, a->key + a->keys - 1,
-	         l->view.keys);
+	         heads ? "heads" : "tokens", a->query, a->query + a->queries - 1, l->view.queries,
+	         heads ? "tokens " : "", a->key, a->key + a->keys - 1, l->view.keys);
 	flow f = {p, terminal_columns(l), INDENT};
 	put_ink(p, l, INK_FAINT);
 	page_spaces(p, INDENT);

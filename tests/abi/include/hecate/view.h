@@ -42,7 +42,9 @@ typedef enum hec_view_format {
 	HEC_VIEW_TEXT = 0, /* lines for a terminal */
 	HEC_VIEW_SVG,
 	HEC_VIEW_HTML, /* one file that needs nothing else: pick, point, read */
-	HEC_VIEW_JSON  /* {"query", "key", "kind", "layers", "heads", "weights"} */
+	/* {"query", "key", "kind", "layers", "heads", "weights"}: weights is [layers][heads][queries][keys]. Of
+	 * HEC_VIEW_HEADS the heads are the queries, so layers and heads are 1. */
+	HEC_VIEW_JSON
 } hec_view_format;
 #define HEC_VIEW_FORMATS 4
 
