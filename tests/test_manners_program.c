@@ -20,11 +20,12 @@
 #define ANSWER "Die Datei konnte nicht geöffnet werden.\n"
 #define ASKED "'Please try again later.'"
 
-/* $H: the program, $M: a small translator; in the folder of the test. */
+/* $H: the program, $T: small models, $M: a translator among them; in the folder of the test. */
 static result in_shell(const char *line)
 {
-	int code = shell("cd '%s' && export H='%s' M='%s/golden/decode_text' && (%s) >out 2>err",
-	                 folder, program(), TESTS_DIR, line);
+	int code = shell(
+		"cd '%s' && export H='%s' T='%s/golden' && M=$T/decode_text && (%s) >out 2>err",
+		folder, program(), TESTS_DIR, line);
 	return (result){code, read_all("out"), read_all("err")};
 }
 
@@ -177,6 +178,68 @@ static void who_sits_at_a_terminal_is_told_what_is_awaited(void **state)
 	done(&r);
 }
 
+#define COMMANDS_MOST 32
+
+/* The names of all commands, from `hecate help`. */
+static size_t take_commands(char **names)
+{
+	result r = in_shell("\"$H\" help | sed -n '/^Commands:/,/^$/s/^  \\([a-z]*\\) .*/\\1/p'");
+	size_t n = 0;
+	for (char *word = strtok(r.out, "\n"); word && n < COMMANDS_MOST; word = strtok(NULL, "\n"))
+		names[n++] = strdup(word);
+	done(&r);
+	assert_true(n >= 16);
+	return n;
+}
+
+/* Calls of the library begin their messages with their own name, which is often the command's. */
+static int errors_that_repeat(const char *command, char *err, char **names, size_t count)
+{
+	int errors = 0;
+	for (char *line = strtok(err, "\n"); line; line = strtok(NULL, "\n")) {
+		char begin[64], again[64];
+		snprintf(begin, sizeof begin, "hecate %s: ", command);
+		if (strncmp(line, begin, strlen(begin)) != 0)
+			continue;
+		errors++;
+		for (size_t i = 0; i < count; i++) {
+			snprintf(again, sizeof again, ": %s: ", names[i]);
+			if (strstr(line, again))
+				fail_msg("%s", line);
+		}
+	}
+	return errors;
+}
+
+static void an_error_names_the_command_once(void **state)
+{
+	(void)state;
+	static const char *const models[] = {"decode_text",           "answer_fill/bert_answer",
+	                                     "answer_fill/bert_fill", "models/whisper",
+	                                     "models/gpt2",           "nowhere"};
+	static const char *const words[] = {"'the cat'", "\"$(printf '\\377')\"", "--xyzzy",
+	                                    "/nowhere/file"};
+	char *names[COMMANDS_MOST];
+	const size_t count = take_commands(names);
+	for (size_t c = 0; c < count; c++) {
+		int errors = 0;
+		for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+			for (size_t j = 0; j < sizeof words / sizeof *words; j++) {
+				char line[256];
+				snprintf(line, sizeof line,
+				         "\"$H\" %s -m \"$T/%s\" %s </dev/null; true", names[c],
+				         models[i], words[j]);
+				result r = in_shell(line);
+				errors += errors_that_repeat(names[c], r.err, names, count);
+				done(&r);
+			}
+		if (errors < 4)
+			fail_msg("hecate %s: only %d errors were provoked", names[c], errors);
+	}
+	for (size_t c = 0; c < count; c++)
+		free(names[c]);
+}
+
 static void the_folders_that_a_run_lies_in_are_made(void **state)
 {
 	(void)state;
@@ -198,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_model_of_another_program_is_told_as_what_it_is),
 		cmocka_unit_test(a_byte_order_mark_is_no_text),
 		cmocka_unit_test(who_sits_at_a_terminal_is_told_what_is_awaited),
+		cmocka_unit_test(an_error_names_the_command_once),
 		cmocka_unit_test(the_folders_that_a_run_lies_in_are_made),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

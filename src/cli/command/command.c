@@ -33,11 +33,39 @@ int command_options(const command *self, const option *table, int argc, char **a
 	return PARSED;
 }
 
+#define MESSAGE_MOST 9216 /* bytes: the longest of the library, and what stands before it */
+
+const char *command_reason(const char *message)
+{
+	static const char *const calls[] = {"translate", "generate",  "answer", "classify",
+	                                    "embed",     "fill",      "info",   "train",
+	                                    "bench",     "transcribe"};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		const size_t n = strlen(calls[i]);
+		if (strncmp(message, calls[i], n) == 0 && strncmp(message + n, ": ", 2) == 0)
+			return message + n + 2;
+	}
+	return message;
+}
+
+/* Also behind what stands before a message: "line 3: translate: …". */
+static void drop_calls(char *message)
+{
+	for (char *at = message;; at += 2) {
+		const char *rest = command_reason(at);
+		memmove(at, rest, strlen(rest) + 1);
+		at = strstr(at, ": ");
+		if (!at)
+			return;
+	}
+}
+
 static void complain_of(const command *self, const char *format, va_list args)
 {
-	char who[32];
-	snprintf(who, sizeof who, "hecate %s", self->name);
-	say_as(who, format, args);
+	char message[MESSAGE_MOST];
+	vsnprintf(message, sizeof message, format, args);
+	drop_calls(message);
+	say_line("hecate %s: %s", self->name, message);
 }
 
 int command_usage(const command *self, const char *format, ...)

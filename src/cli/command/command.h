@@ -31,6 +31,10 @@ int command_usage(const command *self, const char *format, ...)
 int command_failed(const command *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A message of the library without the name of the call that it begins with: whoever typed a command knows it, and
+ * the two above leave it out. */
+const char *command_reason(const char *message);
+
 /* Standard output could not be written: keeps errno as the reason, the first time, for main.c to tell.
  * Returns EXIT_FAILED. */
 int command_output_failed(void);

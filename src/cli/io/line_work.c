@@ -47,6 +47,7 @@ bool line_work_put_error(bool json, int64_t number, const char *name, const char
 		putchar('\n');
 		return true;
 	}
+	reason = command_reason(reason);
 	json_t *line =
 		name ? json_pack("{s:s, s:I, s:s}", "error", reason, "number", (json_int_t)number,
 	                         "name", name)
