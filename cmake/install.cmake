@@ -17,7 +17,22 @@ endif()
 install(EXPORT hecate_targets NAMESPACE hecate:: FILE hecate-targets.cmake
         DESTINATION ${package_dir})
 
-list(JOIN HEC_PACKAGES " " HEC_PC_REQUIRES)
+# For a program that links libhecate.a. A package without an archive (libsndfile on Debian) is linked shared, and
+# brings its own libraries along: naming them would ask for files that may not be there.
+set(HEC_PC_LIBS)
+foreach(package IN LISTS HEC_PACKAGES)
+  list(GET ${package}_LIBRARIES 0 name)
+  find_library(HEC_ARCHIVE_${package} lib${name}.a HINTS ${${package}_LIBDIR})
+  mark_as_advanced(HEC_ARCHIVE_${package})
+  if(HEC_ARCHIVE_${package})
+    list(APPEND HEC_PC_LIBS ${${package}_STATIC_LDFLAGS})
+  else()
+    list(APPEND HEC_PC_LIBS ${${package}_LDFLAGS})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES HEC_PC_LIBS)
+list(JOIN HEC_PC_LIBS " " HEC_PC_LIBS)
+list(JOIN HEC_PACKAGES " " HEC_PACKAGE_NAMES)
 configure_package_config_file(cmake/hecate-config.cmake.in ${PROJECT_BINARY_DIR}/hecate-config.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/hecate-config-version.cmake
