@@ -79,7 +79,7 @@ static inline void split_words(const char *line, char *words[WORDS_MOST + 2])
 	words[n] = NULL;
 }
 
-/* A terminal that passes on every byte as it comes. */
+/* A terminal that passes on every line as it comes; \004 ends the input. */
 static inline int open_terminal(int *master)
 {
 	struct termios raw;
@@ -89,7 +89,7 @@ static inline int open_terminal(int *master)
 	assert_true(terminal >= 0 && tcgetattr(terminal, &raw) == 0);
 	raw.c_iflag = 0;
 	raw.c_oflag &= ~(tcflag_t)OPOST;
-	raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG | IEXTEN);
+	raw.c_lflag &= ~(tcflag_t)(ECHO | ISIG | IEXTEN);
 	assert_int_equal(tcsetattr(terminal, TCSANOW, &raw), 0);
 	return terminal;
 }

@@ -268,7 +268,7 @@ static void each_turn_of_a_conversation_is_drawn_as_the_line_of_its_number(void 
 	(void)state;
 	enum { TURNS = 5 };
 	char *want = written("--chat");
-	char *seen = on_terminal("--chat", LINE "\n" LINE "\n" LINE "\n" LINE "\n" LINE "\n\n");
+	char *seen = on_terminal("--chat", LINE "\n" LINE "\n" LINE "\n" LINE "\n" LINE "\n\004");
 	assert_int_equal(lines_of(seen), TURNS);
 	assert_int_equal(count_same_neighbours(seen), 0);
 	assert_memory_equal(seen, want, strlen(seen));

@@ -153,29 +153,6 @@ static void a_chat_is_what_the_template_makes_of_it(void **state)
 	done(&chat);
 }
 
-static void on_a_terminal_a_conversation_is_kept(void **state)
-{
-	(void)state;
-	if (shell("command -v script >/dev/null") != 0)
-		skip(); /* nothing else here makes a terminal */
-	/* What is said second comes after what was said and answered first. */
-	write_file("decoder/chat_template.jinja",
-	           "{% if messages|length > 2 %}{{ raise_exception('said ' ~ messages[0].content ~ "
-	           "' and ' ~ messages[2].content) }}{% endif %}{{ messages[0].content }}");
-	write_file("talk", "the cat\nthe dog\n");
-	char line[1024];
-	snprintf(line, sizeof line,
-	         "{ sleep 1; head -1 %s/talk; sleep 2; tail -1 %s/talk; sleep 1; } | script -qec "
-	         "\"'%s' generate -m %s/decoder --chat --max-tokens 4\" /dev/null >%s/seen 2>&1",
-	         folder, folder, program(), folder, folder);
-	assert_int_not_equal(shell("%s", line), 0);
-	char *seen = read_all("seen");
-	if (!strstr(seen, "said the cat and the dog"))
-		print_error("%s\n", seen);
-	assert_non_null(strstr(seen, "said the cat and the dog"));
-	free(seen);
-}
-
 #ifdef EXAMPLE_GENERATE
 static void the_example_writes_what_the_program_writes(void **state)
 {
@@ -233,7 +210,6 @@ int main(void)
 		cmocka_unit_test(lines_keep_their_order_and_words),
 		cmocka_unit_test(sampling_depends_on_the_seed_alone),
 		cmocka_unit_test(a_chat_is_what_the_template_makes_of_it),
-		cmocka_unit_test(on_a_terminal_a_conversation_is_kept),
 #ifdef EXAMPLE_GENERATE
 		cmocka_unit_test(the_example_writes_what_the_program_writes),
 #endif

@@ -381,7 +381,7 @@ static const struct shown {
 	{"generate -m %F/%N/writer the --max-tokens 8 --stream", NULL, 0, "Evil", false},
 	{"generate -m %F/%N/writer --max-tokens 8 --attend", "%L\n", 0, "Evil", false},
 	{"generate -m %F/%N/writer --chat the", NULL, 1, "Name", false},
-	{"generate -m %F/%N/talker --chat --max-tokens 4", "the\n\n", 0, "Evil", true},
+	{"generate -m %F/%N/talker --chat --max-tokens 4", "the\n\004", 0, "Evil", true},
 	{"generate -m %F/%N/refuser --chat the", NULL, 1, "Name", false},
 	{"answer -m %F/%N/answer --question %L --context %F/%N.txt --top 40", NULL, 0, "Evil",
          false},

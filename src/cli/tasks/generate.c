@@ -130,24 +130,25 @@ hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts, he
 
 /* ---- as it is written ---- */
 
-hec_status generate_put_text(const char *text, size_t bytes)
+hec_status generate_put_text(generating *g, const char *text, size_t bytes)
 {
-	put_words(text, bytes, stdout);
+	wrap_text(&g->wrap, text, bytes);
 	return put_done() == EXIT_DONE ? interrupt_status() : HEC_ERR_CANCELLED;
 }
 
 static hec_status on_text(void *user, int64_t prompt, const char *text, size_t bytes)
 {
-	(void)user, (void)prompt;
-	return generate_put_text(text, bytes);
+	(void)prompt;
+	return generate_put_text(user, text, bytes);
 }
 
 static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
 {
 	hec_generations *out;
 	if (g->echo && p->text)
-		put_words(p->text, p->bytes, stdout);
+		wrap_text(&g->wrap, p->text, p->bytes);
 	hec_status status = generate_call(g, 1, p, &out);
+	wrap_end(&g->wrap);
 	if (status == HEC_OK) {
 		fputc('\n', stdout);
 		fflush(stdout);
@@ -161,6 +162,8 @@ static hec_status stream_one(generating *g, const hec_prompt *p, int *code)
 static int stream_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed)
 {
 	g->options.text = on_text;
+	g->options.user = g;
+	g->wrap = g->s->chat ? wrap_open(stdout) : (wrap){.out = stdout};
 	int code = EXIT_DONE;
 	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
 		/* Told as if it were the first of its call: those before it are written already. */
@@ -448,6 +451,7 @@ const command command_generate = {
 	"where score is the logarithm of the probability divided by length^X, and text is null "
 	"where the\n"
 	"model's directory has no tokenizer.\n\n"
+	"With --chat and no PROMPT, a terminal is a conversation: /help there says more.\n\n"
 	"Example: hecate generate -m smollm2 --chat 'What is a transformer?' --max-tokens 60\n",
 	generate_run,
 };

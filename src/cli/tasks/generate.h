@@ -6,6 +6,7 @@
 #include <hecate/generate.h>
 
 #include "cli/io/line_work.h"
+#include "cli/io/wrap.h"
 #include "cli/model/run.h"
 
 typedef struct generating {
@@ -20,6 +21,7 @@ typedef struct generating {
 	/* chat: */
 	hec_chat_template *chat; /* NULL: prompts are what they say */
 	const char *system;      /* NULL: none */
+	wrap wrap;               /* of what is printed as it is written */
 	line_work lines;
 } generating;
 
@@ -28,7 +30,7 @@ typedef struct generating {
 hec_status generate_call(generating *g, int64_t n, const hec_prompt *prompts,
                          hec_generations **out);
 /* Prints a piece of what is written, as it is written. HEC_ERR_CANCELLED: it is to end here. */
-hec_status generate_put_text(const char *text, size_t bytes);
+hec_status generate_put_text(generating *g, const char *text, size_t bytes);
 /* n prompts in one call; what they write is printed. As line_work_fn. */
 int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *failed);
 
@@ -38,7 +40,7 @@ hec_status generate_chat_text(const generating *g, const hec_chat_message *messa
 /* Lines as first words of conversations, each its own: a line_work_fn. */
 int generate_chat_lines(void *generating, int64_t n, const char *const *texts, const size_t *bytes,
                         int64_t *failed);
-/* A conversation on a terminal. */
+/* A conversation on a terminal (generate_talk.c). */
 int generate_chat_terminal(generating *g);
 
 #endif
