@@ -1,17 +1,15 @@
 /* valid_text.c — what is well-formed follows table 3-7 of the Unicode standard. */
 #include "cli/io/valid_text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* How many bytes at s belong together, and whether they are a character: where they are not, as many as
- * could begin one. */
-static size_t sequence_length(const unsigned char *s, size_t bytes, bool *good)
+size_t text_sequence(const char *text, size_t bytes, bool *good)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	const unsigned char c = s[0];
 	const size_t want = c < 0x80               ? 1
 	                    : c < 0xc2 || c > 0xf4 ? 0
@@ -41,8 +39,7 @@ char *valid_text(const char *text, size_t bytes, size_t *length)
 	size_t n = 0;
 	for (size_t at = 0; out && at < bytes;) {
 		bool good;
-		const size_t part =
-			sequence_length((const unsigned char *)text + at, bytes - at, &good);
+		const size_t part = text_sequence(text + at, bytes - at, &good);
 		const size_t put = good ? part : sizeof replacement - 1;
 		memcpy(out + n, good ? text + at : replacement, put);
 		n += put;
