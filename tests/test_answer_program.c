@@ -57,7 +57,7 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"bert_answer", "--context F/context <F/questions", 1, 2,
 	         "line 3: the question has no word"},
 		{"bert_answer", "--question who --context F/missing", 1, 0,
-	         "missing could not be opened: No such file"},
+	         "missing: could not be opened: No such file"},
 		{"bert_answer", "--question who --context F", 1, 0, "Is a directory"},
 		{"bert_answer", "--question who --window 45 --context F/context", 1, 0,
 	         "windows of 45 tokens; the model takes 44"},
@@ -83,7 +83,7 @@ static void json_has_the_names_that_others_build_on(void **state)
 	json_error_t error;
 	json_t *line = json_loads(r.out, 0, &error);
 	assert_non_null(line);
-	assert_int_equal(json_object_size(line), 4);
+	assert_int_equal(json_object_size(line), 5);
 	int64_t begin = json_integer_value(json_object_get(line, "begin"));
 	int64_t end = json_integer_value(json_object_get(line, "end"));
 	const char *text = json_string_value(json_object_get(line, "answer"));

@@ -64,7 +64,7 @@ static void labels_come_out_in_the_order_of_the_lines(void **state)
 	}
 	json_t *line = json_loads(json.out, JSON_DISABLE_EOF_CHECK, NULL);
 	assert_non_null(line);
-	assert_int_equal(json_object_size(line), 3);
+	assert_int_equal(json_object_size(line), 4);
 	const char *label = json_string_value(json_object_get(line, "label"));
 	const double score = json_real_value(json_object_get(line, "score"));
 	json_t *each = json_object_get(line, "all");
@@ -146,12 +146,12 @@ static void tokens_have_labels_and_places(void **state)
 	assert_non_null(strstr(r.out, "\t3\t4\n\n\n"));
 	json_t *line = json_loads(json.out, JSON_DISABLE_EOF_CHECK, NULL),
 	       *one = json_array_get(json_object_get(line, "tokens"), 1);
-	assert_int_equal(json_object_size(line), 1);
+	assert_int_equal(json_object_size(line), 2);
 	assert_int_equal(json_object_size(one), 5);
 	assert_string_equal(json_string_value(json_object_get(one, "token")), "##s");
 	assert_int_equal(json_integer_value(json_object_get(one, "begin")), 3);
 	assert_int_equal(json_integer_value(json_object_get(one, "end")), 4);
-	assert_non_null(strstr(json.out, "\n{\"tokens\":[]}\n"));
+	assert_non_null(strstr(json.out, "\n{\"input\":2,\"tokens\":[]}\n"));
 	json_decref(line);
 	done(&r);
 	done(&json);
@@ -172,7 +172,7 @@ static void vectors_come_out_as_numbers_or_json(void **state)
 	assert_int_equal(lines_of(r.out), 2);
 	json_t *line = json_loads(json.out, JSON_DISABLE_EOF_CHECK, NULL),
 	       *list = json_object_get(line, "embedding");
-	assert_int_equal(json_object_size(line), 1);
+	assert_int_equal(json_object_size(line), 2);
 	assert_int_equal(json_array_size(list), 30);
 	char *at = r.out;
 	for (size_t i = 0; i < 30; i++)
@@ -211,7 +211,7 @@ static void lines_are_ranked_by_their_likeness(void **state)
 	json_t *line = json_loads(top.out, 0, NULL);
 	assert_non_null(line);
 	assert_string_equal(json_string_value(json_object_get(line, "text")), "The film is good.");
-	assert_int_equal(json_integer_value(json_object_get(line, "line")), 3);
+	assert_int_equal(json_integer_value(json_object_get(line, "input")), 3);
 	json_decref(line);
 	done(&r);
 	done(&top);
@@ -330,7 +330,7 @@ static void weights_that_are_no_numbers_are_refused(void **state)
 	            {TOKENS_MODEL, "classify", "--tokens --json", "logit of label 0"},
 	            {BASE_MODEL, "embed", "", "hidden states"},
 	            {BASE_MODEL, "embed", "--json", "hidden states"},
-	            {BASE_MODEL, "embed", "--similar x", "--similar: embed: number 0"}};
+	            {BASE_MODEL, "embed", "--similar x", "--similar: number 0"}};
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
 		result r = feed("a\nb\n", runs[i].model, runs[i].command, runs[i].arguments);
 		assert_int_equal(r.code, 1);

@@ -289,7 +289,7 @@ static void take_drawn(int32_t *drawn)
 	for (int i = 0; i < MANY; i++) {
 		int id = -1;
 		assert_non_null(fgets(line, sizeof line, f));
-		assert_int_equal(sscanf(line, "{\"ids\":[%d]", &id), 1);
+		assert_int_equal(sscanf(line, "{\"input\":%*d,\"ids\":[%d]", &id), 1);
 		drawn[i] = id;
 	}
 	assert_null(fgets(line, sizeof line, f));

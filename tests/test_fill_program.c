@@ -48,7 +48,7 @@ static void json_has_a_list_for_each_mask(void **state)
 	json_error_t error;
 	json_t *line = json_loads(r.out, 0, &error);
 	assert_non_null(line);
-	assert_int_equal(json_object_size(line), 1);
+	assert_int_equal(json_object_size(line), 2);
 	const json_t *masks = json_object_get(line, "masks");
 	assert_int_equal(json_array_size(masks), 2);
 	for (size_t m = 0; m < 2; m++) {

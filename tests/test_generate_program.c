@@ -20,7 +20,7 @@ static void json_holds_ids_text_and_score_and_no_more(void **state)
 	result r =
 		run_on("generate", FORM_DECODER, "'the cat' --max-tokens 5 --min-tokens 5 --json");
 	json_t *line = json_of(&r);
-	assert_int_equal(json_object_size(line), 3);
+	assert_int_equal(json_object_size(line), 4);
 	assert_int_equal(json_array_size(json_object_get(line, "ids")), 5);
 	assert_true(json_is_string(json_object_get(line, "text")));
 	assert_true(json_real_value(json_object_get(line, "score")) < 0);

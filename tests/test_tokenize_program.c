@@ -59,7 +59,8 @@ static void a_line_of_json_for_each_text(void **state)
 	assert_int_equal(json_integer_value(json_array_get(json_array_get(offsets, n - 2), 1)),
 	                 strlen("the große cat"));
 	json_decref(line);
-	assert_string_equal(second, "{\"ids\":[0],\"tokens\":[\"</s>\"],\"offsets\":[[0,0]]}\n");
+	assert_string_equal(
+		second, "{\"input\":2,\"ids\":[0],\"tokens\":[\"</s>\"],\"offsets\":[[0,0]]}\n");
 	done(&r);
 }
 

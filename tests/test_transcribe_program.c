@@ -186,8 +186,8 @@ static void a_bad_file_does_not_end_the_work(void **state)
 	done(&r);
 	r = transcribe(in_folder("--keep-going --json @/none.wav @/b.wav"));
 	assert_int_equal(r.code, 1);
-	assert_int_equal(strncmp(r.out, "{\"error\":", 9), 0);
-	assert_non_null(strstr(r.out, "\"number\":1}\n{\"text\":"));
+	assert_int_equal(strncmp(r.out, "{\"input\":1,\"error\":", 19), 0);
+	assert_non_null(strstr(r.out, "}\n{\"text\":"));
 	done(&r);
 }
 

@@ -52,7 +52,7 @@ static void json_lines_hold_text_score_tokens_and_nbest(void **state)
 	assert_string_equal(r.out, again.out);
 	json_t *line = json_loads(r.out, JSON_DISABLE_EOF_CHECK, NULL);
 	assert_non_null(line);
-	assert_int_equal(json_object_size(line), 4);
+	assert_int_equal(json_object_size(line), 5);
 	assert_string_equal(json_string_value(json_object_get(line, "text")),
 	                    "Die Datei konnte nicht geöffnet werden.");
 	json_t *nbest = json_object_get(line, "nbest"), *tokens = json_object_get(line, "tokens");

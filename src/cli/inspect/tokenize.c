@@ -30,6 +30,8 @@ typedef struct settings {
 	hec_tokenizer *tokenizer;
 	hec_encoding encoding;
 	terminal term;
+	input_options input;
+	char wrong[160]; /* with a line of ids */
 	line_work lines;
 } settings;
 
@@ -47,8 +49,8 @@ static bool put_json_string(const char *string)
 static int print_json(const settings *s)
 {
 	const hec_encoding *e = &s->encoding;
-	bool good = true;
-	fputs("{\"ids\":[", stdout);
+	bool good = line_work_begin_json(&s->lines, 0);
+	fputs("\"ids\":[", stdout);
 	for (size_t i = 0; i < e->n; i++)
 		printf("%s%" PRId32, i ? "," : "", e->ids[i]);
 	fputs("],\"tokens\":[", stdout);
@@ -170,15 +172,14 @@ static bool read_ids(const char *line, size_t bytes, int32_t *ids, size_t *n, si
 static int print_text(const settings *s, const char *decoded, size_t bytes)
 {
 	if (s->json)
-		return put_json_line(json_pack("{s:s%}", "text", decoded, bytes), stdout)
-		               ? EXIT_DONE
-		               : command_failed(s->self, "no memory for JSON");
+		return line_work_put_json(&s->lines, 0,
+		                          json_pack("{s:s%}", "text", decoded, bytes));
 	put_words(decoded, bytes, stdout);
 	putchar('\n');
 	return EXIT_DONE;
 }
 
-static int decode_one(const settings *s, const char *line, size_t bytes)
+static int decode_one(settings *s, const char *line, size_t bytes)
 {
 	int32_t *ids = malloc((bytes / 2 + 1) * sizeof *ids);
 	size_t n, at, decoded_bytes;
@@ -186,14 +187,15 @@ static int decode_one(const settings *s, const char *line, size_t bytes)
 	int code;
 	if (!ids)
 		code = command_failed(s->self, "no memory for the ids");
-	else if (!read_ids(line, bytes, ids, &n, &at))
-		code = command_failed(s->self,
-		                      "line %" PRId64 ": '%.*s' at byte %zu is not an id: those "
-		                      "are whole numbers of at most nine digits",
-		                      s->lines.done + 1, bytes - at < 20 ? (int)(bytes - at) : 20,
-		                      line + at, at);
-	else if (hec_tokenizer_decode(s->tokenizer, ids, n, s->no_special, &decoded,
-	                              &decoded_bytes) != HEC_OK)
+	else if (!read_ids(line, bytes, ids, &n, &at)) {
+		snprintf(s->wrong, sizeof s->wrong,
+		         "'%.*s' at byte %zu is not an id: those are whole numbers of at most nine "
+		         "digits",
+		         bytes - at < 20 ? (int)(bytes - at) : 20, line + at, at);
+		s->lines.reason = s->wrong;
+		code = LINE_WORK_REFUSED;
+	} else if (hec_tokenizer_decode(s->tokenizer, ids, n, s->no_special, &decoded,
+	                                &decoded_bytes) != HEC_OK)
 		code = LINE_WORK_REFUSED;
 	else
 		code = print_text(s, decoded, decoded_bytes);
@@ -217,7 +219,7 @@ static int tokenize_some(void *user, int64_t n, const char *const *texts, const 
 	int code = EXIT_DONE;
 	(void)line_work_progress(&s->lines, "lines", 0, n);
 	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
-		const size_t length = bytes ? bytes[i] : strlen(texts[i]);
+		const size_t length = bytes[i];
 		s->lines.done = before + i;
 		*failed = 0;
 		if (length >= LONG)
@@ -261,6 +263,8 @@ static int tokenize_texts(settings *s, int count, char **texts)
 	s->lines = (line_work){.self = s->self,
 	                       .work = tokenize_some,
 	                       .user = s,
+	                       .input = &s->input,
+	                       .lossy = s->lossy,
 	                       .keep_going = s->keep_going,
 	                       .json = s->json};
 	if (hec_tokenizer_load(path, &s->tokenizer) != HEC_OK)
@@ -311,7 +315,11 @@ static int check_settings(const settings *s, const tokenize_training *t, int ope
 	if (t->files.count > 0 && (s->model || operands || (t->byte_level && t->unicode)))
 		return command_usage(s->self, "--train goes with neither -m nor a text, and "
 		                              "--byte-level not with --unicode");
-	return EXIT_DONE;
+	if (s->decode && input_kind_of(&s->input) == INPUT_JSONL)
+		return command_usage(s->self, "--decode takes lines of ids, not --input jsonl");
+	const int code =
+		input_check(s->self, &s->input, operands + (s->chat || t->files.count > 0));
+	return code == PARSED ? EXIT_DONE : code;
 }
 
 static int run_tokenize(const command *self, int argc, char **argv)
@@ -325,6 +333,7 @@ static int run_tokenize(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--json", NULL, "a line of JSON for each text", &s.json, 0, 0},
 		{OPTION_FLAG, "--lossy", NULL, "what is not UTF-8 counts as U+FFFD", &s.lossy, 0,
 	         0},
+		OPTION_INPUT(s.input),
 		OPTION_KEEP_GOING(s.keep_going),
 		{OPTION_FLAG, "--no-special", NULL, "add no special tokens; decoding: skip them",
 	         &s.no_special, 0, 0},

@@ -6,10 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "cli/command/interrupt.h"
-#include "cli/io/lines.h"
 #include "cli/io/plural.h"
 #include "cli/io/put.h"
 #include "cli/io/say.h"
@@ -41,32 +38,73 @@ static int fail_interrupted(const line_work *w)
 	                      plural(w->done));
 }
 
-bool line_work_put_error(bool json, int64_t number, const char *name, const char *reason)
+/* ---- which result belongs to which text ---- */
+
+const input_text *line_work_text(const line_work *w, int64_t i)
 {
-	if (!json) {
-		putchar('\n');
-		return true;
-	}
-	reason = command_reason(reason);
-	json_t *line =
-		name ? json_pack("{s:s, s:I, s:s}", "error", reason, "number", (json_int_t)number,
-	                         "name", name)
-		     : json_pack("{s:s, s:I}", "error", reason, "number", (json_int_t)number);
-	return put_json_line(line, stdout);
+	return w->texts ? &w->texts[w->done - w->first + i] : NULL;
+}
+
+static input_name name_of(const line_work *w, int64_t i)
+{
+	const input_text *t = line_work_text(w, i);
+	return t ? t->name : (input_name){.number = w->done + i + 1};
+}
+
+int line_work_put_json(const line_work *w, int64_t i, json_t *object)
+{
+	const input_name name = name_of(w, i);
+	return result_put(&name, object) ? EXIT_DONE
+	                                 : command_failed(w->self, "no memory for JSON");
+}
+
+bool line_work_begin_json(const line_work *w, int64_t i)
+{
+	const input_name name = name_of(w, i);
+	return result_begin(&name);
+}
+
+/* ---- texts that are refused ---- */
+
+static bool put_error(bool json, const input_name *name, const char *reason)
+{
+	if (json)
+		return result_put_error(name, reason);
+	putchar('\n');
+	return true;
+}
+
+bool line_work_put_error(bool json, int64_t number, const char *file, const char *reason)
+{
+	return put_error(json, &(input_name){.number = number, .file = file}, reason);
+}
+
+static int tell_refused(const line_work *w, const input_name *name, const char *reason)
+{
+	const input_kind kind = w->input ? input_kind_of(w->input) : INPUT_LINES;
+	const bool whole = kind == INPUT_WHOLE;
+	const char *file = name->file ? name->file : kind != INPUT_LINES ? "standard input" : NULL;
+	if (file && (whole || name->number == 0))
+		return command_failed(w->self, "%s: %s", file, reason);
+	return command_failed(w->self, "%s%sline %" PRId64 ": %s", file ? file : "",
+	                      file ? ": " : "", name->number, reason);
 }
 
 /* A text that was refused: the end, or an error in its place. */
 static int refuse_one(line_work *w, const char *reason)
 {
-	int code = command_failed(w->self, "line %" PRId64 ": %s", w->done + 1, reason);
+	const input_name name = name_of(w, 0);
+	int code = tell_refused(w, &name, reason);
 	if (!w->keep_going)
 		return code;
 	w->done++;
 	w->failures++;
-	if (!w->no_place && !line_work_put_error(w->json, w->done, NULL, reason))
+	if (!w->no_place && !put_error(w->json, &name, reason))
 		return command_failed(w->self, "no memory for JSON");
 	return put_done();
 }
+
+/* ---- work ---- */
 
 /* As many as go through at once. *refused: the text behind them did not, for a reason that is told. */
 static int work_on_some(line_work *w, int64_t *n, const char *const *texts, const size_t *bytes,
@@ -93,7 +131,7 @@ static int work_on_some(line_work *w, int64_t *n, const char *const *texts, cons
 	*n = failed;
 	code = EXIT_DONE;
 	if (failed > 0)
-		code = work_on_some(w, n, texts + done, bytes ? bytes + done : NULL, refused);
+		code = work_on_some(w, n, texts + done, bytes + done, refused);
 	*n += done;
 	if (code != EXIT_DONE || *refused)
 		return code;
@@ -107,23 +145,62 @@ static int work_on_texts(line_work *w, int64_t n, const char *const *texts, cons
 	for (int64_t i = 0; code == EXIT_DONE && i < n;) {
 		int64_t some = n - i;
 		bool refused;
-		code = work_on_some(w, &some, texts + i, bytes ? bytes + i : NULL, &refused);
+		code = work_on_some(w, &some, texts + i, bytes + i, &refused);
 		i += some + refused;
 	}
 	return code;
 }
 
-static int work_on_input(line_work *w)
+/* Those that are texts, and in their places those that are none. */
+static int work_on_chunk(line_work *w, const input_text *chunk, int64_t n)
 {
-	const char **texts = malloc((size_t)w->most * sizeof *texts);
-	size_t *bytes = malloc((size_t)w->most * sizeof *bytes);
-	lines in = {.fd = STDIN_FILENO};
-	if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
-		say_line("hecate %s: waits for lines of text; Ctrl-D ends them", w->self->name);
-	int code = texts && bytes ? EXIT_DONE : command_failed(w->self, "no memory for lines");
+	const char **texts = malloc((size_t)n * sizeof *texts);
+	size_t *bytes = malloc((size_t)n * sizeof *bytes);
+	int code = texts && bytes ? EXIT_DONE : command_failed(w->self, "no memory for texts");
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
+		texts[i] = chunk[i].text;
+		bytes[i] = chunk[i].bytes;
+	}
+	w->texts = chunk;
+	w->first = w->done;
+	for (int64_t i = 0, good; code == EXIT_DONE && i < n; i += good) {
+		for (good = 0; i + good < n && !chunk[i + good].wrong;)
+			good++;
+		if (good > 0) {
+			code = work_on_texts(w, good, texts + i, bytes + i);
+		} else {
+			code = refuse_one(w, chunk[i].wrong);
+			good = 1;
+		}
+	}
+	w->texts = NULL;
+	free(texts);
+	free(bytes);
+	return code;
+}
+
+/* Whoever sits at a terminal is told what is awaited. */
+static void say_awaited(const line_work *w, const input *in, int operands)
+{
+	static const char *const awaited[] = {"lines of text; Ctrl-D ends them",
+	                                      "lines of JSON; Ctrl-D ends them",
+	                                      "a text; Ctrl-D ends it"};
+	bool typed = operands == 0 && (!w->input || w->input->files.count == 0);
+	if (typed && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+		say_line("hecate %s: waits for %s", w->self->name, awaited[in->kind]);
+}
+
+static int work_on_input(line_work *w, int operands, char **argv)
+{
+	input in;
+	int code = input_open(&in, w->input, operands, argv, w->most, w->lossy)
+	                   ? EXIT_DONE
+	                   : command_failed(w->self, "no memory for lines");
+	say_awaited(w, &in, operands);
 	while (code == EXIT_DONE) {
 		int64_t n;
-		lines_result r = lines_take(&in, w->most, texts, bytes, &n);
+		input_text *texts;
+		lines_result r = input_take(&in, &texts, &n);
 		if (r == LINES_END)
 			break;
 		if (r == LINES_STOPPED && !interrupt_asked())
@@ -133,11 +210,9 @@ static int work_on_input(line_work *w)
 		else if (r == LINES_FAILED)
 			code = command_failed(w->self, "%s", in.error);
 		else
-			code = work_on_texts(w, n, texts, bytes);
+			code = work_on_chunk(w, texts, n);
 	}
-	lines_close(&in);
-	free(texts);
-	free(bytes);
+	input_close(&in);
 	return code;
 }
 
@@ -147,8 +222,7 @@ int line_work_run(line_work *w, int operands, char **argv)
 		w->most = MOST;
 	w->bar = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	interrupt_catch();
-	int code = operands > 0 ? work_on_texts(w, operands, (const char *const *)argv, NULL)
-	                        : work_on_input(w);
+	int code = work_on_input(w, operands, argv);
 	w->complete = code == EXIT_DONE;
 	if (code == EXIT_DONE && w->failures > 0)
 		code = command_failed(w->self, "%" PRId64 " of %" PRId64 " texts failed",

@@ -1,7 +1,7 @@
-/* line_work.h — what surrounds a command that maps texts to results: lines of standard input or operands,
- * in chunks; signals; a bar on a terminal; which line is to blame.
+/* line_work.h — what surrounds a command that maps texts to results: its input in chunks (input.h); signals; a bar on a
+ * terminal; which text is to blame; which result belongs to which.
  *
- *     line_work w = {.self = self, .work = classify_some, .user = &mine, .most = 256};
+ *     line_work w = {.self = self, .work = classify_some, .user = &mine, .input = &mine.input, .most = 256};
  *     code = line_work_run(&w, operands, argv);
  */
 #ifndef CLI_IO_LINE_WORK_H
@@ -12,6 +12,7 @@
 #include <hecate/status.h>
 
 #include "cli/command/command.h"
+#include "cli/io/input.h"
 
 /* A text was refused: hec_error_message() tells why, or `reason` does, *failed which of the texts is to blame (hec_error_item(),
  * where they are the texts of one call). */
@@ -19,8 +20,7 @@
 
 /* Does n texts and prints their results, all or none. Returns EXIT_DONE; LINE_WORK_REFUSED; or the exit
  * code to end with, after it said why. *failed is −1 before the call. Where a text is to blame, those
- * before it come again in a call of their own, so that their results are still written. bytes is NULL
- * where texts are strings. */
+ * before it come again in a call of their own, so that their results are still written. */
 typedef int line_work_fn(void *user, int64_t n, const char *const *texts, const size_t *bytes,
                          int64_t *failed);
 
@@ -28,6 +28,8 @@ typedef struct line_work {
 	const command *self;
 	line_work_fn *work;
 	void *user;
+	const input_options *input; /* NULL: lines of standard input, or operands */
+	bool lossy;                 /* also what is not UTF-8 in JSON lines */
 	int64_t most; /* texts of one call, where that many are there already; 0: 256 */
 	bool keep_going; /* a text that is refused is told, stands as an error in its place, and the rest is done */
 	bool json;     /* that error is an object; else an empty line */
@@ -36,18 +38,27 @@ typedef struct line_work {
 		reason; /* why a text was refused, where it was not the library; NULL again behind it */
 	/* its own: */
 	int64_t failures;
-	bool complete;       /* all texts were gone through */
-	int64_t done;        /* texts before this call: the number of its first, from 0 on */
+	bool complete;           /* all texts were gone through */
+	int64_t done;            /* texts before this call: the number of its first, from 0 on */
+	const input_text *texts; /* of the chunk under way, whose first has the number `first` */
+	int64_t first;
 	bool bar, bar_shown; /* on a terminal that shows nothing else */
 } line_work;
 
-/* Each of argv[0 … operands − 1] is a text; where there is none, each line of standard input is. From
- * then on SIGINT and SIGTERM end the work after what is under way, where that is soon (interrupt.h). */
+/* Each of argv[0 … operands − 1] is a text; where there is none, they come from `input`. From then on SIGINT and SIGTERM
+ * end the work after what is under way, where that is soon (interrupt.h). */
 int line_work_run(line_work *w, int operands, char **argv);
 
-/* A result in the place of an input that was refused, whose name is NULL where its number tells it (from 1 on).
+/* Text i of this call: its name, and its second text. NULL outside of line_work_run. */
+const input_text *line_work_text(const line_work *w, int64_t i);
+/* A result of it as a line of JSON; takes the object. EXIT_DONE, or the code to end with. */
+int line_work_put_json(const line_work *w, int64_t i, json_t *object);
+/* `{"input":1,` of it, for what writes the rest by itself. */
+bool line_work_begin_json(const line_work *w, int64_t i);
+
+/* A result in the place of an input that was refused, whose file is NULL where its number tells it (from 1 on).
  * False: no memory. */
-bool line_work_put_error(bool json, int64_t number, const char *name, const char *reason);
+bool line_work_put_error(bool json, int64_t number, const char *file, const char *reason);
 
 /* How far the texts of this call are, for the library's `progress` (its user is the line_work): shows it
  * where there is a bar. A signal cancels. */

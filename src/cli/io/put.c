@@ -11,7 +11,7 @@
 
 #include "cli/command/command.h"
 
-static bool is_terminal(FILE *out)
+bool put_is_terminal(FILE *out)
 {
 	static int output = -1; /* asked once: some results are a call for each token */
 	if (out != stdout)
@@ -59,7 +59,7 @@ static void put_clean(const char *text, size_t length, FILE *out)
 
 void put_text_line(const char *text, size_t bytes, FILE *out)
 {
-	if (is_terminal(out))
+	if (put_is_terminal(out))
 		put_clean(text, bytes, out);
 	else
 		for (size_t i = 0; i < bytes; i++)
@@ -77,7 +77,7 @@ void put_field(const char *text, size_t bytes, FILE *out)
 	for (size_t i = 0, length; i < bytes; i += length) {
 		for (length = 0; i + length < bytes && !ends_field(text[i + length]);)
 			length++;
-		if (is_terminal(out))
+		if (put_is_terminal(out))
 			put_clean(text + i, length, out);
 		else
 			fwrite(text + i, 1, length, out);
@@ -88,7 +88,7 @@ void put_field(const char *text, size_t bytes, FILE *out)
 
 void put_words(const char *text, size_t bytes, FILE *out)
 {
-	if (!is_terminal(out)) {
+	if (!put_is_terminal(out)) {
 		fwrite(text, 1, bytes, out);
 		return;
 	}
@@ -132,7 +132,7 @@ static void put_ascii(const char *json, FILE *out)
 bool put_json_value(const json_t *value, size_t flags, FILE *out)
 {
 	char *text = value ? json_dumps(value, flags) : NULL;
-	const bool steers = text && is_terminal(out) && !is_clean(text);
+	const bool steers = text && put_is_terminal(out) && !is_clean(text);
 	if (steers) {
 		free(text);
 		text = json_dumps(value, flags | JSON_ENSURE_ASCII);

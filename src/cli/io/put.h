@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+bool put_is_terminal(FILE *out);
 /* One line for a text: a line end within it is a space. */
 void put_line(const char *text, FILE *out);
 void put_text_line(const char *text, size_t bytes, FILE *out); /* may hold NUL bytes */

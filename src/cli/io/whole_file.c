@@ -5,58 +5,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/io/lines.h"
+
 #define PIECE ((size_t)64 << 10)
 
-static int read_all(const command *self, const char *name, FILE *f, char **text, size_t *bytes)
+/* What is there, into more and more room; NULL: error says why not. */
+static char *read_all(FILE *f, size_t *bytes, char error[WHOLE_FILE_ERROR])
 {
-	size_t capacity = 0, n = 0;
+	size_t capacity = 0, n = 0, got = 1;
 	char *data = NULL;
-	for (;;) {
+	while (got > 0) {
 		if (capacity - n < PIECE) {
 			capacity = capacity ? 2 * capacity : 2 * PIECE;
 			char *more = realloc(data, capacity + 1);
 			if (!more) {
+				snprintf(error, WHOLE_FILE_ERROR, "no memory for its %zu bytes", n);
 				free(data);
-				return command_failed(self, "no memory for the %zu bytes of %s", n,
-				                      name);
+				return NULL;
 			}
 			data = more;
 		}
 		errno = 0;
-		size_t got = fread(data + n, 1, PIECE, f);
+		got = fread(data + n, 1, PIECE, f);
 		n += got;
-		if (ferror(f)) {
+		if (ferror(f) || n > LINES_LONGEST) {
+			if (ferror(f))
+				snprintf(error, WHOLE_FILE_ERROR, "could not be read: %s",
+				         strerror(errno));
+			else
+				snprintf(error, WHOLE_FILE_ERROR, "is longer than %zu bytes",
+				         LINES_LONGEST);
 			free(data);
-			return command_failed(self, "%s could not be read: %s", name,
-			                      strerror(errno));
+			return NULL;
 		}
-		if (n > WHOLE_FILE_MOST) {
-			free(data);
-			return command_failed(self, "%s is longer than %zu bytes", name,
-			                      WHOLE_FILE_MOST);
-		}
-		if (got == 0)
-			break;
-	}
-	static const char mark[] = {'\xEF', '\xBB', '\xBF'}; /* a byte order mark is no text */
-	if (n >= sizeof mark && memcmp(data, mark, sizeof mark) == 0) {
-		n -= sizeof mark;
-		memmove(data, data + sizeof mark, n);
 	}
 	data[n] = '\0';
-	*text = data;
 	*bytes = n;
-	return EXIT_DONE;
+	return data;
+}
+
+bool whole_file_take(const char *path, char **text, size_t *bytes, char error[WHOLE_FILE_ERROR])
+{
+	static const char mark[] = {'\xEF', '\xBB', '\xBF'}; /* a byte order mark is no text */
+	const bool input = strcmp(path, "-") == 0;
+	FILE *f = input ? stdin : fopen(path, "rb");
+	if (!f) {
+		snprintf(error, WHOLE_FILE_ERROR, "could not be opened: %s", strerror(errno));
+		return false;
+	}
+	*text = read_all(f, bytes, error);
+	if (!input)
+		fclose(f);
+	if (*text && *bytes >= sizeof mark && memcmp(*text, mark, sizeof mark) == 0) {
+		*bytes -= sizeof mark;
+		memmove(*text, *text + sizeof mark, *bytes + 1);
+	}
+	return *text != NULL;
 }
 
 int whole_file_read(const command *self, const char *path, char **text, size_t *bytes)
 {
-	if (strcmp(path, "-") == 0)
-		return read_all(self, "standard input", stdin, text, bytes);
-	FILE *f = fopen(path, "rb");
-	if (!f)
-		return command_failed(self, "%s could not be opened: %s", path, strerror(errno));
-	int code = read_all(self, path, f, text, bytes);
-	fclose(f);
-	return code;
+	char error[WHOLE_FILE_ERROR];
+	return whole_file_take(path, text, bytes, error)
+	               ? EXIT_DONE
+	               : command_failed(self, "%s: %s", strcmp(path, "-") ? path : "standard input",
+	                                error);
 }

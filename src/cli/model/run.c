@@ -19,13 +19,16 @@ static int load_and_work(const command *self, const model_args *m, const model_w
 int model_run(const command *self, model_args *m, const model_work *w, void *job, int operands,
               char **argv)
 {
+	int code = input_check(self, &m->input, operands);
+	if (code != PARSED)
+		return code;
 	if (!m->any_writer && !model_named(m->named))
 		return command_usage(self, "give the model: -m DIR");
 	hec_ctx_options wanted = HEC_CTX_OPTIONS_INIT;
 	wanted.threads = (int)m->threads;
 	if (hec_ctx_create(&wanted, &m->attend.ctx) != HEC_OK)
 		return command_failed(self, "%s", hec_error_message());
-	int code = load_and_work(self, m, w, job, operands, argv);
+	code = load_and_work(self, m, w, job, operands, argv);
 	w->end(job);
 	hec_ctx_destroy(m->attend.ctx);
 	m->attend.ctx = NULL;

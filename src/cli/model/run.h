@@ -8,6 +8,7 @@
 #define CLI_MODEL_RUN_H
 
 #include "cli/attend/flag.h"
+#include "cli/io/input.h"
 #include "cli/model/load.h"
 #include "cli/model/path.h"
 
@@ -18,6 +19,7 @@ typedef struct model_args {
 	int64_t threads;       /* OPTION_THREADS */
 	attend_flag attend;    /* ATTEND_OPTION */
 	bool keep_going;       /* OPTION_KEEP_GOING */
+	input_options input;   /* OPTION_INPUT */
 	bool any_writer;       /* the model that comes with hecate, a translator, will do */
 } model_args;
 

@@ -52,7 +52,7 @@ static json_t *answer_json(const hec_answer_item *a)
 	return object;
 }
 
-static bool put_json(const answering *w, const hec_answers *answers, int64_t question)
+static int put_json(const answering *w, const hec_answers *answers, int64_t question)
 {
 	json_t *line = answer_json(hec_answers_at(answers, question, 0));
 	if (line && w->options.top > 1) {
@@ -68,7 +68,7 @@ static bool put_json(const answering *w, const hec_answers *answers, int64_t que
 			line = NULL;
 		}
 	}
-	return put_json_line(line, stdout);
+	return line_work_put_json(&w->lines, question, line);
 }
 
 static void put_plain(const hec_answer_item *a)
@@ -79,14 +79,15 @@ static void put_plain(const hec_answer_item *a)
 
 static int put_all(const answering *w, const hec_answers *answers, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
 		const hec_answer_item *a;
-		if (w->s.json && !put_json(w, answers, i))
-			return command_failed(w->self, "no memory for JSON");
+		if (w->s.json)
+			code = put_json(w, answers, i);
 		for (int64_t k = 0; !w->s.json && (a = hec_answers_at(answers, i, k)); k++)
 			put_plain(a);
 	}
-	return put_done();
+	return code == EXIT_DONE ? put_done() : code;
 }
 
 /* ---- work ---- */
@@ -126,39 +127,21 @@ static int answer_some(answering *w, int64_t n, const hec_question *questions, i
 	return code;
 }
 
-/* A line is a question, or with no context for all of them "question<TAB>context". */
-static bool read_line(const answering *w, const char *text, size_t bytes, hec_question *q)
-{
-	*q = (hec_question){text, w->context, bytes, w->context_bytes};
-	if (w->context)
-		return true;
-	const char *tab = memchr(text, '\t', bytes);
-	if (!tab)
-		return false;
-	q->question_bytes = (size_t)(tab - text);
-	q->context = tab + 1;
-	q->context_bytes = bytes - q->question_bytes - 1;
-	return true;
-}
-
+/* Each with the context of all, or with its own. */
 static int answer_lines(void *user, int64_t n, const char *const *texts, const size_t *bytes,
                         int64_t *failed)
 {
 	answering *w = user;
-	hec_question *questions = malloc((size_t)n * sizeof *questions);
+	hec_question *questions = calloc((size_t)n, sizeof *questions);
 	if (!questions)
 		return command_failed(w->self, "no memory for %" PRId64 " questions", n);
-	int64_t good = 0;
-	while (good < n && read_line(w, texts[good], bytes ? bytes[good] : strlen(texts[good]),
-	                             &questions[good]))
-		good++;
-	int code = LINE_WORK_REFUSED;
-	if (good == n) {
-		code = answer_some(w, n, questions, failed);
-	} else {
-		w->lines.reason = "no tab between a question and its context";
-		*failed = good;
+	for (int64_t i = 0; i < n; i++) {
+		const input_text *t = line_work_text(&w->lines, i);
+		questions[i] =
+			(hec_question){texts[i], w->context ? w->context : t->second, bytes[i],
+		                       w->context ? w->context_bytes : t->second_bytes};
 	}
+	int code = answer_some(w, n, questions, failed);
 	free(questions);
 	return code;
 }
@@ -189,6 +172,8 @@ static int answer_operands(void *job, int operands, char **argv)
 	w->lines = (line_work){.self = w->self,
 	                       .work = answer_lines,
 	                       .user = w,
+	                       .input = &w->m.input,
+	                       .lossy = w->options.lossy,
 	                       .most = CHUNK,
 	                       .keep_going = w->m.keep_going,
 	                       .json = w->s.json};
@@ -210,6 +195,7 @@ static int answer_run(const command *self, int argc, char **argv)
 {
 	answering w = {.self = self,
 	               .s = {.no_answer_margin = NOT_GIVEN},
+	               .m.input = {.text_name = "question", .second_name = "context"},
 	               .options = HEC_ANSWER_OPTIONS_INIT};
 	settings *s = &w.s;
 	hec_answer_options *o = &w.options;
@@ -237,6 +223,12 @@ static int answer_run(const command *self, int argc, char **argv)
 	         &o->stride, 1, 1 << 20},
 		{OPTION_FLAG, "--part-words", NULL, "answers may begin and end within words",
 	         &o->part_words, 0, 0},
+		OPTION_INPUT_FROM(w.m.input),
+		{OPTION_TEXT, "--question-field", "NAME",
+	         "of JSON lines: the question (default: 'question')", &w.m.input.text_field, 0, 0},
+		{OPTION_TEXT, "--context-field", "NAME",
+	         "of JSON lines: its context, without --context (default: 'context')",
+	         &w.m.input.second_field, 0, 0},
 		OPTION_LOSSY(o->lossy),
 		OPTION_KEEP_GOING(w.m.keep_going),
 		OPTION_THREADS(w.m.threads),
@@ -255,7 +247,12 @@ static int answer_run(const command *self, int argc, char **argv)
 	if (s->questions.count == 0 && operands == 0 && s->context && strcmp(s->context, "-") == 0)
 		return command_usage(self, "--context - leaves no input for the questions: "
 		                           "name them with --question");
-	return model_run(self, &w.m, &answering_work, &w, operands, argv);
+	const bool own = !s->context && s->questions.count == 0 && operands == 0;
+	if (w.m.input.second_field && !own)
+		return command_usage(self, "--context-field: all questions have one context");
+	w.m.input.no_second = own ? "no tab between a question and its context" : NULL;
+	code = input_check(self, &w.m.input, operands + (int)s->questions.count);
+	return code == PARSED ? model_run(self, &w.m, &answering_work, &w, operands, argv) : code;
 }
 
 const command command_answer = {
@@ -276,7 +273,7 @@ const command command_answer = {
 	"A context that is longer than the model takes is read in windows that overlap. With\n"
 	"--no-answer X, the answer may be none: an empty one, at 0 0.\n\n"
 	"With --json, each line is\n"
-	"  {\"answer\": …, \"score\": …, \"begin\": …, \"end\": …}\n"
+	"  {\"input\": …, \"answer\": …, \"score\": …, \"begin\": …, \"end\": …}\n"
 	"and with --top also \"answers\": a list of such objects, the best first.\n\n"
 	"Example: hecate answer -m DIR --question 'Who wrote it?' --context book.txt\n",
 	answer_run,

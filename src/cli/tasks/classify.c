@@ -23,8 +23,8 @@ typedef struct classifying {
 
 /* ---- results ---- */
 
-static bool put_text_json(const classifying *w, const float *scores, const int32_t *order,
-                          int64_t labels)
+static int put_text_json(const classifying *w, int64_t text, const float *scores,
+                         const int32_t *order, int64_t labels)
 {
 	json_t *line = json_object(), *all = json_object();
 	bool done = true;
@@ -40,7 +40,7 @@ static bool put_text_json(const classifying *w, const float *scores, const int32
 		json_decref(line);
 		line = NULL;
 	}
-	return put_json_line(line, stdout);
+	return line_work_put_json(&w->lines, text, line);
 }
 
 static void put_string(const char *text)
@@ -50,17 +50,18 @@ static void put_string(const char *text)
 
 static int put_texts(const classifying *w, const hec_classes *c)
 {
-	for (int64_t i = 0; i < c->texts; i++) {
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < c->texts; i++) {
 		const float *scores = c->scores + i * c->labels;
 		const int32_t *order = c->order + i * c->labels;
-		if (w->json && !put_text_json(w, scores, order, c->labels))
-			return command_failed(w->self, "no memory for JSON");
+		if (w->json)
+			code = put_text_json(w, i, scores, order, c->labels);
 		for (int64_t k = 0; !w->json && k < w->top && k < c->labels; k++) {
 			put_string(hec_classifier_label(w->classifier, order[k]));
 			printf("\t%.6g\n", scores[order[k]]);
 		}
 	}
-	return put_done();
+	return code == EXIT_DONE ? put_done() : code;
 }
 
 static const char *token_text(const classifying *w, const hec_token_class *t)
@@ -69,7 +70,7 @@ static const char *token_text(const classifying *w, const hec_token_class *t)
 	return token ? token : "";
 }
 
-static bool put_tokens_json(const classifying *w, const hec_token_classes *classes, int64_t text)
+static int put_tokens_json(const classifying *w, const hec_token_classes *classes, int64_t text)
 {
 	json_t *line = json_object(), *list = json_array();
 	bool done = true;
@@ -89,15 +90,16 @@ static bool put_tokens_json(const classifying *w, const hec_token_classes *class
 		json_decref(line);
 		line = NULL;
 	}
-	return put_json_line(line, stdout);
+	return line_work_put_json(&w->lines, text, line);
 }
 
 static int put_tokens(const classifying *w, const hec_token_classes *classes, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
 		const hec_token_class *t;
-		if (w->json && !put_tokens_json(w, classes, i))
-			return command_failed(w->self, "no memory for JSON");
+		if (w->json)
+			code = put_tokens_json(w, classes, i);
 		for (int64_t k = 0; !w->json && (t = hec_token_classes_at(classes, i, k)); k++) {
 			put_string(token_text(w, t));
 			fputc('\t', stdout);
@@ -107,7 +109,7 @@ static int put_tokens(const classifying *w, const hec_token_classes *classes, in
 		if (!w->json)
 			fputc('\n', stdout);
 	}
-	return put_done();
+	return code == EXIT_DONE ? put_done() : code;
 }
 
 /* ---- work ---- */
@@ -131,45 +133,30 @@ static int classify(classifying *w, int64_t n, const char *const *texts, const s
 	hec_token_classes_free(tokens);
 	if (code == EXIT_DONE && n > 0)
 		code = attend_flag_text(&w->m.attend, w->self, hec_classifier_model(w->classifier),
-		                        hec_classifier_tokenizer(w->classifier), texts[0],
-		                        bytes ? bytes[0] : strlen(texts[0]),
+		                        hec_classifier_tokenizer(w->classifier), texts[0], bytes[0],
 		                        w->pair ? w->options.pairs[0] : NULL,
 		                        w->pair ? w->options.pair_bytes[0] : 0);
 	return code;
 }
 
-/* TEXT<TAB>TEXT, each. */
+/* Each with its second one. */
 static int classify_pairs(classifying *w, int64_t n, const char *const *texts, const size_t *bytes,
                           int64_t *failed)
 {
 	const char **pairs = calloc((size_t)n, sizeof *pairs);
-	size_t *first = calloc((size_t)n, sizeof *first),
-	       *second = calloc((size_t)n, sizeof *second);
-	int64_t good = 0;
-	int code = pairs && first && second ? EXIT_DONE
-	                                    : command_failed(w->self, "no memory for pairs");
-	for (; code == EXIT_DONE && good < n; good++) {
-		const size_t length = bytes ? bytes[good] : strlen(texts[good]);
-		const char *tab = memchr(texts[good], '\t', length);
-		if (!tab)
-			break;
-		pairs[good] = tab + 1;
-		first[good] = (size_t)(tab - texts[good]);
-		second[good] = length - first[good] - 1;
+	size_t *second = calloc((size_t)n, sizeof *second);
+	int code = pairs && second ? EXIT_DONE : command_failed(w->self, "no memory for pairs");
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
+		pairs[i] = line_work_text(&w->lines, i)->second;
+		second[i] = line_work_text(&w->lines, i)->second_bytes;
 	}
 	w->options.pairs = pairs;
 	w->options.pair_bytes = second;
-	if (code == EXIT_DONE && good > 0)
-		code = classify(w, good, texts, first, failed);
-	if (code == EXIT_DONE && good < n) {
-		line_work_clear(&w->lines);
-		code = command_failed(w->self, "line %" PRId64 ": --pair wants TEXT<TAB>TEXT",
-		                      w->lines.done + good + 1);
-	}
+	if (code == EXIT_DONE)
+		code = classify(w, n, texts, bytes, failed);
 	w->options.pairs = NULL;
 	w->options.pair_bytes = NULL;
 	free(pairs);
-	free(first);
 	free(second);
 	return code;
 }
@@ -205,6 +192,8 @@ static int classify_operands(void *job, int operands, char **argv)
 	w->lines = (line_work){.self = w->self,
 	                       .work = classify_lines,
 	                       .user = w,
+	                       .input = &w->m.input,
+	                       .lossy = w->lossy,
 	                       .most = CHUNK,
 	                       .keep_going = w->m.keep_going,
 	                       .json = w->json};
@@ -221,7 +210,7 @@ static const model_work classifying_work = {load_classifier, classify_operands, 
 
 static int classify_run(const command *self, int argc, char **argv)
 {
-	classifying w = {.self = self, .top = 1};
+	classifying w = {.self = self, .top = 1, .m.input.second_name = "text_pair"};
 	const option table[] = {
 		OPTION_MODEL(w.m.named, "the model's folder"),
 		{OPTION_WHOLE, "--top", "N", "labels of each text, best first (default: 1)", &w.top,
@@ -230,6 +219,10 @@ static int classify_run(const command *self, int argc, char **argv)
 	         &w.pair, 0, 0},
 		{OPTION_FLAG, "--tokens", NULL,
 	         "the label of each token, where the model does that", &w.tokens, 0, 0},
+		OPTION_INPUT(w.m.input),
+		{OPTION_TEXT, "--pair-field", "NAME",
+	         "of JSON lines: the second text of --pair (default: 'text_pair')",
+	         &w.m.input.second_field, 0, 0},
 		OPTION_THREADS(w.m.threads),
 		OPTION_OVERRIDE(w.m.overrides),
 		OPTION_LOSSY(w.lossy),
@@ -242,6 +235,10 @@ static int classify_run(const command *self, int argc, char **argv)
 	int operands, code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
+	if (w.m.input.second_field && !w.pair)
+		return command_usage(self, "--pair-field goes with --pair");
+	if (w.pair)
+		w.m.input.no_second = "--pair wants TEXT<TAB>TEXT";
 	return model_run(self, &w.m, &classifying_work, &w, operands, argv);
 }
 
@@ -257,11 +254,13 @@ const command command_classify = {
 	"\"problem_type\"\n"
 	"says that each is right or not by itself, or that the model gives numbers "
 	"(\"regression\").\n\n"
-	"With --json, each line is {\"label\": …, \"score\": …, \"all\": {LABEL: SCORE, …}}.\n\n"
+	"With --json, each line is {\"input\": …, \"label\": …, \"score\": …, \"all\": {LABEL: "
+	"SCORE, …}}.\n\n"
 	"With --tokens, a line for each token, and an empty one after each text: token, label, "
 	"score,\n"
 	"begin and end in bytes of the text; with --json\n"
-	"  {\"tokens\": [{\"token\": …, \"label\": …, \"score\": …, \"begin\": …, \"end\": …}, "
+	"  {\"input\": …, \"tokens\": [{\"token\": …, \"label\": …, \"score\": …, \"begin\": …, "
+	"\"end\": …}, "
 	"…]}\n\n"
 	"Example: echo 'What a lovely film!' | hecate classify -m models/sentiment --top 2\n",
 	classify_run,

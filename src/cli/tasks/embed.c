@@ -19,7 +19,8 @@
 typedef struct similar {
 	char *text; /* valid UTF-8, which may hold NUL bytes */
 	size_t bytes;
-	int64_t line;
+	input_name name; /* its id is a copy */
+	int64_t place;   /* among all texts */
 	double score;
 } similar;
 
@@ -52,7 +53,7 @@ static const struct {
 
 /* ---- vectors ---- */
 
-static bool put_vector_json(const float *x, int64_t n)
+static int put_vector_json(const embedding *e, int64_t text, const float *x, int64_t n)
 {
 	json_t *line = json_object(), *list = json_array();
 	bool done = true;
@@ -63,20 +64,21 @@ static bool put_vector_json(const float *x, int64_t n)
 		json_decref(line);
 		line = NULL;
 	}
-	return put_json_line(line, stdout);
+	return line_work_put_json(&e->work, text, line);
 }
 
 static int put_vectors(const embedding *e, const hec_embeddings *v)
 {
-	for (int64_t i = 0; i < v->texts; i++) {
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < v->texts; i++) {
 		const float *x = v->rows + i * v->width;
-		if (e->json && !put_vector_json(x, v->width))
-			return command_failed(e->self, "no memory for JSON");
+		if (e->json)
+			code = put_vector_json(e, i, x, v->width);
 		/* Nine digits bring a float back exactly. */
 		for (int64_t k = 0; !e->json && k < v->width; k++)
 			printf("%.9g%c", x[k], k + 1 < v->width ? ' ' : '\n');
 	}
-	return put_done();
+	return code == EXIT_DONE ? put_done() : code;
 }
 
 /* ---- a file of all ---- */
@@ -137,7 +139,7 @@ static int attend(embedding *e, const char *text, size_t bytes)
 
 /* ---- what is like the query ---- */
 
-static bool keep_line(embedding *e, const char *text, size_t bytes, int64_t number, double score)
+static bool keep_line(embedding *e, int64_t i, const char *text, size_t bytes, double score)
 {
 	if (e->count == e->room) {
 		int64_t room = e->room ? 2 * e->room : 1024;
@@ -148,12 +150,12 @@ static bool keep_line(embedding *e, const char *text, size_t bytes, int64_t numb
 		e->room = room;
 	}
 	size_t length;
+	input_name name = line_work_text(&e->work, i)->name;
 	char *copy = valid_text(text, bytes, &length);
-	if (!copy)
-		return false;
-	e->lines[e->count] = (similar){copy, length, number, score};
-	e->count++;
-	return true;
+	if (name.id)
+		name.id = strndup(name.id, name.id_bytes);
+	e->lines[e->count++] = (similar){copy, length, name, e->work.done + i, score};
+	return copy && (name.id || !line_work_text(&e->work, i)->name.id);
 }
 
 static int keep_lines(embedding *e, const hec_embeddings *v, const char *const *texts,
@@ -161,8 +163,7 @@ static int keep_lines(embedding *e, const hec_embeddings *v, const char *const *
 {
 	for (int64_t i = 0; i < v->texts; i++) {
 		double score = hec_cosine(e->wanted->rows, v->rows + i * v->width, v->width);
-		if (!keep_line(e, texts[i], bytes ? bytes[i] : strlen(texts[i]),
-		               e->work.done + i + 1, score))
+		if (!keep_line(e, i, texts[i], bytes[i], score))
 			return command_failed(e->self, "no memory for %" PRId64 " lines", e->count);
 	}
 	return EXIT_DONE;
@@ -173,7 +174,7 @@ static int nearer_first(const void *a, const void *b)
 	const similar *x = a, *y = b;
 	if (x->score != y->score)
 		return x->score > y->score ? -1 : 1;
-	return x->line < y->line ? -1 : 1;
+	return x->place < y->place ? -1 : 1;
 }
 
 static int put_ranked(embedding *e)
@@ -183,9 +184,9 @@ static int put_ranked(embedding *e)
 	for (int64_t i = 0; i < e->count && (e->top == 0 || i < e->top); i++) {
 		const similar *s = &e->lines[i];
 		if (e->json) {
-			json_t *line = json_pack("{s:s%, s:f, s:I}", "text", s->text, s->bytes,
-			                         "score", s->score, "line", (json_int_t)s->line);
-			if (!put_json_line(line, stdout))
+			json_t *line = json_pack("{s:s%, s:f}", "text", s->text, s->bytes, "score",
+			                         s->score);
+			if (!result_put(&s->name, line))
 				return command_failed(e->self, "no memory for JSON");
 			continue;
 		}
@@ -213,7 +214,7 @@ static int embed_lines(void *user, int64_t n, const char *const *texts, const si
 	                    : put_vectors(e, v);
 	hec_embeddings_free(v);
 	if (code == EXIT_DONE && n > 0 && !e->query) /* else behind the ranks */
-		code = attend(e, texts[0], bytes ? bytes[0] : strlen(texts[0]));
+		code = attend(e, texts[0], bytes[0]);
 	return code;
 }
 
@@ -250,6 +251,8 @@ static int embed_operands(void *job, int operands, char **argv)
 	e->work = (line_work){.self = e->self,
 	                      .work = embed_lines,
 	                      .user = e,
+	                      .input = &e->m.input,
+	                      .lossy = e->options.lossy,
 	                      .most = CHUNK,
 	                      .keep_going = e->m.keep_going,
 	                      .json = e->json,
@@ -262,7 +265,7 @@ static int embed_operands(void *job, int operands, char **argv)
 	if (e->work.complete && e->out && write_rows(e) != EXIT_DONE)
 		code = EXIT_FAILED;
 	for (int64_t i = 0; code == EXIT_DONE && i < e->count; i++)
-		if (e->lines[i].line == 1)
+		if (e->lines[i].place == 0)
 			code = attend(e, e->lines[i].text, e->lines[i].bytes);
 	return code;
 }
@@ -270,8 +273,10 @@ static int embed_operands(void *job, int operands, char **argv)
 static void destroy_embedder(void *job)
 {
 	embedding *e = job;
-	for (int64_t i = 0; i < e->count; i++)
+	for (int64_t i = 0; i < e->count; i++) {
 		free(e->lines[i].text);
+		free((char *)(uintptr_t)e->lines[i].name.id);
+	}
 	free(e->lines);
 	free(e->rows);
 	hec_embeddings_free(e->wanted);
@@ -297,6 +302,7 @@ static int embed_run(const command *self, int argc, char **argv)
 	         0, 0},
 		{OPTION_FLAG, "--normalize", NULL,
 	         "vectors of length 1 (default: as the folder says)", &e.options.normalize, 0, 0},
+		OPTION_INPUT(e.m.input),
 		OPTION_THREADS(e.m.threads),
 		OPTION_OVERRIDE(e.m.overrides),
 		OPTION_LOSSY(e.options.lossy),
@@ -330,13 +336,14 @@ const command command_embed = {
 	"Reads lines from standard input, or takes each TEXT as one, and writes the vector of "
 	"each, "
 	"in\n"
-	"order: numbers with spaces between. With --json, each line is {\"embedding\": […]}. How a "
+	"order: numbers with spaces between. With --json, each line is {\"input\": …, "
+	"\"embedding\": […]}. How a "
 	"vector\n"
 	"is made of a text's tokens is read from modules.json and the files that it names, as\n"
 	"sentence-transformers writes them; without them it is the mean.\n\n"
 	"With --similar QUERY the lines themselves come out, the one most like QUERY first: the "
 	"cosine\n"
-	"of the two vectors, a tab, the line; with --json {\"text\": …, \"score\": …, \"line\": "
+	"of the two vectors, a tab, the line; with --json {\"input\": …, \"text\": …, \"score\": "
 	"…}.\n\n"
 	"Example: hecate embed -m models/minilm --similar 'no space left' --top 3 < messages.txt\n",
 	embed_run,

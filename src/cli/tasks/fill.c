@@ -46,7 +46,7 @@ static json_t *mask_json(const hec_filled *filled, int64_t text, int64_t mask)
 	return list;
 }
 
-static bool put_json(const hec_filled *filled, int64_t text)
+static int put_json(const filling *w, const hec_filled *filled, int64_t text)
 {
 	json_t *line = json_object(), *masks = json_array();
 	bool good = line && masks;
@@ -58,7 +58,7 @@ static bool put_json(const hec_filled *filled, int64_t text)
 		json_decref(line);
 		line = NULL;
 	}
-	return put_json_line(line, stdout);
+	return line_work_put_json(&w->lines, text, line);
 }
 
 static void put_plain(const hec_filled *filled, int64_t text)
@@ -75,13 +75,14 @@ static void put_plain(const hec_filled *filled, int64_t text)
 
 static int put_all(const filling *w, const hec_filled *filled, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
-		if (!w->s.json)
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
+		if (w->s.json)
+			code = put_json(w, filled, i);
+		else
 			put_plain(filled, i);
-		else if (!put_json(filled, i))
-			return command_failed(w->self, "no memory for JSON");
 	}
-	return put_done();
+	return code == EXIT_DONE ? put_done() : code;
 }
 
 /* ---- work ---- */
@@ -101,8 +102,8 @@ static int fill(void *user, int64_t n, const char *const *texts, const size_t *b
 	hec_filled_free(out);
 	if (code == EXIT_DONE && n > 0)
 		code = attend_flag_text(&w->m.attend, w->self, hec_filler_model(w->filler),
-		                        hec_filler_tokenizer(w->filler), texts[0],
-		                        bytes ? bytes[0] : strlen(texts[0]), NULL, 0);
+		                        hec_filler_tokenizer(w->filler), texts[0], bytes[0], NULL,
+		                        0);
 	return code;
 }
 
@@ -163,6 +164,8 @@ static int fill_operands(void *job, int operands, char **argv)
 	w->lines = (line_work){.self = w->self,
 	                       .work = fill,
 	                       .user = w,
+	                       .input = &w->m.input,
+	                       .lossy = w->options.lossy,
 	                       .most = CHUNK,
 	                       .keep_going = w->m.keep_going,
 	                       .json = w->s.json};
@@ -187,6 +190,7 @@ static int fill_run(const command *self, int argc, char **argv)
 		{OPTION_WHOLE, "--top", "N", "words for each mask, the best first (default: 5)",
 	         &w.options.top, 1, 1000},
 		{OPTION_TEXT, "--targets", "A,B…", "only these words", &s->targets, 0, 0},
+		OPTION_INPUT(w.m.input),
 		OPTION_LOSSY(w.options.lossy),
 		OPTION_KEEP_GOING(w.m.keep_going),
 		OPTION_THREADS(w.m.threads),
@@ -213,7 +217,8 @@ const command command_fill = {
 	"tabs\n"
 	"between.\n\n"
 	"With --json, each line is\n"
-	"  {\"masks\": [[{\"token\": …, \"score\": …, \"id\": …, \"text\": …}, …], …]}\n"
+	"  {\"input\": …, \"masks\": [[{\"token\": …, \"score\": …, \"id\": …, \"text\": …}, …], "
+	"…]}\n"
 	"with a list for each mask.\n\n"
 	"Example: hecate fill -m DIR 'The capital of France is [MASK].'\n",
 	fill_run,

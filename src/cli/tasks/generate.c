@@ -36,12 +36,12 @@ static json_t *ids_json(const hec_generation *one)
 	return ids;
 }
 
-static bool put_json(const hec_generation *one)
+static int put_json(const generating *g, int64_t i, const hec_generation *one)
 {
 	json_t *text = one->text ? json_stringn(one->text, one->text_bytes) : json_null();
-	return put_json_line(json_pack("{s:o, s:o, s:f}", "ids", ids_json(one), "text", text,
-	                               "score", one->score),
-	                     stdout);
+	return line_work_put_json(&g->lines, i,
+	                          json_pack("{s:o, s:o, s:f}", "ids", ids_json(one), "text", text,
+	                                    "score", one->score));
 }
 
 static void put_ids(const int32_t *ids, int64_t n)
@@ -63,10 +63,10 @@ static char *echoed(const hec_prompt *p, const hec_generation *one, size_t *byte
 	return whole;
 }
 
-static int put_one(const generating *g, const hec_prompt *p, const hec_generation *one)
+static int put_one(const generating *g, int64_t i, const hec_prompt *p, const hec_generation *one)
 {
 	if (g->json)
-		return put_json(one) ? EXIT_DONE : command_failed(g->self, "no memory for JSON");
+		return put_json(g, i, one);
 	if (!one->text) {
 		if (g->echo) {
 			put_ids(p->ids, p->n);
@@ -189,7 +189,7 @@ int generate_some(generating *g, int64_t n, const hec_prompt *prompts, int64_t *
 	line_work_clear(&g->lines);
 	int code = EXIT_DONE;
 	for (int64_t i = 0; code == EXIT_DONE && i < n; i++)
-		code = put_one(g, &prompts[i], hec_generations_at(out, i, 0));
+		code = put_one(g, i, &prompts[i], hec_generations_at(out, i, 0));
 	if (code == EXIT_DONE)
 		code = put_done();
 	if (code == EXIT_DONE && n > 0)
@@ -207,7 +207,7 @@ static int generate_lines(void *user, int64_t n, const char *const *texts, const
 		return command_failed(g->self, "no memory for prompts");
 	for (int64_t i = 0; i < n; i++) {
 		prompts[i].text = texts[i];
-		prompts[i].bytes = bytes ? bytes[i] : strlen(texts[i]);
+		prompts[i].bytes = bytes[i];
 	}
 	int code = generate_some(g, n, prompts, failed);
 	free(prompts);
@@ -293,7 +293,9 @@ static int set_options(generating *g, const settings *s, int operands)
 	g->options.truncate = s->truncate;
 	g->options.no_special = s->chat;
 	g->options.no_min_length = s->min_tokens >= 0;
-	const bool one = operands == 1 || s->ids;
+	const input_options *in = &g->m.input;
+	const bool whole = input_kind_of(in) == INPUT_WHOLE && in->files.count < 2,
+		   one = operands == 1 || s->ids || whole;
 	g->json = s->json;
 	g->echo = s->echo;
 	g->as_lines = !one;
@@ -303,6 +305,8 @@ static int set_options(generating *g, const settings *s, int operands)
 	g->lines = (line_work){.self = g->self,
 	                       .work = s->chat ? generate_chat_lines : generate_lines,
 	                       .user = g,
+	                       .input = in,
+	                       .lossy = s->lossy,
 	                       .most = s->batch < CHUNK_LEAST ? CHUNK_LEAST : s->batch,
 	                       .keep_going = g->m.keep_going,
 	                       .json = s->json};
@@ -328,7 +332,8 @@ static int generate_operands(void *job, int operands, char **argv)
 		return code;
 	if (s->ids)
 		return generate_ids(g, s->ids);
-	const bool talk = s->chat && operands == 0 && !s->json && g->decode.beams == 1;
+	const bool talk = s->chat && operands == 0 && !s->json && g->decode.beams == 1 &&
+	                  !g->m.input.kind && !g->m.input.whole && g->m.input.files.count == 0;
 	if (talk && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return generate_chat_terminal(g);
 	return line_work_run(&g->lines, operands, argv);
@@ -410,6 +415,7 @@ static int generate_run(const command *self, int argc, char **argv)
 		{OPTION_FLAG, "--echo", NULL, "print the prompt, too", &s.echo, 0, 0},
 		{OPTION_WHOLE, "--batch", "N", "prompts at a time (default: 16)", &s.batch, 1,
 	         BATCH_MOST},
+		OPTION_INPUT(g.m.input),
 		OPTION_THREADS(g.m.threads),
 		OPTION_OVERRIDE(g.m.overrides),
 		OPTION_LOSSY(s.lossy),
@@ -425,7 +431,9 @@ static int generate_run(const command *self, int argc, char **argv)
 	if (code != PARSED)
 		return code;
 	code = check(self, &s, operands);
-	if (code != EXIT_DONE)
+	if (code == EXIT_DONE)
+		code = input_check(self, &g.m.input, s.ids != NULL);
+	if (code != PARSED)
 		return code;
 	g.system = s.system;
 	return model_run(self, &g.m, &generating_work, &g, operands, argv);
@@ -447,7 +455,7 @@ const command command_generate = {
 	"the seed\n"
 	"and the number of the line alone.\n\n"
 	"With --json, each line is\n"
-	"  {\"ids\": […], \"text\": …, \"score\": …}\n"
+	"  {\"input\": …, \"ids\": […], \"text\": …, \"score\": …}\n"
 	"where score is the logarithm of the probability divided by length^X, and text is null "
 	"where the\n"
 	"model's directory has no tokenizer.\n\n"

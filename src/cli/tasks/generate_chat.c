@@ -42,8 +42,7 @@ static int answer_lines(generating *g, int64_t n, const char *const *texts, cons
 	hec_status status = HEC_OK;
 	int64_t made = 0;
 	for (; status == HEC_OK && made < n; made++)
-		status = chat_prompt(g, texts[made], bytes ? bytes[made] : strlen(texts[made]),
-		                     &prompts[made]);
+		status = chat_prompt(g, texts[made], bytes[made], &prompts[made]);
 	int code = LINE_WORK_REFUSED;
 	if (status == HEC_OK)
 		code = generate_some(g, n, prompts, failed);
@@ -59,7 +58,7 @@ static int answer_lines(generating *g, int64_t n, const char *const *texts, cons
 static int64_t strings_before(int64_t n, const char *const *texts, const size_t *bytes)
 {
 	int64_t i = 0;
-	while (i < n && (!bytes || !memchr(texts[i], '\0', bytes[i])))
+	while (i < n && !memchr(texts[i], '\0', bytes[i]))
 		i++;
 	return i;
 }
@@ -69,11 +68,9 @@ int generate_chat_lines(void *user, int64_t n, const char *const *texts, const s
 {
 	generating *g = user;
 	const int64_t good = strings_before(n, texts, bytes);
-	int code = good > 0 ? answer_lines(g, good, texts, bytes, failed) : EXIT_DONE;
-	if (code == EXIT_DONE && good < n)
-		code = command_failed(g->self,
-		                      "line %" PRId64 ": it has a NUL byte, which no message of a "
-		                      "chat can have",
-		                      g->lines.done + good + 1);
-	return code;
+	if (good == n)
+		return answer_lines(g, n, texts, bytes, failed);
+	g->lines.reason = "it has a NUL byte, which no message of a chat can have";
+	*failed = good;
+	return LINE_WORK_REFUSED;
 }

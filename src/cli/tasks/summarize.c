@@ -7,8 +7,6 @@ static int summarize_run(const command *self, int argc, char **argv)
 	s.task = "summarization";
 	const option table[] = {
 		OPTION_MODEL(s.m.named, "the model"),
-		{OPTION_LIST, "--file", "FILE…", "each file is one text (-: standard input)",
-	         &s.files, 0, 0},
 		TEXT_TO_TEXT_WRITING(&s),
 		{OPTION_WHOLE, "--max-tokens", "N",
 	         "the longest summary (default: as the model says)", &s.max_tokens, 1, 1 << 20},
@@ -47,7 +45,8 @@ const command command_summarize = {
 	"or\n"
 	"--windows is given.\n\n"
 	"With --json, each line is\n"
-	"  {\"text\": …, \"score\": …, \"tokens\": […], \"nbest\": [{\"text\": …, \"score\": "
+	"  {\"input\": …, \"text\": …, \"score\": …, \"tokens\": […], \"nbest\": [{\"text\": …, "
+	"\"score\": "
 	"…}, …]}\n\n"
 	"Example: hecate summarize -m flan-t5-small --prefix 'summarize: ' --file report.txt\n",
 	summarize_run,

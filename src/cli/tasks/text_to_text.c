@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command/interrupt.h"
 #include "cli/io/put.h"
-#include "cli/io/whole_file.h"
 
 /* Lines that are sorted by length together: some that are long and some that are short. */
 #define CHUNK_BATCHES 16
@@ -37,7 +35,7 @@ static json_t *tokens_json(const hec_tokenizer *tokenizer, const hec_translation
 	return tokens;
 }
 
-static bool put_json(const translating *w, const hec_translations *t, int64_t i)
+static int put_json(const translating *w, const hec_translations *t, int64_t i)
 {
 	const hec_translation *best = hec_translations_at(t, i, 0), *k;
 	json_t *line = json_object(), *all = json_array();
@@ -55,19 +53,20 @@ static bool put_json(const translating *w, const hec_translations *t, int64_t i)
 		json_decref(line);
 		line = NULL;
 	}
-	return put_json_line(line, stdout);
+	return line_work_put_json(&w->lines, i, line);
 }
 
 static int put_all(const translating *w, const hec_translations *t, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
+	int code = EXIT_DONE;
+	for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
 		const hec_translation *one;
-		if (w->s->json && !put_json(w, t, i))
-			return command_failed(w->self, "no memory for JSON");
+		if (w->s->json)
+			code = put_json(w, t, i);
 		for (int64_t k = 0; !w->s->json && (one = hec_translations_at(t, i, k)); k++)
 			put_text_line(one->text, one->text_bytes, stdout);
 	}
-	return put_done();
+	return code == EXIT_DONE ? put_done() : code;
 }
 
 /* ---- work ---- */
@@ -91,7 +90,7 @@ static int attend(translating *w, const hec_translations *t, const char *const *
 	                 .begins = 1,
 	                 .written = first->ids,
 	                 .T = first->n};
-	char *title = bytes ? strndup(texts[i], bytes[i]) : strdup(texts[i]);
+	char *title = strndup(texts[i], bytes[i]);
 	int code = title ? attend_flag_pass(&w->s->m.attend, w->self, &p, title)
 	                 : command_failed(w->self, "no memory for a title");
 	free(title);
@@ -155,48 +154,12 @@ static int set_options(translating *w)
 	w->lines = (line_work){.self = w->self,
 	                       .work = translate,
 	                       .user = w,
-	                       .keep_going = w->s->m.keep_going,
-	                       .json = w->s->json};
+	                       .input = &s->m.input,
+	                       .lossy = s->lossy,
+	                       .keep_going = s->m.keep_going,
+	                       .json = s->json};
 	w->lines.most = most < CHUNK_LEAST ? CHUNK_LEAST : most;
 	return EXIT_DONE;
-}
-
-#define REASON 1024
-
-static int translate_file(translating *w, const char *name, char reason[REASON])
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	int64_t failed = -1;
-	snprintf(reason, REASON, "could not be read");
-	int code = whole_file_read(w->self, name, &text, &bytes);
-	const char *at = text;
-	if (code == EXIT_DONE)
-		code = translate(w, 1, &at, &bytes, &failed);
-	free(text);
-	if (code != LINE_WORK_REFUSED)
-		return code;
-	snprintf(reason, REASON, "%s", hec_error_message());
-	return command_failed(w->self, "%s: %s", name, reason);
-}
-
-/* Each file is one text. */
-static int translate_files(translating *w)
-{
-	const option_list *files = &w->s->files;
-	int code = EXIT_DONE;
-	bool all_good = true;
-	for (size_t i = 0; code == EXIT_DONE && i < files->count; i++) {
-		char reason[REASON];
-		code = translate_file(w, files->items[i], reason);
-		if (code != EXIT_FAILED || !w->s->m.keep_going || interrupt_asked())
-			continue;
-		all_good = false;
-		code = line_work_put_error(w->s->json, (int64_t)i + 1, files->items[i], reason)
-		               ? put_done()
-		               : command_failed(w->self, "no memory for JSON");
-	}
-	return code == EXIT_DONE && !all_good ? EXIT_FAILED : code;
 }
 
 static const hec_model *load_translator(void *job, hec_ctx *ctx, const char *path,
@@ -220,8 +183,6 @@ static int translate_operands(void *job, int operands, char **argv)
 	int code = set_options(w);
 	if (code != EXIT_DONE)
 		return code;
-	if (w->s->files.count > 0)
-		return translate_files(w);
 	return line_work_run(&w->lines, operands, argv);
 }
 
@@ -237,8 +198,6 @@ static const model_work translating_work = {load_translator, translate_operands,
 int text_to_text_run(const command *self, text_to_text *s, int operands, char **argv)
 {
 	translating w = {.self = self, .s = s};
-	if (s->files.count > 0 && operands > 0)
-		return command_usage(self, "give texts or --file, not both");
 	if (s->truncate && s->windows)
 		return command_usage(self, "--truncate and --windows do not go together");
 	return model_run(self, &s->m, &translating_work, &w, operands, argv);

@@ -13,7 +13,6 @@
 typedef struct text_to_text {
 	model_args m;
 	const char *task, *prefix, *from_language, *to_language;
-	option_list files; /* each a text; none: lines */
 	int64_t beam, nbest, max_tokens, min_tokens, no_repeat, batch;
 	double length_penalty;
 	bool json, lossy, truncate, windows;
@@ -31,6 +30,7 @@ typedef struct text_to_text {
 #define TEXT_TO_TEXT_WRITING(s) \
 	OPTION_BEAM((s)->beam), OPTION_LENGTH_PENALTY((s)->length_penalty)
 #define TEXT_TO_TEXT_RUNNING(s) \
+	OPTION_INPUT((s)->m.input), \
 	OPTION_OVERRIDE((s)->m.overrides), \
 	{OPTION_WHOLE, "--batch", "N", "lines at a time (default: 16)", &(s)->batch, 1, TEXT_BATCH_MOST}, \
 	OPTION_THREADS((s)->m.threads), \

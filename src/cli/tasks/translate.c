@@ -48,7 +48,8 @@ const command command_translate = {
 	"time:\n"
 	"nothing is drawn, whatever generation_config.json says of do_sample.\n\n"
 	"With --json, each line is\n"
-	"  {\"text\": …, \"score\": …, \"tokens\": […], \"nbest\": [{\"text\": …, \"score\": …}, "
+	"  {\"input\": …, \"text\": …, \"score\": …, \"tokens\": […], \"nbest\": [{\"text\": …, "
+	"\"score\": …}, "
 	"…]}\n"
 	"where score is the logarithm of the probability divided by length^X.\n\n"
 	"Example: echo 'The file could not be opened.' | hecate translate --beam 4\n",
