@@ -14,99 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "program_run.h"
-
-#define U (FLT_EPSILON / 2.0) /* unit roundoff of the program's floats */
-
-/* ---- JSON ---- */
-
-static json_t *run_json(const char *arguments)
-{
-	char line[1024];
-	snprintf(line, sizeof line, "explain %s --json", arguments);
-	result r = run(line);
-	if (r.code != 0)
-		fail_msg("%s: exit %d: %s", line, r.code, r.err);
-	assert_string_equal(r.err, "");
-	json_error_t at;
-	json_t *root = json_loads(r.out, JSON_REJECT_DUPLICATES, &at);
-	if (!root)
-		fail_msg("%s: line %d: %s", line, at.line, at.text);
-	done(&r);
-	return root;
-}
-
-/* A matrix as the test sees it; null is NaN. */
-typedef struct mat {
-	size_t rows, columns;
-	double *v;
-} mat;
-
-static double at(const mat *m, size_t r, size_t c)
-{
-	assert_true(r < m->rows && c < m->columns);
-	return m->v[r * m->columns + c];
-}
-
-static double number(const json_t *value)
-{
-	return json_is_null(value) ? NAN : json_number_value(value);
-}
-
-static mat read_values(const json_t *values)
-{
-	bool flat = !json_is_array(json_array_get(values, 0));
-	mat m = {flat ? 1 : json_array_size(values), 0, NULL};
-	m.columns = json_array_size(flat ? values : json_array_get(values, 0));
-	m.v = calloc(m.rows * m.columns, sizeof *m.v);
-	assert_non_null(m.v);
-	for (size_t i = 0; i < m.rows * m.columns; i++) {
-		const json_t *row = flat ? values : json_array_get(values, i / m.columns);
-		assert_int_equal(json_array_size(row), m.columns);
-		m.v[i] = number(json_array_get(row, i % m.columns));
-	}
-	return m;
-}
-
-/* The step of that name and head (−1: without the key); checks its shape. rows 0: there is none. */
-static mat find(const json_t *root, const char *name, int head)
-{
-	size_t i;
-	const json_t *step;
-	json_array_foreach(json_object_get(root, "steps"), i, step)
-	{
-		const json_t *h = json_object_get(step, "head");
-		if (strcmp(json_string_value(json_object_get(step, "name")), name) != 0 ||
-		    (h ? json_integer_value(h) : -1) != head)
-			continue;
-		mat m = read_values(json_object_get(step, "values"));
-		const json_t *shape = json_object_get(step, "shape");
-		size_t rank = json_array_size(shape);
-		assert_int_equal(json_integer_value(json_array_get(shape, rank - 1)), m.columns);
-		if (rank == 2)
-			assert_int_equal(json_integer_value(json_array_get(shape, 0)), m.rows);
-		return m;
-	}
-	return (mat){0, 0, NULL};
-}
-
-static mat need(const json_t *root, const char *name, int head, size_t rows, size_t columns)
-{
-	mat m = find(root, name, head);
-	if (m.rows != rows || m.columns != columns)
-		fail_msg("%s of head %d is %zu×%zu, expected %zu×%zu", name, head, m.rows,
-		         m.columns, rows, columns);
-	return m;
-}
-
-static void near(const char *what, size_t r, size_t c, double got, double want, double bound)
-{
-	if (!(fabs(got - want) <= bound))
-		fail_msg("%s[%zu][%zu] is %.9g, expected %.9g ± %.3g", what, r, c, got, want,
-		         bound);
-}
+#include "explain_json.h"
 
 /* y = x·w[:, first …] + b, with the bound of a float sum of so many products. */
 static void check_product(const char *what, const mat *x, const mat *w, const mat *b, size_t first,
@@ -262,6 +170,7 @@ static void check_run(const char *arguments, const char *name, sizes n, sees_fn 
 static void every_step_of_every_example_is_what_it_says(void **state)
 {
 	(void)state;
+	check_run("pronoun", "pronoun", (sizes){5, 5, 4, 1, 4, 4, 0}, sees_all);
 	check_run("two-heads", "two-heads", (sizes){2, 2, 4, 2, 2, 2, 4}, sees_all);
 	check_run("four-words", "four-words", (sizes){4, 4, 4, 1, 4, 4, 0}, sees_all);
 	check_run("two-by-two", "two-by-two", (sizes){2, 2, 2, 1, 2, 2, 0}, sees_all);
@@ -334,6 +243,31 @@ static void two_by_two_has_the_right_numbers(void **state)
 	json_decref(root);
 }
 
+/* What `make run` opens with: the words that are looked at are the right ones, and no weight is 0 or 1. */
+static void a_pronoun_finds_its_noun(void **state)
+{
+	(void)state;
+	enum { CAT, DRANK, MILK, IT, WORDS = 5 };
+	json_t *root = run_json("pronoun");
+	mat weights = need(root, "weights", 0, WORDS, WORDS),
+	    output = need(root, "output", -1, WORDS, 4);
+	double e = exp(3) + exp(1) + 3;
+	near("weights", IT, CAT, at(&weights, IT, CAT), exp(3) / e, 1e-6);
+	near("weights", IT, MILK, at(&weights, IT, MILK), exp(1) / e, 1e-6);
+	for (size_t t = 0; t < WORDS; t++)
+		for (size_t s = 0; s < WORDS; s++)
+			assert_true(at(&weights, t, s) > 0.03 && at(&weights, t, s) < 0.8);
+	assert_true(at(&output, IT, 0) == at(&weights, IT, CAT)); /* an animal */
+	free(weights.v);
+	free(output.v);
+	json_decref(root);
+	result r = run("explain pronoun");
+	assert_non_null(
+		strstr(r.out, "Look at \"it\" in step 4: 0.78 of its weight lies on \"cat\".\n"));
+	assert_non_null(strstr(r.out, "it     ⎢ 0.7784 "));
+	done(&r);
+}
+
 /* residual = X + dropped, hidden = ReLU(residual·W_1), and block − residual is hidden·W_2 with a
  * share of zeros and the rest enlarged. */
 static void ten_by_128_goes_through_its_block(void **state)
@@ -398,6 +332,33 @@ static void positions_are_sines_and_cosines(void **state)
 		}
 	free(a.v);
 	free(b.v);
+	json_decref(root);
+}
+
+/* The score of positions t and s is sin(t − s) + cos((t − s)/100), also 100 positions later. */
+static void scores_of_rotary_positions_depend_on_the_distance_alone(void **state)
+{
+	(void)state;
+	json_t *root = run_json("rotary");
+	mat q = need(root, "Q", -1, 6, 4), k = need(root, "K", -1, 6, 4);
+	mat scores = need(root, "scores", -1, 6, 6), later = need(root, "scores_later", -1, 6, 6);
+	for (size_t t = 0; t < 6; t++) {
+		double a = (double)t, b = (double)t / 100;
+		const double turned_q[] = {cos(a), sin(a), cos(b), sin(b)};
+		const double turned_k[] = {-sin(a), cos(a), cos(b), sin(b)};
+		for (size_t i = 0; i < 4; i++) {
+			near("Q", t, i, at(&q, t, i), turned_q[i], 4 * U);
+			near("K", t, i, at(&k, t, i), turned_k[i], 4 * U);
+		}
+		for (size_t s = 0; s < 6; s++) {
+			double d = (double)t - (double)s, want = sin(d) + cos(d / 100);
+			near("scores", t, s, at(&scores, t, s), want, 32 * U);
+			near("scores_later", t, s, at(&later, t, s), want, 32 * U);
+		}
+	}
+	mat *all[] = {&q, &k, &scores, &later};
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		free(all[i]->v);
 	json_decref(root);
 }
 
@@ -524,6 +485,8 @@ int main(void)
 		cmocka_unit_test(two_by_two_has_the_right_numbers),
 		cmocka_unit_test(ten_by_128_goes_through_its_block),
 		cmocka_unit_test(positions_are_sines_and_cosines),
+		cmocka_unit_test(scores_of_rotary_positions_depend_on_the_distance_alone),
+		cmocka_unit_test(a_pronoun_finds_its_noun),
 		cmocka_unit_test(a_reader_s_file_is_computed),
 		cmocka_unit_test(the_smallest_numbers_are_numbers),
 		cmocka_unit_test(a_file_cannot_steer_the_terminal),

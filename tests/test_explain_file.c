@@ -138,6 +138,11 @@ static const bad_file bad_files[] = {
 	{"{" X ", \"heads\": 1, " W ", \"b_Q\": [1]}", "b_Q has 1 number,"},
 	{"{" X ", \"heads\": 1, " W ", \"b_O\": [1, 2]}", "b_O is given without W_O"},
 	{"{" X ", \"heads\": 1, " W ", \"tokens\": [\"a\"]}", "tokens has 1 entry, X has 2 rows"},
+	{"{" X ", \"heads\": 1, " W ", \"d_output\": [[1, 2]]}",
+         "d_output has shape [1, 2], the output has [2, 2]"},
+	{"{" X ", \"heads\": 1, " W ", \"W_O\": [[1], [2]], \"d_output\": [[1, 2], [3, 4]]}",
+         "d_output has shape [2, 2], the output has [2, 1]"},
+	{"{" X ", \"heads\": 1, " W ", \"d_output\": [1, 2]}", "d_output[0] is a number"},
 	/* masks */
 	{"{" X ", \"heads\": 1, " W ", \"mask\": [[1, 1]]}", "2 queries and 2 keys need [2, 2]"},
 	{"{" X ", \"heads\": 1, " W ", \"mask\": [[1, 1, 1], [1, 1, 1]]}", "mask has shape [2, 3]"},

@@ -51,6 +51,12 @@ static void an_invocation_ends_as_it_should(void **state)
 		{"explain positions --seed 1", 2, NULL, "nothing random"},
 		{"explain four-words --seed 1", 2, NULL, "no random weights"},
 		{"explain --file x --seed 1", 2, NULL, "--seed has no use"},
+		{"explain positions --backward", 2, NULL, "positions has no gradient"},
+		{"explain rotary --backward", 2, NULL, "rotary has no gradient"},
+		{"explain rotary --heads 2", 2, NULL, "rotary has no heads"},
+		{"explain --list --backward", 2, NULL, "--list stands alone"},
+		{"explain two-by-two-as-printed --backward --json", 1, NULL,
+	         "X has shape [1, 3] and W_Q has shape [2, 2]"},
 		{"explain --list --heads 2", 2, NULL, "--list stands alone"},
 		{"explain --list --seed 2", 2, NULL, "--list stands alone"},
 		{"explain base --heads 64", 0, "… and 32 more heads", NULL},
@@ -84,7 +90,7 @@ static void an_invocation_ends_as_it_should(void **state)
 static void words_of_an_example_go_when_it_is_changed(void **state)
 {
 	(void)state;
-	static const char summary[] = "two heads of d_k = d_v = 2", note[] = "Tutorials print";
+	static const char summary[] = "two heads of d_k = d_v = 2", note[] = "another --seed";
 	result r = run("explain two-heads --seed 3");
 	assert_non_null(strstr(r.out, summary));
 	assert_non_null(strstr(r.out, note));
@@ -98,6 +104,26 @@ static void words_of_an_example_go_when_it_is_changed(void **state)
 		assert_null(strstr(r.out, note));
 		done(&r);
 	}
+}
+
+/* Nobody need know where an example was published before: its words say what was printed there. */
+static void no_example_speaks_of_something_unseen(void **state)
+{
+	(void)state;
+	result list = run("explain --list");
+	int seen = 0;
+	for (char *save = NULL, *line = strtok_r(list.out, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save), seen++) {
+		char arguments[96];
+		snprintf(arguments, sizeof arguments, "explain %.*s", (int)strcspn(line, " "),
+		         line);
+		result r = run(arguments);
+		if (strstr(line, "utorial") || strstr(r.out, "utorial") || strstr(r.err, "utorial"))
+			fail_msg("%s speaks of a tutorial", arguments);
+		done(&r);
+	}
+	assert_true(seen >= 11);
+	done(&list);
 }
 
 static void the_version_names_levels_and_parts(void **state)
@@ -144,9 +170,17 @@ static void a_result_that_cannot_be_written_ends_with_1(void **state)
 static void no_line_is_wider_than_the_window(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"two-heads",        "four-words", "two-by-two",
-	                                    "five-by-two-free", "ten-by-128", "base",
-	                                    "positions"};
+	static const char *const names[] = {"pronoun",
+	                                    "two-heads --backward",
+	                                    "four-words --backward",
+	                                    "two-by-two",
+	                                    "two-by-two --backward",
+	                                    "five-by-two-free",
+	                                    "ten-by-128 --backward",
+	                                    "base",
+	                                    "base --backward",
+	                                    "positions",
+	                                    "rotary"};
 	static const int columns[] = {40, 60, 80, 120}; /* 60 is the least */
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
@@ -316,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_invocation_ends_as_it_should),
 		cmocka_unit_test(words_of_an_example_go_when_it_is_changed),
+		cmocka_unit_test(no_example_speaks_of_something_unseen),
 		cmocka_unit_test(the_version_names_levels_and_parts),
 		cmocka_unit_test(a_result_that_cannot_be_written_ends_with_1),
 		cmocka_unit_test(no_line_is_wider_than_the_window),

@@ -1,5 +1,5 @@
-/* fuzz_explain.c — any bytes as the file of `hecate explain --file`: either a reason in one line, or
- * a problem that can be computed and shown. What is shown never holds a control character from the
+/* fuzz_explain.c — any bytes as the file of `hecate explain --file --backward`: either a reason in one line, or
+ * a problem that can be computed and shown; where it is small, its gradients too, and they agree. What is shown never holds a control character from the
  * file, and what machines read is JSON. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MAX_ELEMENTS 4096 /* of a matrix: larger ones only cost time */
+#define MAX_BACKWARD 64   /* the same, where each number is moved a dozen times */
 
 static void stop(const char *why, const char *text)
 {
@@ -46,7 +47,9 @@ static hec_ctx *context(void)
 	return ctx;
 }
 
-static void show(const explain_problem *p, const explain_steps *steps)
+/* gradient: or NULL */
+static void show(const explain_problem *p, const explain_steps *steps,
+                 const explain_gradient *gradient)
 {
 	char *text = NULL;
 	size_t length = 0;
@@ -55,7 +58,9 @@ static void show(const explain_problem *p, const explain_steps *steps)
 		abort();
 	terminal term = terminal_open(out, 60);
 	explain_show_given(&term, p);
-	explain_show_steps(&term, p, steps);
+	int number = explain_show_steps(&term, p, steps);
+	if (gradient)
+		explain_show_gradient(&term, p, gradient, number);
 	fclose(out);
 	expect_printable("shown to people", text, false);
 	free(text);
@@ -63,7 +68,7 @@ static void show(const explain_problem *p, const explain_steps *steps)
 	out = open_memstream(&text, &length);
 	if (!out)
 		abort();
-	explain_show_json("fuzz", steps, out);
+	explain_show_json("fuzz", steps, gradient, out);
 	fclose(out);
 	json_error_t at;
 	json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
@@ -73,13 +78,34 @@ static void show(const explain_problem *p, const explain_steps *steps)
 	free(text);
 }
 
-static bool is_small(const explain_problem *p)
+static bool is_small(const explain_problem *p, int64_t elements)
 {
 	for (int i = 0; i < GIVEN_COUNT; i++) {
-		if (p->given[i].rank > 0 && hec_tensor_count(&p->given[i]) > MAX_ELEMENTS)
+		if (p->given[i].rank > 0 && hec_tensor_count(&p->given[i]) > elements)
 			return false;
 	}
 	return p->heads <= 64;
+}
+
+static void explain(explain_problem *p)
+{
+	char error[1024] = "";
+	explain_steps steps = {.arena = NULL};
+	explain_gradient gradient = {.loss = 0};
+	p->backward = is_small(p, MAX_BACKWARD);
+	hec_status status = HEC_ERR_SHAPE;
+	if (explain_problem_check(p, error, sizeof error))
+		status = explain_compute(context(), p, &steps, error, sizeof error);
+	if (status == HEC_OK && p->backward)
+		status = explain_backward(context(), p, &gradient, error, sizeof error);
+	if (status == HEC_OK)
+		show(p, &steps, p->backward ? &gradient : NULL);
+	else if (!*error)
+		stop("failed without a reason", "");
+	if (status == HEC_OK && !explain_gradient_agrees(&gradient, error, sizeof error))
+		stop("gradients disagree", error);
+	explain_steps_free(&steps);
+	explain_gradient_free(&gradient);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -92,15 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		expect_printable("the reason", error, true);
 		return 0;
 	}
-	if (is_small(&p)) {
-		explain_steps steps = {.arena = NULL};
-		hec_status status = explain_compute(context(), &p, &steps, error, sizeof error);
-		if (status == HEC_OK)
-			show(&p, &steps);
-		else if (!*error)
-			stop("failed without a reason", "");
-		explain_steps_free(&steps);
-	}
+	if (is_small(&p, MAX_ELEMENTS))
+		explain(&p);
 	explain_problem_free(&p);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* examples.c — the table of built-in examples. Small ones have fixed matrices or weights in
- * [0, 1) as the tutorials do; wide ones have weights of variance 1/d_model, without which a softmax
+ * [0, 1), as they were published; wide ones have weights of variance 1/d_model, without which a softmax
  * over hundreds of products picks one key and nothing is left to see. */
 #include "cli/explain/examples.h"
 #include "cli/command/try.h"
@@ -67,6 +67,34 @@ static hec_status build_two_heads(hec_ctx *ctx, int64_t heads, explain_problem *
 	return random_weights(ctx, p, 4, heads ? heads : 2, 0, 0, 0, 1);
 }
 
+static hec_status name_tokens(explain_problem *p, const char *const *words, size_t count)
+{
+	p->tokens = calloc(count, sizeof *p->tokens);
+	for (; p->tokens && p->token_count < count; p->token_count++) {
+		p->tokens[p->token_count] = strdup(words[p->token_count]);
+		if (!p->tokens[p->token_count])
+			return HEC_ERR_MEMORY;
+	}
+	return p->tokens ? HEC_OK : HEC_ERR_MEMORY;
+}
+
+/* The columns of X are: animal, thing, deed, pronoun. A key and a value is the word itself. A query
+ * says what a word looks for: an animal or a thing looks for a deed, a deed for an animal that does
+ * it and a thing, a pronoun for an animal above all. */
+static hec_status build_pronoun(hec_ctx *ctx, int64_t heads, explain_problem *p)
+{
+	static const char *const words[] = {"cat", "drank", "milk", "it", "purred"};
+	static const float x[] = {1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0};
+	static const float w_q[] = {0, 0, 4, 0, 0, 0, 4, 0, 4, 2, 0, 0, 6, 2, 0, 0};
+	(void)ctx;
+	p->heads = heads ? heads : 1;
+	TRY(fixed_matrix(p, GIVEN_X, 5, 4, x));
+	TRY(fixed_matrix(p, GIVEN_W_Q, 4, 4, w_q));
+	TRY(identity_matrix(p, GIVEN_W_K, 4));
+	TRY(identity_matrix(p, GIVEN_W_V, 4));
+	return name_tokens(p, words, sizeof words / sizeof *words);
+}
+
 static hec_status build_four_words(hec_ctx *ctx, int64_t heads, explain_problem *p)
 {
 	static const char *const words[] = {"思考", "编程", "很", "有趣"};
@@ -76,13 +104,7 @@ static hec_status build_four_words(hec_ctx *ctx, int64_t heads, explain_problem 
 	TRY(identity_matrix(p, GIVEN_W_Q, 4));
 	TRY(identity_matrix(p, GIVEN_W_K, 4));
 	TRY(identity_matrix(p, GIVEN_W_V, 4));
-	p->tokens = calloc(4, sizeof *p->tokens);
-	for (; p->tokens && p->token_count < 4; p->token_count++) {
-		p->tokens[p->token_count] = strdup(words[p->token_count]);
-		if (!p->tokens[p->token_count])
-			return HEC_ERR_MEMORY;
-	}
-	return p->tokens ? HEC_OK : HEC_ERR_MEMORY;
+	return name_tokens(p, words, sizeof words / sizeof *words);
 }
 
 static hec_status two_by_two_weights(int64_t heads, explain_problem *p)
@@ -146,39 +168,60 @@ static hec_status build_base(hec_ctx *ctx, int64_t heads, explain_problem *p)
 }
 
 static const example examples[] = {
+	{"pronoun", "cat drank milk it purred: a pronoun finds its noun",
+         "Look at \"it\" in step 4: 0.78 of its weight lies on \"cat\".",
+         "Every row of the output is a mixture of values: \"it\" came in as a pronoun and nothing "
+         "else, and "
+         "goes out as mostly an animal. The columns of X stand for animal, thing, deed, pronoun. "
+         "W_Q says "
+         "what each of them looks for: a pronoun looks for an animal (6) more than for a thing "
+         "(2). A "
+         "person chose these numbers; a trained model learns them.",
+         false, build_pronoun},
 	{"two-heads", "X of 2×4, two heads of d_k = d_v = 2, random weights",
-         "Tutorials print shapes only: each head 2×2, the heads side by side 2×4, the output 2×4. "
-         "The "
-         "shapes are right; the values depend on the weights (another --seed, other values).",
+         "Look at the shapes: each head is 2×2, the heads side by side are 2×4, the output is 2×4.",
+         "The values depend on the weights: another --seed gives other values. Numbers as large as "
+         "those "
+         "of this X saturate the softmax: all the weight lies on the second row.",
          true, build_two_heads},
 	{"four-words", "思考 编程 很 有趣: one head of width 4, and why the maximum is subtracted",
-         "A tutorial prints a score of 28.28, weights that are all 0.25 and the output [6.75, "
-         "8.75, "
-         "10.75, 12.75]. These cannot all hold: equal weights with V = X give the mean of the "
-         "rows, "
-         "[7, 8, 9, 10]. With W_Q = W_K = W_V = I nearly all the weight lies on the longest row.",
+         "Look at the weights: every word attends to the last one, whose numbers are the largest.",
+         "This example was published with the score 28.28, weights that are all 0.25 and the "
+         "output "
+         "[6.75, 8.75, 10.75, 12.75]. These cannot all hold: equal weights with V = X give the "
+         "mean of "
+         "the rows, [7, 8, 9, 10]. With W_Q = W_K = W_V = I nearly all the weight lies on the "
+         "longest "
+         "row.",
          false, build_four_words},
 	{"two-by-two", "X of 2×2 by hand: Q, K, V, scores, softmax, output",
-         "A tutorial prints weights that are all 0.5 and the output [[8, 11], [8, 11]]. The scores "
-         "of "
-         "a row differ by 10 or more before scaling, so the weights are far from equal.",
+         "Look at each step with a pencil: every number up to step 2 is a sum of two small "
+         "products.",
+         "This example was published with weights that are all 0.5 and the output [[8, 11], [8, "
+         "11]]. "
+         "The scores of a row differ by 10 or more before scaling, so the weights are far from "
+         "equal.",
          false, build_two_by_two},
 	{"two-by-two-as-printed",
-         "the same with the tutorial's input [1, 2, 3]: the shapes do not fit",
+         "the same with the input [1, 2, 3], as it was published: the shapes do not fit",
+         "Look at the error: X has 3 columns, and W_Q has 2 rows.",
          "See `hecate explain two-by-two` for an input that fits.", false, build_as_printed},
-	{"five-by-two", "d_model = 5 and 2 heads, \"d_k = 2.5\": 5 does not divide by 2",
+	{"five-by-two", "d_model = 5 and 2 heads, \"d_k = 2.5\": 5 does not divide by 2", "",
          "See `hecate explain five-by-two-free` for d_k and d_v that are chosen freely.", true,
          build_five_by_two},
 	{"five-by-two-free", "d_model = 5 and 2 heads with d_k = 2 and d_v = 3",
+         "Look at the shape of W_O: 2 heads of d_v = 3 make 6 rows.",
          "The heads side by side are 2·3 = 6 wide, not 5: that is fine, because W_O is 6×5. Only "
          "the input and the output have the model's width.",
          true, build_five_by_two_free},
 	{"ten-by-128", "10×128, 4 heads, causal, then a ReLU block with dropout and residual",
-         "A tutorial prints a 10×10 matrix of ones as the output. The output is 10×128. The causal "
-         "weights are 10×10: zero above the diagonal, and each row sums to 1.",
+         "Look at the triangles of weights: a query sees itself and what came before.",
+         "This example was published with a 10×10 matrix of ones as the output. The output is "
+         "10×128. The "
+         "causal weights are 10×10: zero above the diagonal, and each row sums to 1.",
          true, build_ten_by_128},
-	{"base", "the base model of 2017: d_model = 512, 8 heads, d_k = d_v = 64", "", true,
-         build_base},
+	{"base", "the base model of 2017: d_model = 512, 8 heads, d_k = d_v = 64",
+         "Look at the heads: each has weights of its own.", "", true, build_base},
 };
 
 const example *example_at(size_t i)

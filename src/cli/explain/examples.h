@@ -1,4 +1,5 @@
-/* examples.h — the examples that learners meet in tutorials, each as a problem. */
+/* examples.h — the built-in examples, each as a problem. Several were published elsewhere with wrong numbers:
+ * their notes say which, for a reader who never saw them. */
 #ifndef CLI_EXPLAIN_EXAMPLES_H
 #define CLI_EXPLAIN_EXAMPLES_H
 
@@ -9,7 +10,8 @@
 typedef struct example {
 	const char *name;
 	const char *summary;
-	const char *note; /* what tutorials print and what is right; "" for none */
+	const char *look; /* what to look for, ahead of the numbers; "" for nothing */
+	const char *note; /* what else to know, after them; "" for nothing */
 	bool random;      /* has weights that depend on the seed */
 	/* Makes the problem, unchecked, random weights by p->seed; heads 0: the example's own. HEC_OK,
 	 * or the library's message is set (but for HEC_ERR_MEMORY of the problem's own memory). */

@@ -181,8 +181,9 @@ static bool read_member(explain_problem *p, const char *key, const json_t *value
 {
 	for (int i = 0; i < GIVEN_COUNT; i++)
 		if (strcmp(key, given_names[i]) == 0)
-			return i >= GIVEN_B_Q ? read_bias(p, (given)i, value, error, error_size)
-			                      : read_matrix(p, (given)i, value, error, error_size);
+			return is_bias((given)i)
+			               ? read_bias(p, (given)i, value, error, error_size)
+			               : read_matrix(p, (given)i, value, error, error_size);
 	if (strcmp(key, "heads") == 0)
 		return read_whole(key, value, &p->heads, error, error_size);
 	if (strcmp(key, "d_k") == 0)
@@ -203,7 +204,7 @@ static bool read_member(explain_problem *p, const char *key, const json_t *value
 	hec_text_clean(key, NAME_COLUMNS, name, sizeof name);
 	return SAY(
 		"there is no key \"%s\" here; the keys are X, memory, heads, d_k, d_v, W_Q, W_K, "
-		"W_V, W_O, b_Q, b_K, b_V, b_O, mask, causal, tokens",
+		"W_V, W_O, b_Q, b_K, b_V, b_O, d_output, mask, causal, tokens",
 		name);
 }
 

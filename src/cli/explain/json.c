@@ -1,4 +1,4 @@
-/* json.c — the steps for machines. Nine digits bring every float back exactly. JSON has no
+/* json.c — the steps for machines. Nine digits bring every float back exactly, 17 every double. JSON has no
  * infinities: a score that is not seen (−∞ in "masked") is null. */
 #include "cli/explain/show.h"
 
@@ -18,7 +18,7 @@ static void write_row(const hec_tensor *t, int64_t row, FILE *out)
 		if (c > 0)
 			fputs(", ", out);
 		if (isfinite(value))
-			fprintf(out, "%.9g", value);
+			fprintf(out, "%.*g", t->dtype == HEC_F64 ? 17 : 9, value);
 		else
 			fputs("null", out);
 	}
@@ -64,17 +64,52 @@ void json_begin(const char *name, FILE *out)
 	json_decref(text);
 }
 
-void json_end(const hec_tensor *output, FILE *out)
+static void write_difference(const difference *d, const char *other, FILE *out)
+{
+	fprintf(out,
+	        "{\"name\": \"%s\", \"row\": %" PRId64 ", \"column\": %" PRId64
+	        ", \"analytic\": %.17g, \"%s\": %.17g, \"allowed\": %.3g}",
+	        d->name, d->row, d->column, d->analytic, other, d->other, d->allowed);
+}
+
+static void write_gradient(const explain_gradient *g, FILE *out)
+{
+	static const char *const types[] = {"f64", "f32"};
+	fprintf(out, ",\n \"loss\": %.17g,\n \"library\": {", g->loss);
+	for (int i = 0; i < 2; i++) {
+		fprintf(out, "%s\"%s\": ", i == 0 ? "" : ", ", types[i]);
+		if (g->library[i].done)
+			write_difference(&g->library[i].worst, "library", out);
+		else
+			fputs("null", out);
+	}
+	fputc('}', out);
+	fputs(",\n \"differences\": [", out);
+	for (size_t i = 0; i < g->count && !ferror(out); i++) {
+		fputs(i == 0 ? "\n  " : ",\n  ", out);
+		write_difference(&g->differences[i], "numeric", out);
+	}
+	fputc(']', out);
+}
+
+void json_end(const hec_tensor *output, const explain_gradient *g, FILE *out)
 {
 	fputs("],\n \"output\": ", out);
 	write_values(output, out);
+	if (g)
+		write_gradient(g, out);
 	fputs("}\n", out);
 }
 
-void explain_show_json(const char *name, const explain_steps *s, FILE *out)
+void explain_show_json(const char *name, const explain_steps *s, const explain_gradient *g,
+                       FILE *out)
 {
+	const explain_steps *const lists[] = {s, g ? &g->steps : NULL};
 	json_begin(name, out);
-	for (size_t i = 0; i < s->count && !ferror(out); i++) /* nobody reads on after an error */
-		json_step(s->steps[i].name, s->steps[i].head, &s->steps[i].values, i == 0, out);
-	json_end(&s->output, out);
+	for (int l = 0; l < 2 && lists[l]; l++)
+		for (size_t i = 0; i < lists[l]->count && !ferror(out);
+		     i++) /* nobody reads on after an error */
+			json_step(lists[l]->steps[i].name, lists[l]->steps[i].head,
+			          &lists[l]->steps[i].values, l == 0 && i == 0, out);
+	json_end(&s->output, g, out);
 }

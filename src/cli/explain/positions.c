@@ -60,7 +60,7 @@ static hec_status fill_tables(hec_ctx *ctx, int64_t rows, int64_t width, float *
 static void show_positions(const terminal *term, const hec_tensor small[2],
                            const hec_tensor large[2])
 {
-	explain_show_title(term, POSITIONS_NAME, POSITIONS_SUMMARY);
+	explain_show_title(term, POSITIONS_NAME, POSITIONS_SUMMARY, POSITIONS_LOOK);
 	terminal_words(
 		term, INK_FAINT, 2,
 		"Attention by itself does not know the order of its keys. So each position t has "
@@ -103,6 +103,6 @@ hec_status explain_positions(hec_ctx *ctx, const terminal *term, bool json)
 	json_begin(POSITIONS_NAME, term->out);
 	json_step("interleaved", -1, &small[0], true, term->out);
 	json_step("halves", -1, &small[1], false, term->out);
-	json_end(&small[0], term->out);
+	json_end(&small[0], NULL, term->out);
 	return HEC_OK;
 }

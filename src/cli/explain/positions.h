@@ -8,6 +8,9 @@
 
 #define POSITIONS_NAME "positions"
 #define POSITIONS_SUMMARY "the sinusoidal table of positions, as numbers and as waves"
+#define POSITIONS_LOOK                                                                             \
+	"Look at the waves: the first rows swing fast, each pair below more slowly. No two "       \
+	"positions (columns of the picture) are alike."
 
 /* HEC_OK, or the library's message is set. */
 hec_status explain_positions(hec_ctx *ctx, const terminal *term, bool json);

@@ -9,8 +9,8 @@
 
 #include "cli/io/plural.h"
 
-const char *const given_names[GIVEN_COUNT] = {"X",   "memory", "W_Q", "W_K", "W_V",
-                                              "W_O", "b_Q",    "b_K", "b_V", "b_O"};
+const char *const given_names[GIVEN_COUNT] = {"X",   "memory", "W_Q", "W_K", "W_V",     "W_O",
+                                              "b_Q", "b_K",    "b_V", "b_O", "d_output"};
 
 /* Beyond these nobody reads the numbers any more, and a small file could ask for much memory and
  * time. */
@@ -18,6 +18,11 @@ const char *const given_names[GIVEN_COUNT] = {"X",   "memory", "W_Q", "W_K", "W_
 #define SIZE_MOST (INT64_C(1) << 20)     /* of d_k, d_v */
 #define NUMBERS_MOST (INT64_C(1) << 26)  /* of all steps together */
 #define PRODUCTS_MOST (INT64_C(1) << 31) /* to compute them */
+
+/* Backward, each number forward and each one given has at most: a double, its gradient and the bounds of both
+ * (16 floats, but scores and weights, which are 4 of the 4·H·T·S, have 5 matrices: 20 of 16), a double to be
+ * moved, and floats of the library's pass. */
+#define FLOATS_PER_NUMBER 16
 
 void explain_problem_free(explain_problem *p)
 {
@@ -129,26 +134,68 @@ static bool check_masks(const explain_problem *p, char *error, size_t error_size
 	return true;
 }
 
+static double output_width(const explain_problem *p)
+{
+	return is_given(p, GIVEN_W_O) ? (double)p->given[GIVEN_W_O].shape[1]
+	                              : (double)p->heads * (double)p->d_v;
+}
+
+static bool check_gradient(const explain_problem *p, char *error, size_t error_size)
+{
+	const hec_tensor *d = &p->given[GIVEN_D_OUTPUT];
+	int64_t T = p->given[GIVEN_X].shape[0], out = (int64_t)output_width(p);
+	if (!is_given(p, GIVEN_D_OUTPUT) || (d->shape[0] == T && d->shape[1] == out))
+		return true;
+	return SAY("d_output has shape [%" N ", %" N "], the output has [%" N ", %" N "]",
+	           d->shape[0], d->shape[1], T, out);
+}
+
+double explain_problem_numbers(const explain_problem *p)
+{
+	double T = (double)p->given[GIVEN_X].shape[0], S = (double)key_source(p)->shape[0];
+	double H = (double)p->heads, K = (double)p->d_k, D = (double)p->d_v;
+	return (T + S) * H * K + S * H * D + 4 * H * T * S + 2 * T * H * D + T * output_width(p);
+}
+
+double explain_problem_products(const explain_problem *p)
+{
+	double T = (double)p->given[GIVEN_X].shape[0], S = (double)key_source(p)->shape[0];
+	double H = (double)p->heads, K = (double)p->d_k, D = (double)p->d_v;
+	double C = (double)p->given[GIVEN_X].shape[1], M = (double)key_source(p)->shape[1];
+	return T * C * H * K + S * M * H * (K + D) + H * T * S * (K + D) +
+	       T * H * D * output_width(p);
+}
+
+double explain_backward_numbers(const explain_problem *p)
+{
+	double all = 0;
+	for (int i = 0; i < GIVEN_COUNT; i++)
+		all += is_given(p, (given)i) ? (double)hec_tensor_count(&p->given[i]) : 0;
+	return FLOATS_PER_NUMBER * (explain_problem_numbers(p) + all);
+}
+
 static bool check_amount(const explain_problem *p, char *error, size_t error_size)
 {
 	const hec_tensor *given_t = p->given;
 	double T = (double)given_t[GIVEN_X].shape[0], S = (double)key_source(p)->shape[0];
-	double H = (double)p->heads, K = (double)p->d_k, D = (double)p->d_v;
-	double out = is_given(p, GIVEN_W_O) ? (double)given_t[GIVEN_W_O].shape[1] : H * D;
-	double numbers = (T + S) * H * K + S * H * D + 4 * H * T * S + 2 * T * H * D + T * out;
-	double C = (double)given_t[GIVEN_X].shape[1], M = (double)key_source(p)->shape[1];
-	double products =
-		T * C * H * K + S * M * H * (K + D) + H * T * S * (K + D) + T * H * D * out;
+	double H = (double)p->heads;
+	double numbers = explain_problem_numbers(p), products = explain_problem_products(p);
+	const char *way = p->backward ? ", forward and backward," : "";
+	if (p->backward) {
+		numbers = explain_backward_numbers(p);
+		products *= 3;
+	}
 	if (numbers > (double)NUMBERS_MOST)
-		return SAY("%.0f queries, %.0f keys and %.0f heads are %.0f numbers to show, more "
-		           "than "
-		           "%" N,
-		           T, S, H, numbers, NUMBERS_MOST);
+		return SAY(
+			"%.0f queries, %.0f keys and %.0f heads%s are %.0f numbers to show, more "
+			"than "
+			"%" N,
+			T, S, H, way, numbers, NUMBERS_MOST);
 	if (products > (double)PRODUCTS_MOST)
-		return SAY("%.0f queries, %.0f keys and %.0f heads of this size take %.0f "
+		return SAY("%.0f queries, %.0f keys and %.0f heads of this size%s take %.0f "
 		           "products, more "
 		           "than %" N,
-		           T, S, H, products, PRODUCTS_MOST);
+		           T, S, H, way, products, PRODUCTS_MOST);
 	return true;
 }
 
@@ -178,5 +225,6 @@ bool explain_problem_check(explain_problem *p, char *error, size_t error_size)
 	       check_bias(p, GIVEN_B_K, GIVEN_W_K, error, error_size) &&
 	       check_bias(p, GIVEN_B_V, GIVEN_W_V, error, error_size) &&
 	       check_bias(p, GIVEN_B_O, GIVEN_W_O, error, error_size) &&
-	       check_masks(p, error, error_size) && check_amount(p, error, error_size);
+	       check_masks(p, error, error_size) && check_gradient(p, error, error_size) &&
+	       check_amount(p, error, error_size);
 }

@@ -15,6 +15,7 @@ typedef enum given {
 	GIVEN_B_K,
 	GIVEN_B_V,
 	GIVEN_B_O,
+	GIVEN_D_OUTPUT, /* the gradient of a loss at the output: for backward */
 	GIVEN_COUNT
 } given;
 
@@ -26,6 +27,7 @@ typedef struct explain_problem {
 	hec_tensor mask;               /* i8 [T, S], 1 is visible; rank 0: absent */
 	int64_t heads, d_k, d_v;       /* d_k, d_v 0: columns of W_Q, W_V by heads */
 	bool causal;
+	bool backward; /* the gradients, too: more numbers and products */
 	char **tokens; /* token_count of them, one for each row of X; or NULL */
 	size_t token_count;
 	bool block; /* goes on through a ReLU block with dropout and a residual, random from seed */
@@ -41,9 +43,26 @@ bool explain_problem_make_mask(explain_problem *p, int64_t rows, int64_t columns
 /* Fills in d_k and d_v and checks that everything fits; else says what does not, with its numbers. */
 bool explain_problem_check(explain_problem *p, char *error, size_t error_size);
 
+/* How many numbers the steps forward hold, without what is given; and products that they take. */
+double explain_problem_numbers(const explain_problem *p);
+double explain_problem_products(const explain_problem *p);
+/* As many floats as the memory of all that backward computes. */
+double explain_backward_numbers(const explain_problem *p);
+
 static inline bool is_given(const explain_problem *p, given which)
 {
 	return p->given[which].rank > 0;
+}
+
+static inline bool is_bias(given which)
+{
+	return which >= GIVEN_B_Q && which <= GIVEN_B_O;
+}
+
+/* Of W_Q, W_K, W_V or W_O. */
+static inline given bias_of(given weight)
+{
+	return (given)(weight + (GIVEN_B_Q - GIVEN_W_Q));
 }
 
 /* Where keys and values come from: memory, else X. */

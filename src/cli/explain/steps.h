@@ -16,7 +16,7 @@
 typedef struct step {
 	const char *name;  /* "Q" */
 	int64_t head;      /* −1: of no single head */
-	hec_tensor values; /* f32, rank 1 or 2, any strides */
+	hec_tensor values; /* f32 or f64, rank 1 or 2, any strides */
 } step;
 
 typedef struct explain_steps {
@@ -34,6 +34,9 @@ hec_status explain_compute(hec_ctx *ctx, const explain_problem *p, explain_steps
                            size_t error_size);
 void explain_steps_free(explain_steps *s);
 
+/* Into a list that has room. */
+void add_step(explain_steps *out, const char *name, int64_t head, const hec_tensor *values);
+
 /* The step of that name and head (−1: of none), NULL where there is none. */
 const step *find_step(const explain_steps *s, const char *name, int64_t head);
 
@@ -42,9 +45,9 @@ bool problem_sees(const explain_problem *p, int64_t t, int64_t s);
 
 static inline double value_at(const hec_tensor *t, int64_t row, int64_t column)
 {
-	const float *data = t->data;
-	return t->rank == 1 ? data[column * t->stride[0]]
-	                    : data[row * t->stride[0] + column * t->stride[1]];
+	int64_t at =
+		t->rank == 1 ? column * t->stride[0] : row * t->stride[0] + column * t->stride[1];
+	return t->dtype == HEC_F64 ? ((const double *)t->data)[at] : ((const float *)t->data)[at];
 }
 
 #endif

@@ -7,28 +7,15 @@
 #include <stdlib.h>
 
 #include "cli/explain/block.h"
-#include "cli/explain/matrix_text.h"
+#include "cli/explain/page.h"
 
 #define SMALL_ROWS 6   /* up to here, and … */
-#define SMALL_WIDTH 16 /* … here, and … */
-#define SMALL_HEADS 3  /* … here, every head is shown */
+#define SMALL_WIDTH 16 /* … here, all numbers are shown */
 #define HEAT_MAPS_MOST 32
 #define MATRIX_MOST 8 /* rows and columns of a matrix shown */
 #define WIDE_MOST 3   /* the same where X is wide */
-#define SCORES_MOST 12
 
-typedef struct page {
-	const terminal *term;
-	const explain_problem *p;
-	const explain_steps *s;
-	int number;           /* of the step that was shown last */
-	int64_t heads_shown;  /* with numbers */
-	int most;             /* rows and columns of a matrix shown */
-	char *const *queries; /* labels, or NULL */
-	char *const *keys;
-} page;
-
-static void put_line(const terminal *term, ink which, const char *line)
+void page_line(const terminal *term, ink which, const char *line)
 {
 	text t = {0};
 	text_ink(&t, term, which);
@@ -38,11 +25,14 @@ static void put_line(const terminal *term, ink which, const char *line)
 	text_free(&t);
 }
 
-void explain_show_title(const terminal *term, const char *name, const char *summary)
+void explain_show_title(const terminal *term, const char *name, const char *summary,
+                        const char *look)
 {
-	put_line(term, INK_TITLE, name);
+	page_line(term, INK_TITLE, name);
 	if (*summary)
 		terminal_words(term, INK_PLAIN, 0, summary);
+	if (*look)
+		terminal_words(term, INK_GOOD, 0, look);
 	fputc('\n', term->out);
 }
 
@@ -54,12 +44,12 @@ void explain_show_note(const terminal *term, const char *note)
 	terminal_words(term, INK_FAINT, 0, note);
 }
 
-static void begin_step(page *g, const char *title, const char *words)
+void page_step(page *g, const char *title, const char *words)
 {
 	text t = {0};
 	text_add(&t, "%d. %s", ++g->number, title);
 	fputc('\n', g->term->out);
-	put_line(g->term, INK_STEP, t.data);
+	page_line(g->term, INK_STEP, t.data);
 	terminal_words(g->term, INK_FAINT, 2, words);
 	fputc('\n', g->term->out);
 	text_free(&t);
@@ -80,8 +70,8 @@ static const char *head_subscript(const page *g, int64_t head, char out[64])
 }
 
 /* The matrix of a step: title is a format that takes the head's subscript up to three times. */
-static void add_matrix(const page *g, text *blocks, size_t *count, const char *name, int64_t head,
-                       const char *title, const matrix_look *look)
+void page_matrix(const page *g, text *blocks, size_t *count, const char *name, int64_t head,
+                 const char *title, const matrix_look *look)
 {
 	char sub[64], full[160];
 	const step *s = find_step(g->s, name, head);
@@ -122,7 +112,7 @@ void explain_show_given(const terminal *term, const explain_problem *p)
 	text blocks[GIVEN_COUNT + 1] = {{0}};
 	size_t count = 0;
 	int most = is_small(p) ? MATRIX_MOST : WIDE_MOST;
-	put_line(term, INK_STEP, "Given");
+	page_line(term, INK_STEP, "Given");
 	for (int i = 0; i < GIVEN_COUNT; i++)
 		add_given(term, blocks, &count, p, (given)i, most);
 	fputc('\n', term->out);
@@ -161,7 +151,7 @@ static void show_projections(page *g)
 	         cross ? "Every row of X becomes a query; every row of memory a key and a value."
 	               : "Every row of X becomes a query, a key and a value.",
 	         g->p->heads == 1 ? "" : " Each head has its own columns of W_Q, W_K and W_V.");
-	begin_step(g, "Project", words);
+	page_step(g, "Project", words);
 	for (int64_t h = 0; h < g->heads_shown; h++) {
 		text blocks[3] = {{0}};
 		size_t count = 0;
@@ -169,7 +159,7 @@ static void show_projections(page *g)
 			matrix_look look = {.rows = i == 0 ? g->queries : g->keys,
 			                    .most_rows = g->most,
 			                    .most_columns = g->most};
-			add_matrix(g, blocks, &count, names[i], h, titles[i], &look);
+			page_matrix(g, blocks, &count, names[i], h, titles[i], &look);
 		}
 		if (h > 0)
 			fputc('\n', g->term->out);
@@ -189,18 +179,18 @@ static void show_scores(page *g, const char *name, const char *title, bool hide,
 	                    .most_rows = SCORES_MOST,
 	                    .most_columns = SCORES_MOST};
 	for (int64_t h = 0; h < g->heads_shown; h++)
-		add_matrix(g, blocks, &count, name, h, title, &look);
+		page_matrix(g, blocks, &count, name, h, title, &look);
 	terminal_flow(g->term, blocks, count);
 }
 
-static bool is_masked(const page *g)
+bool page_is_masked(const page *g)
 {
 	return g->p->causal || g->p->mask.rank > 0;
 }
 
 static void show_comparison(page *g)
 {
-	begin_step(g, "Compare", "One dot product for every query and every key.");
+	page_step(g, "Compare", "One dot product for every query and every key.");
 	show_scores(g, "scores", "scores# = Q#·K#ᵀ", false, false);
 
 	char words[256], title[64];
@@ -209,7 +199,7 @@ static void show_comparison(page *g)
 	         " = %.4g: a sum of d_k products spreads like √d_k, and "
 	         "without this the softmax of wide heads would pick one key only.",
 	         g->p->d_k, 1 / sqrt((double)g->p->d_k));
-	begin_step(g, "Scale", words);
+	page_step(g, "Scale", words);
 	snprintf(title, sizeof title, "scaled# = scores#/√%" PRId64, g->p->d_k);
 	show_scores(g, "scaled", title, false, false);
 }
@@ -232,7 +222,7 @@ static void show_mask(page *g)
 		         ", so that the last query sees the last key. What is not seen (·) is left "
 		         "out, whatever is stored there.",
 		         ahead > 0 ? '+' : '-', ahead > 0 ? ahead : -ahead);
-	begin_step(g, "Mask", words);
+	page_step(g, "Mask", words);
 	show_scores(g, "masked", "masked#", true, false);
 }
 
@@ -269,12 +259,12 @@ static void show_heat_maps(const page *g)
 
 static void show_softmax(page *g)
 {
-	begin_step(g, "Softmax",
-	           "Each row: exp(score − the row's maximum), divided by their sum. The weights of "
-	           "a row "
-	           "sum to 1.");
+	page_step(g, "Softmax",
+	          "Each row: exp(score − the row's maximum), divided by their sum. The weights of "
+	          "a row "
+	          "sum to 1.");
 	const char *title =
-		is_masked(g) ? "weights# = softmax(masked#)" : "weights# = softmax(scaled#)";
+		page_is_masked(g) ? "weights# = softmax(masked#)" : "weights# = softmax(scaled#)";
 	bool all = g->heads_shown == g->p->heads;
 	show_scores(g, "weights", title, true, all);
 	if (!all)
@@ -296,10 +286,10 @@ static void show_mix(page *g)
 	size_t count = 0;
 	matrix_look look = {.rows = g->queries, .most_rows = g->most, .most_columns = g->most};
 	bool last = g->p->heads == 1 && !is_given(g->p, GIVEN_W_O);
-	begin_step(g, "Mix", "Each row of a head is the mean of the values, by the row's weights.");
+	page_step(g, "Mix", "Each row of a head is the mean of the values, by the row's weights.");
 	for (int64_t h = 0; h < g->heads_shown; h++)
-		add_matrix(g, blocks, &count, "head", h,
-		           last ? "output = head = weights·V" : "head# = weights#·V#", &look);
+		page_matrix(g, blocks, &count, "head", h,
+		            last ? "output = head = weights·V" : "head# = weights#·V#", &look);
 	terminal_flow(g->term, blocks, count);
 }
 
@@ -310,8 +300,8 @@ static void show_whole(page *g, const char *title, const char *words, const char
 	text block = {0};
 	size_t count = 0;
 	matrix_look look = {.rows = g->queries, .most_rows = g->most, .most_columns = g->most};
-	begin_step(g, title, words);
-	add_matrix(g, &block, &count, name, -1, formula, &look);
+	page_step(g, title, words);
+	page_matrix(g, &block, &count, name, -1, formula, &look);
 	terminal_flow(g->term, &block, count);
 }
 
@@ -374,23 +364,28 @@ static void show_check(const page *g)
 	text_free(&t);
 }
 
-void explain_show_steps(const terminal *term, const explain_problem *p, const explain_steps *s)
+page page_open(const terminal *term, const explain_problem *p, const explain_steps *s)
 {
 	bool small = is_small(p);
-	page g = {.term = term,
-	          .p = p,
-	          .s = s,
-	          .heads_shown = small && p->heads <= SMALL_HEADS ? p->heads : 1,
-	          .most = small ? MATRIX_MOST : WIDE_MOST,
-	          .queries = p->tokens,
-	          .keys = is_given(p, GIVEN_MEMORY) ? NULL : p->tokens};
+	return (page){.term = term,
+	              .p = p,
+	              .s = s,
+	              .heads_shown = small && p->heads <= SMALL_HEADS ? p->heads : 1,
+	              .most = small ? MATRIX_MOST : WIDE_MOST,
+	              .queries = p->tokens,
+	              .keys = is_given(p, GIVEN_MEMORY) ? NULL : p->tokens};
+}
+
+int explain_show_steps(const terminal *term, const explain_problem *p, const explain_steps *s)
+{
+	page g = page_open(term, p, s);
 	show_sizes(&g);
 	if (g.heads_shown < p->heads)
 		terminal_words(term, INK_FAINT, 2,
 		               "Numbers are shown for head 0; --json holds them all.");
 	show_projections(&g);
 	show_comparison(&g);
-	if (is_masked(&g))
+	if (page_is_masked(&g))
 		show_mask(&g);
 	show_softmax(&g);
 	show_mix(&g);
@@ -398,4 +393,5 @@ void explain_show_steps(const terminal *term, const explain_problem *p, const ex
 	if (p->block)
 		show_block(&g);
 	show_check(&g);
+	return g.number;
 }
