@@ -362,6 +362,26 @@ static void scores_of_rotary_positions_depend_on_the_distance_alone(void **state
 	json_decref(root);
 }
 
+/* docs/step.json is one word and a cache of four: it gives the row of that word among all of them. */
+static void a_step_with_a_cache_is_a_row_of_the_causal_pass(void **state)
+{
+	(void)state;
+	enum { STEP = 3, KEYS = 4 };
+	json_t *all = run_json("pronoun --causal"),
+	       *one = run_json("--file '" TESTS_DIR "/../docs/step.json'");
+	static const char *const names[] = {"scores", "weights", "head"};
+	for (size_t i = 0; i < 3; i++) {
+		mat rows = need(all, names[i], 0, 5, i == 2 ? 4 : 5),
+		    row = need(one, names[i], 0, 1, 4);
+		for (size_t s = 0; s < KEYS; s++)
+			near(names[i], STEP, s, at(&row, 0, s), at(&rows, STEP, s), 4 * U);
+		free(rows.v);
+		free(row.v);
+	}
+	json_decref(all);
+	json_decref(one);
+}
+
 /* ---- files ---- */
 
 static bool sees_file_mask(size_t t, size_t s, size_t T, size_t S)
@@ -487,6 +507,7 @@ int main(void)
 		cmocka_unit_test(positions_are_sines_and_cosines),
 		cmocka_unit_test(scores_of_rotary_positions_depend_on_the_distance_alone),
 		cmocka_unit_test(a_pronoun_finds_its_noun),
+		cmocka_unit_test(a_step_with_a_cache_is_a_row_of_the_causal_pass),
 		cmocka_unit_test(a_reader_s_file_is_computed),
 		cmocka_unit_test(the_smallest_numbers_are_numbers),
 		cmocka_unit_test(a_file_cannot_steer_the_terminal),

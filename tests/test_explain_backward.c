@@ -227,6 +227,54 @@ static void the_library_computes_the_gradient_that_is_explained(void **state)
 	hec_ctx_destroy(ctx);
 }
 
+/* docs/grouped.json repeats keys and values for two heads. The library takes them once, as one group: the same
+ * heads, and a gradient of the keys that is the sum of both heads' gradients. */
+static void heads_with_the_same_keys_are_one_group(void **state)
+{
+	(void)state;
+	enum { T = 3, H = 2, K = 2 };
+	json_t *root = run_json("--backward --file '" TESTS_DIR "/../docs/grouped.json'");
+	head_steps a = read_head(root, 0), b = read_head(root, 1);
+	double q[T * H * K], d_out[T * H * K], out[T * H * K], lse[H * T];
+	double dq[T * H * K], dk[T * K], dv[T * K];
+	for (size_t t = 0; t < T; t++)
+		for (size_t i = 0; i < H * K; i++) {
+			q[t * H * K + i] = at(i < K ? &a.q : &b.q, t, i % K);
+			d_out[t * H * K + i] = at(i < K ? &a.d_head : &b.d_head, t, i % K);
+		}
+	assert_memory_equal(a.k.v, b.k.v, T * K * sizeof(double));
+	assert_memory_equal(a.v.v, b.v.v, T * K * sizeof(double));
+	hec_tensor tq = hec_tensor_4d(q, HEC_F64, 1, T, H, K), tk = tensor_of(&a.k),
+		   tv = tensor_of(&a.v);
+	hec_tensor to = hec_tensor_4d(out, HEC_F64, 1, T, H, K);
+	hec_tensor td = hec_tensor_4d(d_out, HEC_F64, 1, T, H, K);
+	hec_tensor tl = hec_tensor_3d(lse, HEC_F64, 1, H, T);
+	hec_tensor tdq = hec_tensor_4d(dq, HEC_F64, 1, T, H, K);
+	hec_tensor tdk = hec_tensor_4d(dk, HEC_F64, 1, T, 1, K);
+	hec_tensor tdv = hec_tensor_4d(dv, HEC_F64, 1, T, 1, K);
+	hec_ctx *ctx;
+	assert_int_equal(hec_ctx_create(NULL, &ctx), HEC_OK);
+	assert_int_equal(hec_attention_fwd(ctx, NULL, &tq, &tk, &tv, NULL, &to, &tl), HEC_OK);
+	assert_int_equal(hec_attention_bwd(ctx, NULL, &tq, &tk, &tv, NULL, &to, &tl, &td, &tdq,
+	                                   &tdk, &tdv, NULL),
+	                 HEC_OK);
+	mat concat = need(root, "concat", -1, T, H * K);
+	for (size_t t = 0; t < T; t++)
+		for (size_t i = 0; i < K; i++) {
+			near("head", t, i, out[t * H * K + i], at(&concat, t, i), 1e-6);
+			near("dK", t, i, dk[t * K + i], at(&a.dk, t, i) + at(&b.dk, t, i), 1e-6);
+			near("dV", t, i, dv[t * K + i], at(&a.dv, t, i) + at(&b.dv, t, i), 1e-6);
+			near("dQ", t, i, dq[t * H * K + i], at(&a.dq, t, i), 1e-6);
+		}
+	near("dK", 0, 0, dk[0], -2.150, 5e-4); /* as docs/attention.md has it */
+	near("dK", 0, 1, dk[1], -2.055, 5e-4);
+	hec_ctx_destroy(ctx);
+	free(concat.v);
+	free_head(&a);
+	free_head(&b);
+	json_decref(root);
+}
+
 /* ---- the check ---- */
 
 /* Every number of small matrices is there; each agrees, and the limits are narrow, as shares of the largest
@@ -444,6 +492,7 @@ int main(void)
 		cmocka_unit_test(the_steps_backward_are_their_formulas),
 		cmocka_unit_test(two_by_two_has_the_right_gradient),
 		cmocka_unit_test(the_library_computes_the_gradient_that_is_explained),
+		cmocka_unit_test(heads_with_the_same_keys_are_one_group),
 		cmocka_unit_test(the_gradients_of_every_example_agree_with_differences),
 		cmocka_unit_test(what_a_query_does_not_see_has_no_gradient),
 		cmocka_unit_test(a_gradient_that_disagrees_is_named),

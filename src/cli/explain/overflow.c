@@ -1,6 +1,6 @@
 /* overflow.c — the softmax with and without the subtraction of the row's maximum, on the
- * last row of a problem and on larger inputs. The naive one is computed here, as tutorials write
- * it; the other one by the library. */
+ * last row of a problem and on larger inputs. The naive one is computed here, as its formula is written;
+ * the other one by the library. */
 #include "cli/explain/overflow.h"
 
 #include <math.h>
