@@ -113,7 +113,8 @@ static void show_scores(page *g)
 	                  ? "A score that is not seen (·) gets exactly no gradient. The others are "
 	                    "divided as the scores were."
 	                  : "Divided as the scores were.");
-	snprintf(title, sizeof title, "d_scores# = d_scaled#/√%" PRId64, g->p->d_k);
+	snprintf(title, sizeof title, "d_scores# = %s#/√%" PRId64,
+	         page_is_masked(g) ? "d_masked" : "d_scaled", g->p->d_k);
 	const shown scores[] = {{"d_scores", title, true, g->queries}};
 	show_matrices(g, scores, 1, true);
 
