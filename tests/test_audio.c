@@ -222,6 +222,51 @@ static void what_is_no_sound_is_refused(void **state)
 	hec_audio_free(NULL);
 }
 
+/* By its first bytes, whatever it is called; with a line for a shell that converts it, and does nothing else. */
+static void what_is_not_read_is_named_with_the_line_that_converts_it(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *bytes;
+		size_t n;
+		const char *kind;
+	} kinds[] = {
+		{"\0\0\0 ftypM4A \0\0", 14, "M4A"},
+		{"\0\0\0 ftypisom\0\0", 14, "MP4"},
+		{"\0\0\0 ftypqt  \0\0", 14, "MOV"},
+		{"\0\0\0\10wide\0\0\0\0mdat", 16, "MOV"},
+		{"\x1A\x45\xDF\xA3\x9F\x42\x86\x81\1\x42\x82\x84webm", 16, "WebM"},
+		{"\x1A\x45\xDF\xA3\x9F\x42\x82\x88matroska", 16, "Matroska"},
+		{"\xFF\xF1\x50\x80", 4, "AAC"},
+		{"\xFF\xF9\x50\x80", 4, "AAC"},
+		{"RIFF\0\0\0\0AVI LIST", 16, "AVI"},
+		{"#!AMR\n", 6, "AMR"},
+	};
+	hec_audio *a;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		REFUSED(HEC_ERR_FORMAT,
+		        hec_audio_read_memory("x.wav", kinds[i].bytes, kinds[i].n, NULL, &a),
+		        kinds[i].kind);
+	REFUSED(HEC_ERR_FORMAT, hec_audio_read_memory("x", kinds[0].bytes, kinds[0].n, NULL, &a),
+	        "ffmpeg -i - -ar 16000 -ac 1 -f wav -");
+	static const char *const lines[][2] = {
+		{"x.m4a", "ffmpeg -i x.m4a -ar 16000 -ac 1 x.wav"},
+		{"x.wav", "ffmpeg -i x.wav -ar 16000 -ac 1 x-16k.wav"},
+		{"-x y.b", "ffmpeg -i './-x y.b' -ar 16000 -ac 1 './-x y.wav'"},
+		{"$(x)';.m4a", "ffmpeg -i '$(x)'\\'';.m4a' -ar 16000 -ac 1 '$(x)'\\'';.wav'"},
+		{"x\33.m4a", "ffmpeg -i IN -ar 16000 -ac 1 OUT.wav"},
+	};
+	char home[SCRATCH_PATH], path[SCRATCH_PATH];
+	assert_non_null(getcwd(home, sizeof home));
+	*strrchr(scratch_fresh(path), '/') = '\0';
+	assert_int_equal(chdir(path), 0);
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		assert_int_equal(file_replace(lines[i][0], kinds[0].bytes, kinds[0].n), HEC_OK);
+		REFUSED(HEC_ERR_FORMAT, hec_audio_read(lines[i][0], NULL, &a), lines[i][1]);
+	}
+	assert_int_equal(chdir(home), 0);
+}
+
 static void a_number_that_is_none_is_refused(void **state)
 {
 	(void)state;
@@ -377,6 +422,7 @@ int main(void)
 		cmocka_unit_test(what_is_too_high_does_not_come_back_lower),
 		cmocka_unit_test(another_rate_can_be_asked_for),
 		cmocka_unit_test(what_is_no_sound_is_refused),
+		cmocka_unit_test(what_is_not_read_is_named_with_the_line_that_converts_it),
 		cmocka_unit_test(a_number_that_is_none_is_refused),
 		cmocka_unit_test(what_is_too_long_is_refused),
 		cmocka_unit_test(what_a_sound_takes_is_by_its_seconds_not_its_rate),

@@ -61,17 +61,124 @@ static const char *in_folder(const char *format)
 static void each_file_gives_a_line(void **state)
 {
 	(void)state;
-	result both = transcribe(in_folder("@/a.wav @/b.wav")),
-	       one = transcribe(in_folder("@/a.wav"));
-	assert_int_equal(both.code, 0);
-	assert_int_equal(lines_of(both.out), 2);
-	assert_memory_equal(both.out, one.out, strlen(one.out));
-	result json = transcribe(in_folder("--json @/b.wav"));
+	char both[2048];
+	result all = transcribe(in_folder("@/a.wav @/b.wav")), a = transcribe(in_folder("@/a.wav")),
+	       b = transcribe(in_folder("@/b.wav"));
+	assert_int_equal(all.code, 0);
+	snprintf(both, sizeof both, "%s/a.wav\t%s%s/b.wav\t%s", folder, a.out, folder, b.out);
+	assert_string_equal(all.out, both);
+	result times = transcribe(in_folder("--timestamps @/a.wav @/b.wav"));
+	assert_memory_equal(times.out, both, strlen(folder) + 7);
+	assert_non_null(strstr(times.out, "b.wav\t[00:0"));
+	done(&all), done(&a), done(&b), done(&times);
+}
+
+static void json_says_which_file_it_is_of(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("cp '%s/b.wav' \"$(printf '%s/\\377.wav')\"", folder, folder), 0);
+	result json = transcribe(in_folder("--json @/b.wav @/?.wav"));
+	char name[256];
+	snprintf(name, sizeof name, "{\"name\":\"%s/b.wav\",\"text\":\"", folder);
 	assert_int_equal(json.code, 0);
-	assert_non_null(strstr(json.out, "{\"text\":\""));
+	assert_memory_equal(json.out, name, strlen(name));
 	assert_non_null(strstr(json.out, "\"language\":\"en\",\"segments\":[{\"begin\":"));
+	assert_non_null(strstr(json.out, "/\xEF\xBF\xBD.wav\",\"text\""));
 	assert_null(strstr(json.out, "tokens"));
-	done(&both), done(&one), done(&json);
+	assert_int_equal(shell("rm '%s'/[!a-z]*.wav", folder), 0);
+	done(&json);
+}
+
+/* Standard input, by its name or where nothing else is named; a pipe by its name. */
+static void sound_comes_through_pipes(void **state)
+{
+	(void)state;
+	static const char *const ways[] = {"- <b.wav", "<b.wav", "/dev/stdin <b.wav", "pipe"};
+	result file = transcribe(in_folder("@/b.wav"));
+	write_file("want", file.out);
+	assert_int_equal(shell("mkfifo '%s/pipe'", folder), 0);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (shell("cd '%s' && { [ %zu -lt 3 ] || cat b.wav >pipe & } && "
+		          "'%s' transcribe -m '%s' %s >got && cmp got want",
+		          folder, i, program(), MODEL, ways[i]) != 0)
+			fail_msg("%s", ways[i]);
+	result twice = transcribe("- -"), none = transcribe("");
+	assert_int_equal(twice.code, 2);
+	assert_non_null(strstr(twice.err, "standard input is named 2 times"));
+	assert_int_equal(none.code, 1);
+	assert_non_null(strstr(none.err, "standard input: the file is empty"));
+	done(&file), done(&twice), done(&none);
+}
+
+static void a_folder_takes_a_file_for_each_sound(void **state)
+{
+	(void)state;
+	result r = transcribe(in_folder("--srt --out-dir @/new/deep @/a.wav @/b.wav")),
+	       one = transcribe(in_folder("--srt @/b.wav"));
+	assert_int_equal(r.code, 0);
+	assert_string_equal(r.out, "");
+	assert_int_equal(
+		shell("cd '%s/new/deep' && [ \"$(ls -A | tr '\\n' ' ')\" = 'a.srt b.srt ' ]",
+	              folder),
+		0);
+	char *subtitles = read_all("new/deep/b.srt");
+	assert_string_equal(subtitles, one.out);
+	free(subtitles);
+	done(&r), done(&one);
+	static const char *const forms[][2] = {
+		{"", "a.txt"}, {"--timestamps", "a.txt"}, {"--vtt", "a.vtt"}, {"--json", "a.json"}};
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		char line[256], name[64];
+		snprintf(line, sizeof line, "%s @/a.wav", forms[i][0]);
+		one = transcribe(in_folder(line));
+		snprintf(line, sizeof line, "%s --out-dir @/new @/a.wav", forms[i][0]);
+		r = transcribe(in_folder(line));
+		snprintf(name, sizeof name, "new/%s", forms[i][1]);
+		char *text = read_all(name);
+		assert_string_equal(text, one.out);
+		free(text);
+		done(&r), done(&one);
+	}
+}
+
+/* Before the model is loaded, and before anything is written. */
+static void a_folder_that_cannot_take_them_is_told(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *arguments, *words[3];
+		int code;
+	} cases[] = {
+		{"--out-dir @/same @/a.wav @/sub/a.mp3",
+	         {"/a.wav and ", "/sub/a.mp3", "/same/a.txt"},
+	         2},
+		{"--out-dir @/same @/a.wav @/a.wav", {"/a.wav and ", "both", "a.txt"}, 2},
+		{"--out-dir @/a.wav @/b.wav", {"/a.wav could not be made", "", ""}, 1},
+		{"--out-dir @/a.wav/x @/b.wav", {"/a.wav/x could not be made", "", ""}, 1},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		result r = transcribe(in_folder(cases[i].arguments));
+		assert_int_equal(r.code, cases[i].code);
+		for (int k = 0; k < 3; k++)
+			if (!strstr(r.err, cases[i].words[k]))
+				fail_msg("%s: %s", cases[i].arguments, r.err);
+		done(&r);
+	}
+	assert_int_not_equal(shell("ls -d '%s/same' 2>/dev/null", folder), 0);
+	/* What failed has no file; the others have theirs. */
+	result r =
+		transcribe(in_folder("--out-dir @/kept --keep-going @/bad.wav @/a.wav @/none.wav"));
+	assert_int_equal(r.code, 1);
+	assert_string_equal(r.out, "");
+	assert_int_equal(shell("[ \"$(ls -A '%s/kept')\" = a.txt ]", folder), 0);
+	done(&r);
+	/* A folder in the file's place stays, and nothing is left beside it. */
+	assert_int_equal(shell("mkdir -p '%s/taken/a.txt'", folder), 0);
+	r = transcribe(in_folder("--out-dir @/taken @/a.wav"));
+	assert_int_equal(r.code, 1);
+	assert_non_null(strstr(r.err, "taken/a.txt could not be written: "));
+	assert_int_equal(shell("[ \"$(ls -A '%s/taken')\" = a.txt ]", folder), 0);
+	done(&r);
 }
 
 static void subtitles_are_numbered_and_timed(void **state)
@@ -129,9 +236,8 @@ static void wrong_usage_and_bad_files_are_told(void **state)
 		const char *arguments, *word;
 		int code;
 	} cases[] = {
-		{"", "which FILE", 2},
 		{"--srt --vtt @/a.wav", "one of", 2},
-		{"--srt @/a.wav @/b.wav", "one FILE", 2},
+		{"--srt @/a.wav @/b.wav", "--out-dir", 2},
 		{"--tokens @/a.wav", "--json", 2},
 		{"--task sing @/a.wav", "sing", 2},
 		{"--language de @/a.wav", "English only", 1},
@@ -175,10 +281,10 @@ static void a_bad_file_does_not_end_the_work(void **state)
 	       r = transcribe(in_folder("--keep-going @/bad.wav @/a.wav @/none.wav @/b.wav"));
 	assert_int_equal(r.code, 1);
 	const size_t first = strcspn(good.out, "\n") + 1;
-	assert_true(r.out[0] == '\n');
-	assert_memory_equal(r.out + 1, good.out, first);
-	assert_true(r.out[1 + first] == '\n');
-	assert_string_equal(r.out + 2 + first, good.out + first);
+	char want[2048];
+	snprintf(want, sizeof want, "%s/bad.wav\t\n%.*s%s/none.wav\t\n%s", folder, (int)first,
+	         good.out, folder, good.out + first);
+	assert_string_equal(r.out, want);
 	assert_non_null(strstr(r.err, "bad.wav: "));
 	assert_non_null(strstr(r.err, "none.wav"));
 	assert_non_null(strstr(r.err, "2 of 4 files failed"));
@@ -186,8 +292,8 @@ static void a_bad_file_does_not_end_the_work(void **state)
 	done(&r);
 	r = transcribe(in_folder("--keep-going --json @/none.wav @/b.wav"));
 	assert_int_equal(r.code, 1);
-	assert_int_equal(strncmp(r.out, "{\"input\":1,\"error\":", 19), 0);
-	assert_non_null(strstr(r.out, "}\n{\"text\":"));
+	assert_int_equal(strncmp(r.out, "{\"input\":1,\"file\":\"", 21), 0);
+	assert_non_null(strstr(r.out, "}\n{\"input\":2,\"file\":\""));
 	done(&r);
 }
 
@@ -195,6 +301,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_file_gives_a_line),
+		cmocka_unit_test(json_says_which_file_it_is_of),
+		cmocka_unit_test(sound_comes_through_pipes),
+		cmocka_unit_test(a_folder_takes_a_file_for_each_sound),
+		cmocka_unit_test(a_folder_that_cannot_take_them_is_told),
 		cmocka_unit_test(subtitles_are_numbered_and_timed),
 		cmocka_unit_test(subtitles_cannot_be_taken_for_marks),
 		cmocka_unit_test(wrong_usage_and_bad_files_are_told),

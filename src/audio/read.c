@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "audio/cut.h"
+#include "audio/foreign.h"
 #include "audio/halve.h"
 #include "audio/samples.h"
 #include "base/file.h"
@@ -156,13 +157,16 @@ static bool is_wanted(int format)
 
 static hec_status check_kind(reader *r)
 {
-	unsigned char begin[4] = {0};
+	unsigned char begin[FOREIGN_BYTES] = {0};
 	sf_count_t n = source_read(begin, sizeof begin, &r->source);
 	if (r->source.failed)
 		return HEC_ERR_IO;
 	r->source.at = 0;
 	if (n == 0)
 		return fail(HEC_ERR_FORMAT, "%s: the file is empty", r->name);
+	const char *foreign = foreign_kind(begin, (size_t)n);
+	if (foreign)
+		return foreign_refuse(r->name, r->source.file ? r->source.name : NULL, foreign);
 	if (!kind_of(begin, (size_t)n))
 		return fail(HEC_ERR_FORMAT, "%s: begins as no WAV, FLAC, OGG or MP3 file does",
 		            r->name);

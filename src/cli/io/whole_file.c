@@ -9,8 +9,8 @@
 
 #define PIECE ((size_t)64 << 10)
 
-/* What is there, into more and more room; NULL: error says why not. */
-static char *read_all(FILE *f, size_t *bytes, char error[WHOLE_FILE_ERROR])
+/* Into more and more room. NULL: error says why not. */
+static char *read_all(FILE *f, size_t most, size_t *bytes, char error[WHOLE_FILE_ERROR])
 {
 	size_t capacity = 0, n = 0, got = 1;
 	char *data = NULL;
@@ -28,13 +28,12 @@ static char *read_all(FILE *f, size_t *bytes, char error[WHOLE_FILE_ERROR])
 		errno = 0;
 		got = fread(data + n, 1, PIECE, f);
 		n += got;
-		if (ferror(f) || n > LINES_LONGEST) {
+		if (ferror(f) || n > most) {
 			if (ferror(f))
 				snprintf(error, WHOLE_FILE_ERROR, "could not be read: %s",
 				         strerror(errno));
 			else
-				snprintf(error, WHOLE_FILE_ERROR, "is longer than %zu bytes",
-				         LINES_LONGEST);
+				snprintf(error, WHOLE_FILE_ERROR, "is longer than %zu bytes", most);
 			free(data);
 			return NULL;
 		}
@@ -42,6 +41,13 @@ static char *read_all(FILE *f, size_t *bytes, char error[WHOLE_FILE_ERROR])
 	data[n] = '\0';
 	*bytes = n;
 	return data;
+}
+
+bool whole_stream_read(FILE *f, size_t most, char **data, size_t *bytes,
+                       char error[WHOLE_FILE_ERROR])
+{
+	*data = read_all(f, most, bytes, error);
+	return *data != NULL;
 }
 
 bool whole_file_take(const char *path, char **text, size_t *bytes, char error[WHOLE_FILE_ERROR])
@@ -53,7 +59,7 @@ bool whole_file_take(const char *path, char **text, size_t *bytes, char error[WH
 		snprintf(error, WHOLE_FILE_ERROR, "could not be opened: %s", strerror(errno));
 		return false;
 	}
-	*text = read_all(f, bytes, error);
+	*text = read_all(f, LINES_LONGEST, bytes, error);
 	if (!input)
 		fclose(f);
 	if (*text && *bytes >= sizeof mark && memcmp(*text, mark, sizeof mark) == 0) {

@@ -8,19 +8,21 @@
 
 #include "cli/command/interrupt.h"
 #include "cli/io/line_work.h"
-#include "cli/model/run.h"
-#include "cli/io/line_work.h"
 #include "cli/io/plural.h"
 #include "cli/io/put.h"
 #include "cli/io/say.h"
+#include "cli/io/valid_text.h"
+#include "cli/model/run.h"
 #include "cli/tasks/transcribe_attend.h"
+#include "cli/tasks/transcribe_input.h"
+#include "cli/tasks/transcribe_out.h"
 #include "cli/tasks/transcribe_show.h"
 
 #define BATCH 4
 #define BATCH_MOST 64
 
 typedef struct settings {
-	const char *language, *task;
+	const char *language, *task, *out_dir;
 	int64_t beam, batch, max_tokens;
 	double no_speech;
 	bool json, tokens, srt, vtt, timestamps;
@@ -30,7 +32,7 @@ typedef struct transcribing {
 	const command *self;
 	settings s;
 	model_args m;
-	transcript_form form;
+	transcript_look look;
 	hec_transcriber *transcriber;
 	hec_transcribe_options options;
 	bool bar, bar_shown;
@@ -64,30 +66,50 @@ static hec_status show_progress(void *user, const char *phase, int64_t done, int
 
 /* ---- files ---- */
 
-static int show_all(const transcribing *w, const hec_transcripts *out)
+static int show_all(const transcribing *w, char **files, const hec_transcripts *out)
 {
 	const hec_transcript *t;
-	for (int64_t i = 0; (t = hec_transcripts_at(out, i)); i++)
-		if (!transcript_show(t, w->form, w->s.tokens, stdout))
-			return command_failed(w->self, "no memory for the results");
+	for (int64_t i = 0; (t = hec_transcripts_at(out, i)); i++) {
+		int code = EXIT_DONE;
+		if (w->s.out_dir)
+			code = transcribe_out_write(w->self, w->s.out_dir, &w->look, files[i], t);
+		else if (!transcript_show(t, &w->look, files[i], stdout))
+			code = command_failed(w->self, "no memory for the results");
+		if (code != EXIT_DONE)
+			return code;
+	}
 	return put_done();
 }
 
-/* What went wrong with a file, or with all: the end, or with --keep-going an error in the file's place. */
+/* What stands in the place of a sound that failed. */
+static bool put_error(const transcribing *w, const char *file, const char *reason, int number)
+{
+	if (w->s.out_dir)
+		return true;
+	if (w->look.named)
+		return put_field(file, strlen(file), stdout), puts("\t") >= 0;
+	size_t length;
+	char *name = valid_text(file, strlen(file), &length),
+	     *why = valid_text(reason, strlen(reason), &length);
+	const bool good = name && why && line_work_put_error(w->s.json, number, name, why);
+	free(name);
+	free(why);
+	return good;
+}
+
+/* What went wrong: the end, or with --keep-going an error in the sound's place. The reason names it. */
 static int refuse(transcribing *w, const char *file, const char *reason, int number)
 {
 	clear_bar(w);
 	if (interrupt_asked())
 		return command_failed(w->self, "interrupted after %d file%s", w->first,
 		                      plural(w->first));
-	int code = file ? command_failed(w->self, "%s: %s", file, reason)
-	                : command_failed(w->self, "%s", reason);
+	int code = command_failed(w->self, "%s", reason);
 	if (!w->m.keep_going)
 		return code;
 	w->failures++;
-	return line_work_put_error(w->s.json, number, file, reason)
-	               ? put_done()
-	               : command_failed(w->self, "no memory for JSON");
+	return put_error(w, file, reason, number) ? put_done()
+	                                          : command_failed(w->self, "no memory for JSON");
 }
 
 static int transcribe_read(transcribing *w, int n, char **files, hec_audio *const *audio)
@@ -101,10 +123,11 @@ static int transcribe_read(transcribing *w, int n, char **files, hec_audio *cons
 	hec_transcripts *out;
 	if (hec_transcribe(w->transcriber, n, samples, counts, &w->options, &out) != HEC_OK) {
 		const int64_t item = hec_error_item();
-		char reason[1024];
-		snprintf(reason, sizeof reason, "%s", hec_error_message());
+		char reason[SOUND_REASON];
+		snprintf(reason, sizeof reason, "%s%s%s", item >= 0 ? sound_shown(files[item]) : "",
+		         item >= 0 ? ": " : "", hec_error_message());
 		if (n == 1 || !w->m.keep_going || interrupt_asked())
-			return refuse(w, item >= 0 ? files[item] : NULL, reason, w->first + 1);
+			return refuse(w, files[item >= 0 ? item : 0], reason, w->first + 1);
 		int code = EXIT_DONE; /* each by itself: which of them fail is seen then */
 		for (int i = 0; code == EXIT_DONE && i < n; i++, w->first++)
 			code = transcribe_read(w, 1, files + i, audio + i);
@@ -112,7 +135,7 @@ static int transcribe_read(transcribing *w, int n, char **files, hec_audio *cons
 		return code;
 	}
 	clear_bar(w);
-	int code = show_all(w, out);
+	int code = show_all(w, files, out);
 	if (code == EXIT_DONE && w->first == 0)
 		code = transcribe_attend(&w->m.attend, w->self, w->transcriber, audio[0],
 		                         hec_transcripts_at(out, 0));
@@ -125,7 +148,8 @@ static void tell_cut(transcribing *w, const char *file, const hec_audio *audio)
 	if (!audio->cut)
 		return;
 	clear_bar(w);
-	say_line("hecate transcribe: warning: %s: the file ends before its sound does", file);
+	say_line("hecate transcribe: warning: %s: the file ends before its sound does",
+	         sound_shown(file));
 }
 
 /* Those before a file that cannot be read are still done. */
@@ -135,15 +159,13 @@ static int transcribe_some(transcribing *w, int n, char **files)
 	hec_audio_options options = HEC_AUDIO_OPTIONS_INIT;
 	options.rate = hec_transcriber_rate(w->transcriber);
 	options.progress = interrupt_stops;
-	char reason[1024] = "";
+	char reason[SOUND_REASON] = "";
 	int read = 0, code = EXIT_DONE;
 	w->some = n;
-	while (read < n && hec_audio_read(files[read], &options, &audio[read]) == HEC_OK) {
+	while (read < n && sound_read(files[read], &options, &audio[read], reason)) {
 		tell_cut(w, files[read], audio[read]);
 		read++;
 	}
-	if (read < n)
-		snprintf(reason, sizeof reason, "%s", hec_error_message());
 	if (read > 0)
 		code = transcribe_read(w, read, files, audio);
 	for (int i = 0; i < read; i++)
@@ -151,7 +173,7 @@ static int transcribe_some(transcribing *w, int n, char **files)
 	w->first += read;
 	if (code != EXIT_DONE || read == n)
 		return code;
-	code = refuse(w, NULL, reason, w->first + 1); /* the reason names the file */
+	code = refuse(w, files[read], reason, w->first + 1);
 	w->first++;
 	return code;
 }
@@ -165,13 +187,17 @@ static int set_form(transcribing *w, int operands)
 		return command_usage(w->self, "one of --json, --srt and --vtt at most");
 	if (s->tokens && !s->json)
 		return command_usage(w->self, "--tokens is for --json");
-	if ((s->srt || s->vtt) && operands > 1)
-		return command_usage(w->self, "subtitles are of one FILE, not of %d", operands);
-	w->form = s->json         ? TRANSCRIPT_JSON
-	          : s->srt        ? TRANSCRIPT_SRT
-	          : s->vtt        ? TRANSCRIPT_VTT
-	          : s->timestamps ? TRANSCRIPT_TIMES
-	                          : TRANSCRIPT_TEXT;
+	if ((s->srt || s->vtt) && operands > 1 && !s->out_dir)
+		return command_usage(w->self,
+		                     "subtitles of %d files need --out-dir DIR, a file for each",
+		                     operands);
+	w->look = (transcript_look){.form = s->json         ? TRANSCRIPT_JSON
+	                                    : s->srt        ? TRANSCRIPT_SRT
+	                                    : s->vtt        ? TRANSCRIPT_VTT
+	                                    : s->timestamps ? TRANSCRIPT_TIMES
+	                                                    : TRANSCRIPT_TEXT,
+	                            .tokens = s->tokens,
+	                            .named = operands > 1 && !s->json && !s->out_dir};
 	return EXIT_DONE;
 }
 
@@ -188,7 +214,7 @@ static int set_options(transcribing *w, int operands)
 	if (code != EXIT_DONE)
 		return code;
 	o->language = s->language;
-	o->timestamps = w->form != TRANSCRIPT_TEXT;
+	o->timestamps = w->look.form != TRANSCRIPT_TEXT;
 	o->beams = s->beam;
 	o->batch = s->batch;
 	o->max_tokens = s->max_tokens;
@@ -233,6 +259,15 @@ static void destroy_transcriber(void *job)
 static const model_work transcribing_work = {load_transcriber, transcribe_operands,
                                              destroy_transcriber};
 
+static int check_inputs(const command *self, int n, char **files)
+{
+	int inputs = 0;
+	for (int i = 0; i < n; i++)
+		inputs += strcmp(files[i], "-") == 0;
+	return inputs > 1 ? command_usage(self, "standard input is named %d times", inputs)
+	                  : EXIT_DONE;
+}
+
 static int transcribe_run(const command *self, int argc, char **argv)
 {
 	transcribing w = {.self = self, .s = {.batch = BATCH, .no_speech = -1}};
@@ -251,6 +286,9 @@ static int transcribe_run(const command *self, int argc, char **argv)
 	         &s->timestamps, 0, 0},
 		{OPTION_FLAG, "--srt", NULL, "subtitles as SubRip", &s->srt, 0, 0},
 		{OPTION_FLAG, "--vtt", NULL, "subtitles as WebVTT", &s->vtt, 0, 0},
+		{OPTION_TEXT, "--out-dir", "DIR",
+	         "a file in DIR for each FILE: its name, ending in .txt, .srt, .vtt or .json",
+	         &s->out_dir, 0, 0},
 		OPTION_KEEP_GOING(w.m.keep_going),
 		{OPTION_FLAG, "--json", NULL, "a JSON object for each FILE", &s->json, 0, 0},
 		{OPTION_FLAG, "--tokens", NULL, "with --json: the ids of each segment", &s->tokens,
@@ -273,26 +311,41 @@ static int transcribe_run(const command *self, int argc, char **argv)
 	int code = command_options(self, table, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
-	if (operands == 0)
+	char *input[] = {"-"};
+	char **files = operands > 0 ? argv : input;
+	if (operands == 0 && isatty(STDIN_FILENO))
 		return command_usage(self, "which FILE?");
-	code = set_options(&w, operands);
-	return code == EXIT_DONE ? model_run(self, &w.m, &transcribing_work, &w, operands, argv)
+	operands = operands > 0 ? operands : 1;
+	code = check_inputs(self, operands, files);
+	if (code == EXIT_DONE)
+		code = set_options(&w, operands);
+	if (code == EXIT_DONE && s->out_dir)
+		code = transcribe_out_open(self, s->out_dir, w.look.form, operands, files);
+	return code == EXIT_DONE ? model_run(self, &w.m, &transcribing_work, &w, operands, files)
 	                         : code;
 }
 
 const command command_transcribe = {
 	"transcribe",
 	"Writes down what is spoken in sound files",
-	"transcribe -m DIR [OPTION]… FILE…",
+	"transcribe -m DIR [OPTION]… [FILE]…",
 	"Reads WAV, FLAC, OGG and MP3 of any rate and number of channels, and writes a line for "
 	"each\n"
-	"FILE, in order; an empty line where nobody speaks. A file longer than the model's window "
-	"(30 s)\n"
-	"is read window by window, each from where the last finished segment ended.\n\n"
+	"FILE, in order; an empty line where nobody speaks. Of several FILEs, each line begins "
+	"with "
+	"the\n"
+	"name and a tab. FILE - is standard input, which is also read where no FILE is given and "
+	"it "
+	"is\n"
+	"no terminal. A file longer than the model's window (30 s) is read window by window, each "
+	"from\n"
+	"where the last finished segment ended.\n\n"
 	"With --json, each line is\n"
-	"  {\"text\": …, \"language\": …, \"segments\": [{\"begin\": …, \"end\": …, \"text\": …}, "
-	"…]}\n"
+	"  {\"name\": …, \"text\": …, \"language\": …,\n"
+	"   \"segments\": [{\"begin\": …, \"end\": …, \"text\": …}, …]}\n"
 	"with times in seconds.\n\n"
-	"Example: hecate transcribe -m whisper-tiny.en --srt talk.mp3 >talk.srt\n",
+	"Examples: hecate transcribe -m whisper-tiny.en --srt talk.mp3 >talk.srt\n"
+	"          hecate transcribe -m whisper-tiny.en --vtt --out-dir subtitles *.mp3\n"
+	"          arecord -d 10 | hecate transcribe -m whisper-tiny.en\n",
 	transcribe_run,
 };

@@ -3,10 +3,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/io/line_work.h"
 #include "cli/io/put.h"
+#include "cli/io/valid_text.h"
 
 /* Hours are left out of a short one where they may be. */
 static void put_time(double seconds, char point, bool hours, FILE *out)
@@ -25,10 +26,19 @@ static void put_times(const hec_segment *s, char point, bool hours, FILE *out)
 	put_time(s->end, point, hours, out);
 }
 
-static void show_times(const hec_transcript *t, FILE *out)
+static void put_name(const char *name, FILE *out)
+{
+	if (!name)
+		return;
+	put_field(name, strlen(name), out);
+	fputc('\t', out);
+}
+
+static void show_times(const hec_transcript *t, const char *name, FILE *out)
 {
 	const hec_segment *s;
 	for (int64_t i = 0; (s = hec_transcript_segment(t, i)); i++) {
+		put_name(name, out);
 		fputc('[', out);
 		put_times(s, '.', false, out);
 		fputs("] ", out);
@@ -98,31 +108,51 @@ static json_t *segment_json(const hec_segment *s, bool tokens)
 	return NULL;
 }
 
-static bool show_json(const hec_transcript *t, bool tokens, FILE *out)
+/* A file may be called by any bytes. */
+static json_t *name_json(const char *name)
+{
+	size_t length;
+	char *valid = valid_text(name, strlen(name), &length);
+	json_t *text = valid ? json_stringn(valid, length) : NULL;
+	free(valid);
+	return text;
+}
+
+static bool show_json(const hec_transcript *t, bool tokens, const char *name, FILE *out)
 {
 	json_t *line = json_object(), *segments = json_array();
 	bool fine = true;
+	json_object_set_new(line, "name", name_json(name));
 	json_object_set_new(line, "text", json_string(t->text));
 	json_object_set_new(line, "language", json_string(t->language));
 	const hec_segment *s;
 	for (int64_t i = 0; fine && (s = hec_transcript_segment(t, i)); i++)
 		fine = json_array_append_new(segments, segment_json(s, tokens)) == 0;
 	fine = json_object_set_new(line, "segments", segments) == 0 && fine;
-	if (!fine || json_object_size(line) != 3) {
+	if (!fine || json_object_size(line) != 4) {
 		json_decref(line);
 		return false;
 	}
 	return put_json_line(line, out);
 }
 
-bool transcript_show(const hec_transcript *t, transcript_form form, bool tokens, FILE *out)
+const char *transcript_ending(transcript_form form)
 {
-	switch (form) {
+	static const char *const endings[] = {".txt", ".txt", ".srt", ".vtt", ".json"};
+	return endings[form];
+}
+
+bool transcript_show(const hec_transcript *t, const transcript_look *look, const char *name,
+                     FILE *out)
+{
+	const char *shown = look->named ? name : NULL;
+	switch (look->form) {
 	case TRANSCRIPT_TEXT:
+		put_name(shown, out);
 		put_line(t->text, out);
 		return true;
 	case TRANSCRIPT_TIMES:
-		show_times(t, out);
+		show_times(t, shown, out);
 		return true;
 	case TRANSCRIPT_SRT:
 		show_srt(t, out);
@@ -131,7 +161,7 @@ bool transcript_show(const hec_transcript *t, transcript_form form, bool tokens,
 		show_vtt(t, out);
 		return true;
 	case TRANSCRIPT_JSON:
-		return show_json(t, tokens, out);
+		return show_json(t, look->tokens, name, out);
 	}
 	return false;
 }

@@ -14,7 +14,16 @@ typedef enum transcript_form {
 	TRANSCRIPT_JSON
 } transcript_form;
 
-/* tokens: JSON's segments have their ids, too. False: no memory. */
-bool transcript_show(const hec_transcript *t, transcript_form form, bool tokens, FILE *out);
+typedef struct transcript_look {
+	transcript_form form;
+	bool tokens; /* JSON's segments have their ids, too */
+	bool named;  /* each line of text begins with the name of its sound, and a tab */
+} transcript_look;
+
+/* ".srt", … */
+const char *transcript_ending(transcript_form form);
+/* name: of the sound. False: no memory. */
+bool transcript_show(const hec_transcript *t, const transcript_look *look, const char *name,
+                     FILE *out);
 
 #endif
