@@ -104,7 +104,13 @@ static void what_is_spoken_is_learned(void **state)
 	         folder);
 	r = run(line);
 	assert_int_equal(r.code, 0);
-	assert_string_equal(r.out, "ab\nno\nai ai\ne\n");
+	static const char *const wrote[] = {"ab", "no", "ai ai", "e"};
+	const char *at = r.out;
+	for (int i = 0; i < 4; i++) {
+		snprintf(line, sizeof line, "%s/sounds/%d.wav\t%s\n", folder, 4 + i, wrote[i]);
+		assert_memory_equal(at, line, strlen(line));
+		at += strlen(line);
+	}
 	done(&r);
 }
 

@@ -73,6 +73,7 @@ static hec_transcribe_options options_of(const expected *e)
 	o.timestamps = e->times;
 	o.beams = e->beams;
 	o.no_speech = 2;
+	o.plain = true;
 	return o;
 }
 
@@ -184,7 +185,9 @@ static void a_sound_gives_the_same_alone_or_among_others(void **state)
 		o.timestamps = true;
 		OK(&s.k, hec_transcribe(s.many, SOUNDS, s.samples, s.counts, &o, &all));
 		for (int i = 0; i < SOUNDS; i++) {
+			o.first = (uint64_t)i;
 			OK(&s.k, hec_transcribe(s.many, 1, &s.samples[i], &s.counts[i], &o, &one));
+			o.first = 0;
 			check_same(&s.k, hec_transcripts_at(all, i), hec_transcripts_at(one, 0));
 			hec_transcripts_free(one);
 		}
@@ -205,6 +208,7 @@ static void a_segment_knows_its_window(void **state)
 	const int64_t bands = c->front.features, frames = 2 * c->encoder.position.max;
 	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
 	o.no_speech = 2;
+	o.plain = true;
 	int64_t later = 0;
 	float *part = malloc((size_t)(bands * frames) * sizeof *part);
 	for (int i = 0; i < SOUNDS; i++) {
@@ -247,7 +251,7 @@ static void a_segment_knows_its_window(void **state)
 				      "segment %lld was written behind another", (long long)j);
 			hec_tensor to = hec_tensor_2d(part, HEC_F32, bands, frames);
 			OK(&s.k, hec_transcriber_features(s.many, s.samples[i], s.counts[i],
-			                                  g->window, &to));
+			                                  g->window, &o, &to));
 			const int64_t from = llround(g->window * 100);
 			for (int64_t b = 0; b < bands; b++)
 				for (int64_t f = 0; f < frames; f++) {
@@ -266,7 +270,7 @@ static void a_segment_knows_its_window(void **state)
 	hec_tensor to = hec_tensor_2d(part, HEC_F32, bands, frames), flat = to;
 	flat.shape[1]--;
 #define FEATURES(samples, count, begin, out)                                                       \
-	hec_transcriber_features(s.many, samples, count, begin, out)
+	hec_transcriber_features(s.many, samples, count, begin, &o, out)
 	FAILS(&s.k, HEC_ERR_ARGUMENT, FEATURES(s.samples[0], -1, 0, &to), "-1");
 	FAILS(&s.k, HEC_ERR_ARGUMENT, FEATURES(NULL, 4, 0, &to), "NULL");
 	FAILS(&s.k, HEC_ERR_ARGUMENT, FEATURES(s.samples[0], 4000, 1.5, &to), "1.5");

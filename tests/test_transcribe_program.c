@@ -277,8 +277,10 @@ static void wrong_usage_and_bad_files_are_told(void **state)
 static void a_bad_file_does_not_end_the_work(void **state)
 {
 	(void)state;
-	result good = transcribe(in_folder("@/a.wav @/b.wav")),
-	       r = transcribe(in_folder("--keep-going @/bad.wav @/a.wav @/none.wav @/b.wav"));
+	/* Drawn by chance, a text would depend on its number. */
+	result good = transcribe(in_folder("--plain @/a.wav @/b.wav")),
+	       r = transcribe(
+		       in_folder("--plain --keep-going @/bad.wav @/a.wav @/none.wav @/b.wav"));
 	assert_int_equal(r.code, 1);
 	const size_t first = strcspn(good.out, "\n") + 1;
 	char want[2048];

@@ -62,13 +62,14 @@ static void compare_segments(kit *k, const golden *g)
 		snprintf(name, sizeof name, "segments%d", cases);
 		const hec_tensor *want = golden_get(g, name);
 		snprintf(name, sizeof name, "frames%d", cases);
-		int64_t frames = (int64_t)golden_number(g, name, 0), count;
+		int64_t frames = (int64_t)golden_number(g, name, 0);
 		int64_t before = (int64_t)golden_number(g, name, 1);
 		snprintf(name, sizeof name, "move%d", cases);
 		int64_t move = (int64_t)golden_number(g, name, 0);
 		whisper_segment got[64];
-		int64_t moved = whisper_segments(&c, tokens->data, tokens->shape[0], before, frames,
-		                                 got, &count);
+		const whisper_cut cut = whisper_segments(&c, true, tokens->data, tokens->shape[0],
+		                                         before, frames, got);
+		const int64_t moved = cut.move, count = cut.count;
 		/* Where theirs would stand still, or go beyond the window, ours takes all of it. */
 		CHECK(k, moved == (move > 0 && move < frames ? move : frames),
 		      "case %d moves by %lld, not %lld", cases, (long long)moved, (long long)move);

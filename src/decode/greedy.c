@@ -4,7 +4,7 @@
 
 #include "decode/search.h"
 
-/* log p of id as the model has it, whatever the rules made of it. */
+/* log p of id as the model has it, whatever the rules made of it: without score_what_is_left. */
 static float log_p(const plan *p, const prefix *at, int32_t id, const float *x, float lse,
                    const float *before)
 {
@@ -29,6 +29,7 @@ bool greedy_row(const plan *p, const search *s, float *x, float lse, const row_s
 {
 	prefix at = search_prefix(s, 0);
 	process(p, &at, 0, x, b->before);
+	const float left = p->o.score_what_is_left ? search_sum_row(x, p->vocab) : -INFINITY;
 	if (p->o.sample) {
 		int64_t n = warp(p, x, b->top, b->chances);
 		if (n == 0)
@@ -38,7 +39,8 @@ bool greedy_row(const plan *p, const search *s, float *x, float lse, const row_s
 	} else if (topk(x, p->vocab, 1, out) == 0 || out->score == -INFINITY) {
 		return false;
 	}
-	out->score = log_p(p, &at, out->id, x, lse, b->before);
+	out->score =
+		left > -INFINITY ? x[out->id] - left : log_p(p, &at, out->id, x, lse, b->before);
 	return true;
 }
 

@@ -25,8 +25,7 @@ void search_begin(const plan *p, search *s, int64_t source, const int32_t *ids, 
 	}
 }
 
-/* log Σ exp x of what the rules left; −inf: nothing. */
-static float sum_row(const float *x, int64_t vocab)
+float search_sum_row(const float *x, int64_t vocab)
 {
 	float most = -INFINITY;
 	for (int64_t v = 0; v < vocab; v++)
@@ -45,7 +44,7 @@ static float renormalized(const plan *p, const float *x, float lse, double gone)
 {
 	if (gone <= 0.5)
 		return lse + (float)log1p(-gone);
-	float left = sum_row(x, p->vocab);
+	float left = search_sum_row(x, p->vocab);
 	return left == -INFINITY ? lse : left;
 }
 

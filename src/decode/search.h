@@ -83,6 +83,9 @@ static inline prefix search_prefix(const search *s, int64_t beam)
 /* score / length^penalty, in the precision that Transformers has. */
 float search_penalized(const plan *p, float score, int64_t length);
 
+/* log Σ exp x of what the rules left of a row; −inf: nothing. */
+float search_sum_row(const float *x, int64_t vocab);
+
 /* Makes s ready for a source: rows begin with prompt ids. */
 void search_begin(const plan *p, search *s, int64_t source, const int32_t *ids, int64_t prompt,
                   int64_t max_length);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "tensor/check.h"
@@ -33,6 +34,7 @@ static void clear(void *handle)
 {
 	hec_transcriber *t = handle;
 	hec_session_destroy(t->session);
+	hec_session_destroy(t->drawing);
 	whisper_config_free(&t->config);
 }
 
@@ -87,8 +89,21 @@ bool hec_transcriber_multilingual(const hec_transcriber *transcriber)
 	return transcriber->config.multilingual;
 }
 
+bool transcriber_writes_times(const hec_transcriber *t, const hec_transcribe_options *o,
+                              int64_t count)
+{
+	return o->timestamps || o->words || count / t->config.mel.hop > t->config.window;
+}
+
+bool transcriber_plain_features(const hec_transcriber *t, const hec_transcribe_options *o,
+                                int64_t count)
+{
+	return o->plain || !transcriber_writes_times(t, o, count);
+}
+
 hec_status hec_transcriber_features(const hec_transcriber *transcriber, const float *samples,
-                                    int64_t count, double begin, hec_tensor *out)
+                                    int64_t count, double begin,
+                                    const hec_transcribe_options *options, hec_tensor *out)
 {
 	HEC_TRY(CHECK_GIVEN("transcriber features", transcriber));
 	const whisper_config *c = &transcriber->config;
@@ -101,8 +116,11 @@ hec_status hec_transcriber_features(const hec_transcriber *transcriber, const fl
 		return fail(HEC_ERR_ARGUMENT,
 		            "transcriber features: a window at %g seconds of a sound of %g", begin,
 		            (double)count / (double)c->mel.rate);
+	hec_transcribe_options o = HEC_TRANSCRIBE_OPTIONS_INIT;
+	HEC_TRY(options_take("hec_transcribe_options", &o, sizeof o, options));
 	whisper_features all;
-	HEC_TRY(whisper_features_make(c, transcriber->m.ctx, samples, count, &all));
+	const bool plain = transcriber_plain_features(transcriber, &o, count);
+	HEC_TRY(whisper_features_make(c, transcriber->m.ctx, plain, samples, count, &all));
 	const int64_t first = llround(begin / whisper_seconds(c, 1));
 	whisper_window(&all, min_i64(first, all.frames), out);
 	whisper_features_free(&all);

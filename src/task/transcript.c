@@ -38,8 +38,8 @@ static hec_status no_memory(void)
 }
 
 /* The words among the ids. */
-static hec_status words(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n,
-                        int32_t first_time, char **text)
+static hec_status make_text(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n,
+                            int32_t first_time, char **text)
 {
 	int64_t count = 0;
 	int32_t *spoken = mem_zeros((size_t)n + 1, sizeof *spoken);
@@ -62,18 +62,44 @@ static hec_status grow(transcript *t)
 	/* By powers of two: at such a count there is no room left. */
 	if (t->seen.segments & (t->seen.segments - 1))
 		return HEC_OK;
+	const size_t room = t->seen.segments ? 2 * (size_t)t->seen.segments : 1;
 	size_t bytes;
 	hec_segment *grown = NULL;
-	if (size_mul(t->seen.segments ? 2 * (size_t)t->seen.segments : 1, sizeof *grown, &bytes))
+	if (size_mul(room, sizeof *grown, &bytes))
 		grown = mem_resize(t->segments, bytes);
 	if (!grown)
 		return no_memory();
 	t->segments = grown;
+	hec_word **words = mem_resize(t->words, room * sizeof *words);
+	if (!words)
+		return no_memory();
+	t->words = words;
 	return HEC_OK;
 }
 
+static void words_free(hec_word *words, int64_t n)
+{
+	for (int64_t i = 0; words && i < n; i++)
+		mem_free(mem_own(words[i].text));
+	mem_free(words);
+}
+
+static hec_status words_copy(const hec_word *words, int64_t n, hec_word **out)
+{
+	*out = mem_zeros((size_t)n + 1, sizeof **out);
+	bool good = *out != NULL;
+	for (int64_t i = 0; good && i < n; i++) {
+		(*out)[i] = words[i];
+		good = ((*out)[i].text = mem_copy_text(words[i].text)) != NULL;
+	}
+	if (good)
+		return HEC_OK;
+	words_free(*out, n);
+	return no_memory();
+}
+
 hec_status transcript_add(transcript *t, const hec_tokenizer *tokenizer, const hec_segment *segment,
-                          int32_t first_time)
+                          const hec_word *words, int32_t first_time)
 {
 	hec_segment s = *segment;
 	const size_t n = (size_t)(s.place + s.n);
@@ -83,10 +109,12 @@ hec_status transcript_add(transcript *t, const hec_tokenizer *tokenizer, const h
 		return no_memory();
 	if (n > 0)
 		memcpy(written, segment->written, n * sizeof *written);
-	hec_status status = words(tokenizer, written + s.place, s.n, first_time, &text);
+	hec_status status = make_text(tokenizer, written + s.place, s.n, first_time, &text);
 	const bool kept = status == HEC_OK && has_words(text);
 	if (kept)
 		status = grow(t);
+	if (kept && status == HEC_OK)
+		status = words_copy(words, s.words, &t->words[t->seen.segments]);
 	if (!kept || status != HEC_OK) {
 		mem_free(written);
 		mem_free(text);
@@ -126,8 +154,10 @@ void transcript_free(transcript *t)
 	for (int64_t i = 0; i < t->seen.segments; i++) {
 		mem_free(mem_own(t->segments[i].text));
 		mem_free(mem_own(t->segments[i].written));
+		words_free(t->words[i], t->segments[i].words);
 	}
 	mem_free(t->segments);
+	mem_free(t->words);
 	mem_free(mem_own(t->seen.text));
 	*t = (transcript){0};
 }
@@ -136,4 +166,10 @@ const hec_segment *hec_transcript_segment(const hec_transcript *given, int64_t i
 {
 	const transcript *t = (const transcript *)given;
 	return t && i >= 0 && i < t->seen.segments ? &t->segments[i] : NULL;
+}
+
+const hec_word *hec_transcript_word(const hec_transcript *given, int64_t segment, int64_t i)
+{
+	const hec_segment *s = hec_transcript_segment(given, segment);
+	return s && i >= 0 && i < s->words ? &((const transcript *)given)->words[segment][i] : NULL;
 }

@@ -32,10 +32,17 @@ typedef struct whisper_config {
 	size_t language_count;
 	int32_t transcribe, translate; /* ids of the tasks; −1: none */
 	whisper_request files;
-	int32_t start, end;      /* <|startoftranscript|>, <|endoftext|> */
-	int32_t no_timestamps;   /* id; the one before it is <|nospeech|>, those behind it are
+	int32_t start, end;    /* <|startoftranscript|>, <|endoftext|> */
+	int32_t no_timestamps; /* id; the one before it is <|nospeech|>, those behind it are
 	                            times, two frames apart */
-	int64_t max_initial;     /* the first time is at most so many steps; −1: any */
+	int32_t previous;      /* <|startofprev|>, before the text of windows before; −1: none */
+	int64_t max_initial;   /* the first time is at most so many steps; −1: any */
+	/* [alignment_count] layer and head, as the file has them, of those that look at what is spoken just
+	 * then; they may be of another model */
+	struct whisper_head {
+		int64_t layer, head;
+	} * alignment;
+	size_t alignment_count;
 	int32_t *begin_suppress; /* not written first */
 	size_t begin_suppressed;
 	hec_mel_options mel; /* of preprocessor_config.json */
@@ -72,13 +79,15 @@ const char *whisper_language_code(const whisper_config *c, int32_t id); /* "" wh
 double whisper_seconds(const whisper_config *c, int64_t frames);
 
 typedef struct whisper_features {
-	float *data; /* [bands, frames] of a whole sound */
-	int64_t bands, frames;
+	float *data; /* [bands, pitch] of a whole sound, of which `frames` count */
+	int64_t bands, frames, pitch;
 } whisper_features;
 
-/* out is empty after a failure. */
-hec_status whisper_features_make(const whisper_config *c, hec_ctx *ctx, const float *samples,
-                                 int64_t count, whisper_features *out);
+/* plain: as Transformers' feature extractor, a sound that fits into a window filled up with silence, a longer
+ * one mirrored at its end. Else as openai-whisper, with silence behind it of which no frame counts. out is
+ * empty after a failure. */
+hec_status whisper_features_make(const whisper_config *c, hec_ctx *ctx, bool plain,
+                                 const float *samples, int64_t count, whisper_features *out);
 void whisper_features_free(whisper_features *f); /* takes a zeroed one */
 /* Those from a frame on into [bands, frames], with zeros behind where the sound ends. */
 void whisper_window(const whisper_features *f, int64_t from, const hec_tensor *to);
@@ -92,14 +101,25 @@ void whisper_rules(const whisper_config *c, bool times, const int32_t *written, 
                    float *scores, int64_t vocab);
 
 typedef struct whisper_segment {
-	double begin, end; /* seconds */
-	int64_t from, to;  /* of the window's tokens */
+	double begin, end;    /* seconds */
+	int64_t from, to;     /* of the window's tokens */
+	int64_t first, words; /* of the window's words, once they have times */
 } whisper_segment;
 
+typedef struct whisper_cut {
+	int64_t count; /* of segments */
+	int64_t move; /* frames to the next window: to the last time of a pair, where what follows it was not
+	                    finished; else all of them */
+	bool single_end; /* the last token is a single time: nothing is spoken behind it */
+} whisper_cut;
+
 /* Cuts a window's n tokens (without the end) at pairs of times. out has room for n + 1. `before` and
- * `frames` are the frames before the window and those that it holds. Returns how many frames to move on:
- * to the last time of a pair, where what follows it was not finished; else all of them. */
-int64_t whisper_segments(const whisper_config *c, const int32_t *tokens, int64_t n, int64_t before,
-                         int64_t frames, whisper_segment *out, int64_t *count);
+ * `frames` are the frames before the window and those that it holds. plain: as Transformers, which leaves a
+ * pair at the end of the last segment, and rounds the end of one without times. */
+whisper_cut whisper_segments(const whisper_config *c, bool plain, const int32_t *tokens, int64_t n,
+                             int64_t before, int64_t frames, whisper_segment *out);
+
+/* Bytes of a text over those that zlib makes of them: of ordinary speech up to about 2. */
+hec_status whisper_compression(const char *text, size_t bytes, double *ratio);
 
 #endif

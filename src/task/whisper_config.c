@@ -14,6 +14,7 @@
 #define PREPROCESSOR "preprocessor_config.json"
 #define FRAMES_MOST 1000 /* a second; Whisper has 100 */
 #define LANGUAGES_MOST 1024
+#define HEADS_MOST 65536
 #define MULTILINGUAL_VOCAB 51865 /* the English-only vocabularies have fewer */
 
 /* ---- generation_config.json ---- */
@@ -95,12 +96,39 @@ static hec_status read_begin(const json_scope *s, int64_t vocab, whisper_config 
 	return HEC_OK;
 }
 
+/* Whether the model has them is asked where they are used: they may be those of a larger one. */
+static hec_status read_alignment(const json_scope *s, whisper_config *c)
+{
+	json_t *heads = NULL, *pair;
+	HEC_TRY(json_want_array(s, "alignment_heads", &heads));
+	size_t n = json_array_size(heads), i;
+	if (n == 0)
+		return HEC_OK;
+	if (n > HEADS_MOST)
+		return fail(HEC_ERR_FORMAT,
+		            GENERATION ": alignment_heads: %zu; at most %d are read", n,
+		            HEADS_MOST);
+	c->alignment = mem_zeros(n, sizeof *c->alignment);
+	if (!c->alignment)
+		return fail(HEC_ERR_MEMORY, GENERATION ": no memory for %zu heads", n);
+	json_array_foreach(heads, i, pair)
+	{
+		struct whisper_head *h = &c->alignment[c->alignment_count++];
+		if (json_array_size(pair) != 2 || !json_whole(json_array_get(pair, 0), &h->layer) ||
+		    !json_whole(json_array_get(pair, 1), &h->head))
+			return json_wrong(s, "alignment_heads", pair, "a layer and a head");
+	}
+	return HEC_OK;
+}
+
 static hec_status read_generation(const json_scope *s, int64_t vocab, whisper_config *c)
 {
 	HEC_TRY(read_languages(s, vocab, c));
 	HEC_TRY(read_tasks(s, vocab, c));
 	HEC_TRY(whisper_request_read(s, &c->files));
 	HEC_TRY(read_begin(s, vocab, c));
+	HEC_TRY(read_alignment(s, c));
+	HEC_TRY(read_id(s, "prev_sot_token_id", vocab, &c->previous));
 	HEC_TRY(read_id(s, "no_timestamps_token_id", vocab, &c->no_timestamps));
 	HEC_TRY(read_id(s, "decoder_start_token_id", vocab, &c->start));
 	HEC_TRY(json_want_int(s, "max_initial_timestamp_index", 0, vocab, &c->max_initial));
@@ -117,6 +145,7 @@ static void name_ids(const hec_tokenizer *tokenizer, whisper_config *c)
 	c->transcribe = hec_tokenizer_id(tokenizer, "<|transcribe|>");
 	c->translate = hec_tokenizer_id(tokenizer, "<|translate|>");
 	c->no_timestamps = hec_tokenizer_id(tokenizer, "<|notimestamps|>");
+	c->previous = hec_tokenizer_id(tokenizer, "<|startofprev|>");
 }
 
 /* Where no file names the languages: the tokens between the start and the first task. */
@@ -285,5 +314,6 @@ void whisper_config_free(whisper_config *c)
 	generation_config_free(&c->generation);
 	mem_free(c->languages);
 	mem_free(c->begin_suppress);
+	mem_free(c->alignment);
 	*c = (whisper_config){0};
 }

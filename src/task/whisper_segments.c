@@ -9,7 +9,8 @@
 typedef struct cutter {
 	const int32_t *tokens;
 	int64_t n;
-	int64_t first;      /* id of the first time */
+	int64_t first; /* id of the first time */
+	bool plain;
 	double offset;      /* seconds before the window */
 	double frame, step; /* seconds of a frame, and from one time to the next */
 	whisper_segment *out;
@@ -29,10 +30,12 @@ static double time_at(const cutter *c, int64_t i)
 /* Tokens from … to, with its last time at `last`. */
 static void put(cutter *c, int64_t from, int64_t to, int64_t last)
 {
-	c->out[c->count++] = (whisper_segment){time_at(c, from), time_at(c, last), from, to};
+	c->out[c->count++] = (whisper_segment){
+		.begin = time_at(c, from), .end = time_at(c, last), .from = from, .to = to};
 }
 
-/* At the pairs; the place behind the last one, 0 where there is none. */
+/* At the pairs; the place behind the last one, 0 where there is none. Transformers keeps both times of the last
+ * one, to show that it ended with a pair. */
 static int64_t cut_at_pairs(cutter *c, bool single_end)
 {
 	int64_t from = 0, behind = 0;
@@ -41,8 +44,7 @@ static int64_t cut_at_pairs(cutter *c, bool single_end)
 			behind = i + 1;
 	for (int64_t i = 0; i + 1 < c->n; i++)
 		if (is_time(c, i) && is_time(c, i + 1)) {
-			/* The last segment keeps both times, to show that it ended with a pair. */
-			bool last = i + 1 == behind && !single_end;
+			bool last = c->plain && i + 1 == behind && !single_end;
 			put(c, from, i + 1 + last, i);
 			from = i + 1;
 		}
@@ -56,23 +58,25 @@ static void put_whole(cutter *c, int64_t frames)
 {
 	/* Rounded down after these very roundings, in float, as Transformers does. */
 	float steps = (float)frames * (float)c->frame / (float)c->step;
-	double end = c->offset + (double)(int64_t)steps * c->step;
+	double end = c->offset +
+	             (c->plain ? (double)(int64_t)steps * c->step : (double)frames * c->frame);
 	for (int64_t i = c->n - 1; i >= 0; i--)
 		if (is_time(c, i)) {
 			if (c->tokens[i] != c->first)
 				end = time_at(c, i);
 			break;
 		}
-	c->out[c->count++] = (whisper_segment){c->offset, end, 0, c->n};
+	c->out[c->count++] = (whisper_segment){.begin = c->offset, .end = end, .to = c->n};
 }
 
-int64_t whisper_segments(const whisper_config *config, const int32_t *tokens, int64_t n,
-                         int64_t before, int64_t frames, whisper_segment *out, int64_t *count)
+whisper_cut whisper_segments(const whisper_config *config, bool plain, const int32_t *tokens,
+                             int64_t n, int64_t before, int64_t frames, whisper_segment *out)
 {
 	double frame = (double)config->mel.hop / (double)config->mel.rate;
 	cutter c = {.tokens = tokens,
 	            .n = n,
 	            .first = (int64_t)config->no_timestamps + 1,
+	            .plain = plain,
 	            .offset = (double)before * frame,
 	            .frame = frame,
 	            .step = 2 * frame,
@@ -83,7 +87,7 @@ int64_t whisper_segments(const whisper_config *config, const int32_t *tokens, in
 		put_whole(&c, frames);
 	else if (!single_end)
 		move = 2 * (tokens[behind - 1] - c.first);
-	*count = c.count;
 	/* A file's tokens may say anything: time goes on all the same. */
-	return move > 0 && move < frames ? move : frames;
+	move = move > 0 && move < frames ? move : frames;
+	return (whisper_cut){c.count, move, single_end};
 }

@@ -172,6 +172,7 @@ static void choose_options(sound_judge *j)
 	j->options.task = hec_speech_translates(speech) ? "translate" : "transcribe";
 	j->options.beams = j->t->o.valid_beam;
 	j->options.batch = SOUNDS_AT_ONCE;
+	j->options.plain = true;  /* a model is judged by what it writes at once */
 	j->options.no_speech = 2; /* never: somebody speaks there */
 	j->options.progress = training_progress;
 	j->options.user = j->t;

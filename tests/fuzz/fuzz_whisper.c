@@ -38,7 +38,6 @@ static void use(const whisper_config *c)
 	const int64_t n = sizeof written / sizeof *written;
 	whisper_segment segments[sizeof written / sizeof *written + 1];
 	float scores[VOCAB];
-	int64_t count;
 	if (!known(c->start) || !known(c->end))
 		stop("it has no start or no end");
 	for (size_t i = 0; i < c->language_count; i++)
@@ -54,7 +53,9 @@ static void use(const whisper_config *c)
 		for (int i = 0; i < VOCAB; i++)
 			if (isnan(scores[i]))
 				stop("a score is not a number");
-		int64_t moved = whisper_segments(c, written, length, 7, 100, segments, &count);
+		const whisper_cut cut =
+			whisper_segments(c, length % 2, written, length, 7, 100, segments);
+		const int64_t moved = cut.move, count = cut.count;
 		if (moved < 0 || moved > 100 || count < 0 || count > length + 1)
 			stop("a window is cut outside itself");
 		for (int64_t i = 0; i < count; i++)

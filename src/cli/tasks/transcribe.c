@@ -16,21 +16,11 @@
 #include "cli/tasks/transcribe_attend.h"
 #include "cli/tasks/transcribe_input.h"
 #include "cli/tasks/transcribe_out.h"
-#include "cli/tasks/transcribe_show.h"
-
-#define BATCH 4
-#define BATCH_MOST 64
-
-typedef struct settings {
-	const char *language, *task, *out_dir;
-	int64_t beam, batch, max_tokens;
-	double no_speech;
-	bool json, tokens, srt, vtt, timestamps;
-} settings;
+#include "cli/tasks/transcribe_settings.h"
 
 typedef struct transcribing {
 	const command *self;
-	settings s;
+	transcribe_settings s;
 	model_args m;
 	transcript_look look;
 	hec_transcriber *transcriber;
@@ -114,13 +104,14 @@ static int refuse(transcribing *w, const char *file, const char *reason, int num
 
 static int transcribe_read(transcribing *w, int n, char **files, hec_audio *const *audio)
 {
-	const float *samples[BATCH_MOST];
-	int64_t counts[BATCH_MOST];
+	const float *samples[TRANSCRIBE_BATCH_MOST];
+	int64_t counts[TRANSCRIBE_BATCH_MOST];
 	for (int i = 0; i < n; i++) {
 		samples[i] = audio[i]->samples;
 		counts[i] = audio[i]->count;
 	}
 	hec_transcripts *out;
+	w->options.first = (uint64_t)w->first;
 	if (hec_transcribe(w->transcriber, n, samples, counts, &w->options, &out) != HEC_OK) {
 		const int64_t item = hec_error_item();
 		char reason[SOUND_REASON];
@@ -138,7 +129,7 @@ static int transcribe_read(transcribing *w, int n, char **files, hec_audio *cons
 	int code = show_all(w, files, out);
 	if (code == EXIT_DONE && w->first == 0)
 		code = transcribe_attend(&w->m.attend, w->self, w->transcriber, audio[0],
-		                         hec_transcripts_at(out, 0));
+		                         &w->options, hec_transcripts_at(out, 0));
 	hec_transcripts_free(out);
 	return code;
 }
@@ -155,7 +146,7 @@ static void tell_cut(transcribing *w, const char *file, const hec_audio *audio)
 /* Those before a file that cannot be read are still done. */
 static int transcribe_some(transcribing *w, int n, char **files)
 {
-	hec_audio *audio[BATCH_MOST];
+	hec_audio *audio[TRANSCRIBE_BATCH_MOST];
 	hec_audio_options options = HEC_AUDIO_OPTIONS_INIT;
 	options.rate = hec_transcriber_rate(w->transcriber);
 	options.progress = interrupt_stops;
@@ -178,52 +169,7 @@ static int transcribe_some(transcribing *w, int n, char **files)
 	return code;
 }
 
-/* ---- options ---- */
-
-static int set_form(transcribing *w, int operands)
-{
-	const settings *s = &w->s;
-	if (s->json + s->srt + s->vtt > 1)
-		return command_usage(w->self, "one of --json, --srt and --vtt at most");
-	if (s->tokens && !s->json)
-		return command_usage(w->self, "--tokens is for --json");
-	if ((s->srt || s->vtt) && operands > 1 && !s->out_dir)
-		return command_usage(w->self,
-		                     "subtitles of %d files need --out-dir DIR, a file for each",
-		                     operands);
-	w->look = (transcript_look){.form = s->json         ? TRANSCRIPT_JSON
-	                                    : s->srt        ? TRANSCRIPT_SRT
-	                                    : s->vtt        ? TRANSCRIPT_VTT
-	                                    : s->timestamps ? TRANSCRIPT_TIMES
-	                                                    : TRANSCRIPT_TEXT,
-	                            .tokens = s->tokens,
-	                            .named = operands > 1 && !s->json && !s->out_dir};
-	return EXIT_DONE;
-}
-
-static int set_options(transcribing *w, int operands)
-{
-	const settings *s = &w->s;
-	hec_transcribe_options *o = &w->options;
-	*o = (hec_transcribe_options)HEC_TRANSCRIBE_OPTIONS_INIT;
-	o->task = s->task;
-	if (s->task && strcmp(s->task, "translate") != 0 && strcmp(s->task, "transcribe") != 0)
-		return command_usage(w->self, "--task is transcribe or translate, not '%.40s'",
-		                     s->task);
-	int code = set_form(w, operands);
-	if (code != EXIT_DONE)
-		return code;
-	o->language = s->language;
-	o->timestamps = w->look.form != TRANSCRIPT_TEXT;
-	o->beams = s->beam;
-	o->batch = s->batch;
-	o->max_tokens = s->max_tokens;
-	if (s->no_speech >= 0)
-		o->no_speech = s->no_speech;
-	o->progress = show_progress;
-	o->user = w;
-	return EXIT_DONE;
-}
+/* ---- all of them ---- */
 
 static const hec_model *load_transcriber(void *job, hec_ctx *ctx, const char *path,
                                          const hec_model_load_options *options)
@@ -270,45 +216,10 @@ static int check_inputs(const command *self, int n, char **files)
 
 static int transcribe_run(const command *self, int argc, char **argv)
 {
-	transcribing w = {.self = self, .s = {.batch = BATCH, .no_speech = -1}};
-	settings *s = &w.s;
-	const option table[] = {
-		OPTION_MODEL(w.m.named, "a Whisper model (else the variable HECATE_MODEL)"),
-		{OPTION_TEXT, "--language", "CODE",
-	         "what is spoken: en, de, …; auto: heard from the first window (default: as the "
-	         "model's files say, else auto)",
-	         &s->language, 0, 0},
-		{OPTION_TEXT, "--task", "T",
-	         "transcribe, or translate into English (default: as the model's files say, else "
-	         "transcribe)",
-	         &s->task, 0, 0},
-		{OPTION_FLAG, "--timestamps", NULL, "a line for each segment, with its times",
-	         &s->timestamps, 0, 0},
-		{OPTION_FLAG, "--srt", NULL, "subtitles as SubRip", &s->srt, 0, 0},
-		{OPTION_FLAG, "--vtt", NULL, "subtitles as WebVTT", &s->vtt, 0, 0},
-		{OPTION_TEXT, "--out-dir", "DIR",
-	         "a file in DIR for each FILE: its name, ending in .txt, .srt, .vtt or .json",
-	         &s->out_dir, 0, 0},
-		OPTION_KEEP_GOING(w.m.keep_going),
-		{OPTION_FLAG, "--json", NULL, "a JSON object for each FILE", &s->json, 0, 0},
-		{OPTION_FLAG, "--tokens", NULL, "with --json: the ids of each segment", &s->tokens,
-	         0, 0},
-		OPTION_BEAM(s->beam),
-		{OPTION_WHOLE, "--max-tokens", "N", "tokens of a window (default: as many as fit)",
-	         &s->max_tokens, 1, 1 << 20},
-		{OPTION_REAL, "--no-speech", "P",
-	         "pass over unlikely words where the model hears no one with probability P "
-	         "(default: 0.6; 2: never)",
-	         &s->no_speech, 0, 2},
-		ATTEND_OPTION_FILES(&w.m.attend),
-		{OPTION_WHOLE, "--batch", "N", "files at a time (default: 4)", &s->batch, 1,
-	         BATCH_MOST},
-		OPTION_THREADS(w.m.threads),
-		OPTION_OVERRIDE(w.m.overrides),
-		{0},
-	};
+	transcribing w = {.self = self};
+	const transcribe_settings *s = &w.s;
 	int operands;
-	int code = command_options(self, table, argc, argv, &operands);
+	int code = transcribe_settings_read(&w.s, self, &w.m, argc, argv, &operands);
 	if (code != PARSED)
 		return code;
 	char *input[] = {"-"};
@@ -318,7 +229,9 @@ static int transcribe_run(const command *self, int argc, char **argv)
 	operands = operands > 0 ? operands : 1;
 	code = check_inputs(self, operands, files);
 	if (code == EXIT_DONE)
-		code = set_options(&w, operands);
+		code = transcribe_settings_take(&w.s, self, operands, &w.look, &w.options);
+	w.options.progress = show_progress;
+	w.options.user = &w;
 	if (code == EXIT_DONE && s->out_dir)
 		code = transcribe_out_open(self, s->out_dir, w.look.form, operands, files);
 	return code == EXIT_DONE ? model_run(self, &w.m, &transcribing_work, &w, operands, files)
@@ -339,7 +252,10 @@ const command command_transcribe = {
 	"is\n"
 	"no terminal. A file longer than the model's window (30 s) is read window by window, each "
 	"from\n"
-	"where the last finished segment ended.\n\n"
+	"where the last finished segment ended, with the text of those before it in view. A window "
+	"whose\n"
+	"text repeats itself or is unlikely is written again, by chance, at higher "
+        "temperatures.\n\n"
 	"With --json, each line is\n"
 	"  {\"name\": …, \"text\": …, \"language\": …,\n"
 	"   \"segments\": [{\"begin\": …, \"end\": …, \"text\": …}, …]}\n"

@@ -29,17 +29,19 @@ static char *text_of(const hec_transcript *t, int64_t n)
 }
 
 static hec_status take_sound(const hec_transcriber *t, const hec_audio *audio, double begin,
-                             int64_t bands, int64_t frames, float **window)
+                             const hec_transcribe_options *options, int64_t bands, int64_t frames,
+                             float **window)
 {
 	*window = malloc((size_t)(bands * frames) * sizeof **window);
 	if (!*window)
 		return HEC_ERR_MEMORY;
 	hec_tensor out = hec_tensor_2d(*window, HEC_F32, bands, frames);
-	return hec_transcriber_features(t, audio->samples, audio->count, begin, &out);
+	return hec_transcriber_features(t, audio->samples, audio->count, begin, options, &out);
 }
 
 int transcribe_attend(attend_flag *f, const command *self, const hec_transcriber *transcriber,
-                      const hec_audio *audio, const hec_transcript *transcript)
+                      const hec_audio *audio, const hec_transcribe_options *options,
+                      const hec_transcript *transcript)
 {
 	if (!attend_flag_wants(f) || transcript->segments == 0)
 		return EXIT_DONE;
@@ -51,8 +53,8 @@ int transcribe_attend(attend_flag *f, const command *self, const hec_transcriber
 	float *window = NULL;
 	char *text = text_of(transcript, n);
 	int code = EXIT_DONE;
-	if (!text || take_sound(transcriber, audio, last->window, c->front.features, frames,
-	                        &window) != HEC_OK)
+	if (!text || take_sound(transcriber, audio, last->window, options, c->front.features,
+	                        frames, &window) != HEC_OK)
 		code = command_failed(self, "--attend: no features of the sound");
 	hec_tensor features = hec_tensor_3d(window, HEC_F32, 1, c->front.features, frames);
 	attend_pass p = {

@@ -9,6 +9,7 @@
 
 /* Cross-attention of what was written of the first window that has words, over its time. */
 int transcribe_attend(attend_flag *f, const command *self, const hec_transcriber *transcriber,
-                      const hec_audio *audio, const hec_transcript *transcript);
+                      const hec_audio *audio, const hec_transcribe_options *options,
+                      const hec_transcript *transcript);
 
 #endif

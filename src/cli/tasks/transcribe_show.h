@@ -17,7 +17,8 @@ typedef enum transcript_form {
 typedef struct transcript_look {
 	transcript_form form;
 	bool tokens; /* JSON's segments have their ids, too */
-	bool named;  /* each line of text begins with the name of its sound, and a tab */
+	bool words; /* each with its time: in JSON, as cues of SubRip, as marks in those of WebVTT */
+	bool named; /* each line of text begins with the name of its sound, and a tab */
 } transcript_look;
 
 /* ".srt", … */
