@@ -239,6 +239,25 @@ static void wrong_usage_and_bad_files_are_told(void **state)
 		{"--srt --vtt @/a.wav", "one of", 2},
 		{"--srt @/a.wav @/b.wav", "--out-dir", 2},
 		{"--tokens @/a.wav", "--json", 2},
+		{"--words @/a.wav", "--words is for --json, --srt and --vtt", 2},
+		{"--silence 2 @/a.wav", "--silence needs --words", 2},
+		{"--temperatures 0,x @/a.wav", "not 'x'", 2},
+		{"--temperatures '' @/a.wav", "up to 32 numbers", 2},
+		{"--temperatures 0,,1 @/a.wav", "not ',1'", 2},
+		{"--temperatures 0,-1 @/a.wav", "not '-1'", 2},
+		{"--temperatures 101 @/a.wav", "not '101'", 2},
+		{"--temperatures 0.0000001 @/a.wav", "temperature 1 is 1e-07", 1},
+		{"--temperatures "
+	         "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1 @/a.wav",
+	         "up to 32 numbers", 2},
+		{"--best-of 0 @/a.wav", "--best-of", 2},
+		{"--best-of 65 @/a.wav", "--best-of", 2},
+		{"--compression 0 @/a.wav", "max_compression is 0", 1},
+		{"--compression nan @/a.wav", "--compression", 2},
+		{"--log-prob 1 @/a.wav", "--log-prob", 2},
+		{"--seed -1 @/a.wav", "--seed", 2},
+		{"--plain --seed 1 @/a.wav", "--plain writes each window once", 2},
+		{"--plain --no-previous @/a.wav", "--plain writes each window once", 2},
 		{"--task sing @/a.wav", "sing", 2},
 		{"--language de @/a.wav", "English only", 1},
 		{"@/bad.wav", "bad.wav: ", 1},
@@ -299,6 +318,57 @@ static void a_bad_file_does_not_end_the_work(void **state)
 	done(&r);
 }
 
+static int count(const char *text, const char *word)
+{
+	int n = 0;
+	for (; (text = strstr(text, word)); text++)
+		n++;
+	return n;
+}
+
+static void words_have_their_times_in_every_form(void **state)
+{
+	(void)state;
+	result json = transcribe(in_folder("-m " MANY " --no-speech 2 --words --json @/b.wav")),
+	       srt = transcribe(in_folder("-m " MANY " --no-speech 2 --words --srt @/b.wav")),
+	       vtt = transcribe(in_folder("-m " MANY " --no-speech 2 --words --vtt @/b.wav")),
+	       plain = transcribe(in_folder("-m " MANY " --no-speech 2 --json @/b.wav"));
+	assert_int_equal(json.code + srt.code + vtt.code + plain.code, 0);
+	const int words = count(json.out, "\"probability\":"),
+		  segments = count(json.out, "\"words\":[{\"begin\":");
+	if (segments < 1 || words < segments || words < 2)
+		fail_msg("%s", json.out);
+	assert_int_equal(count(srt.out, " --> "), words);
+	assert_int_equal(count(vtt.out, " --> "), segments);
+	assert_int_equal(count(vtt.out, "<00:00:0"), words - segments);
+	assert_null(strstr(plain.out, "\"words\""));
+	done(&json), done(&srt), done(&vtt), done(&plain);
+}
+
+static void what_repeats_itself_is_written_again_but_by_plain(void **state)
+{
+	(void)state;
+	static const char often[] = "--json --compression 0.001 ";
+	char line[256];
+	result r[4];
+	static const char *const more[] = {"--seed 5", "--seed 5 --threads 1 --batch 1", "--seed 6",
+	                                   "--temperatures 0"};
+	for (int i = 0; i < 4; i++) {
+		snprintf(line, sizeof line, "%s%s @/b.wav", often, more[i]);
+		r[i] = transcribe(in_folder(line));
+		assert_int_equal(r[i].code, 0);
+		assert_int_equal(strstr(r[i].out, "\"temperature\":1.0") != NULL, i < 3);
+	}
+	assert_string_equal(r[0].out, r[1].out);
+	assert_string_not_equal(r[0].out, r[2].out);
+	result plain = transcribe(in_folder("--plain --json @/b.wav"));
+	assert_non_null(strstr(plain.out, "\"temperature\":0.0"));
+	assert_null(strstr(plain.out, "\"temperature\":1"));
+	for (int i = 0; i < 4; i++)
+		done(&r[i]);
+	done(&plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +381,8 @@ int main(void)
 		cmocka_unit_test(subtitles_cannot_be_taken_for_marks),
 		cmocka_unit_test(wrong_usage_and_bad_files_are_told),
 		cmocka_unit_test(a_bad_file_does_not_end_the_work),
+		cmocka_unit_test(words_have_their_times_in_every_form),
+		cmocka_unit_test(what_repeats_itself_is_written_again_but_by_plain),
 	};
 	if (!hec_audio_available())
 		return 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares `hecate transcribe` with Hugging Face Transformers: tokens and times must be equal, for short and long files,
+"""Compares `hecate transcribe --plain` with Hugging Face Transformers: tokens and times must be equal, for short and long files,
 greedily and with beam search. Prints the word error rate if there are transcripts.
 
     tools/parity_transcribe.py HECATE MODEL AUDIO [--long SECONDS]
@@ -36,7 +36,7 @@ def write(path, samples):
 
 
 def hecate(program, model, paths, *options):
-    out = subprocess.run([program, "transcribe", "-m", model, "--json", "--tokens", "--no-speech", "2",
+    out = subprocess.run([program, "transcribe", "-m", model, "--plain", "--json", "--tokens", "--no-speech", "2",
                           *options, *paths], check=True, capture_output=True, text=True).stdout
     return [json.loads(line) for line in out.splitlines()]
 
@@ -102,8 +102,9 @@ def main():
                 near, n = compare(name, m, generate(model, extractor, samples, num_beams=beams))
                 failed, tokens = failed + (not near), tokens + n
     wrong = all_words = 0
-    texts = subprocess.run([args.hecate, "transcribe", "-m", args.model, *paths], check=True,
+    lines = subprocess.run([args.hecate, "transcribe", "-m", args.model, "--plain", *paths], check=True,
                            capture_output=True, text=True).stdout.splitlines()
+    texts = [line.split("\t", 1)[-1] for line in lines]
     plain = 0
     for path, samples, text in zip(paths, sounds, texts):
         with torch.no_grad():

@@ -219,8 +219,18 @@ def whisper(hecate, folder, packages, table):
         if run.returncode:
             raise Wrong((run.stdout + run.stderr).strip()[-300:])
         return "; ".join(run.stdout.strip().splitlines()[-2:]), "none"
+
+    def speech():
+        """The table is printed as it is: it is that of docs/applications.md."""
+        run = subprocess.run([sys.executable, os.path.join(HERE, "parity_speech.py"), hecate.program, folder, packages,
+                              audio, os.path.join(os.path.dirname(folder), "spoken")], capture_output=True, text=True)
+        print(run.stdout, end="")
+        if run.returncode:
+            raise Wrong((run.stdout + run.stderr).strip()[-300:])
+        return run.stdout.strip().splitlines()[-1], "(above)"
     table.check(name, "forward", forward)
     table.check(name, "transcribe", transcribe)
+    table.check(name, "transcribe", speech)
 
 
 MODELS = {"minilm": minilm, "whisper-tiny.en": whisper, "opus-mt-zh-en": opus, "smollm2-135m-instruct": smollm2,

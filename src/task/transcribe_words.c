@@ -219,36 +219,40 @@ static hec_status find_begins(const transcribe_call *call, const written_window 
 	return HEC_OK;
 }
 
-static hec_status place_words(const transcribe_call *call, written_window *w)
+/* How many tokens of each segment are words. */
+static int64_t *count_tokens(const transcribe_call *call, const written_window *w)
 {
-	const sound_state *sound = &call->sounds[w->sound];
-	const whisper_config *c = &call->t->config;
 	int64_t *tokens = mem_zeros((size_t)w->cut.count + 1, sizeof *tokens);
-	if (!tokens)
-		return fail(HEC_ERR_MEMORY, "transcribe: no memory for words");
-	for (int64_t s = 0; s < w->cut.count; s++)
+	for (int64_t s = 0; tokens && s < w->cut.count; s++)
 		for (int64_t k = w->segments[s].from; k < w->segments[s].to; k++)
 			tokens[s] += is_text(call, w->ids[k]);
-	whisper_words_place(&w->words, w->segments, tokens, w->cut.count,
-	                    whisper_seconds(c, sound->seek), sound->spoken,
-	                    (double)sound->count / (double)c->mel.rate);
-	mem_free(tokens);
-	return HEC_OK;
+	return tokens;
 }
 
 static hec_status find_in_window(const transcribe_call *call, written_window *w, int64_t i)
 {
 	word_finder *f = call->finder;
+	const whisper_config *c = &call->t->config;
+	const sound_state *sound = &call->sounds[w->sound];
 	HEC_TRY(find_begins(call, w, i));
+	int64_t *tokens = count_tokens(call, w);
+	if (!tokens)
+		return fail(HEC_ERR_MEMORY, "transcribe: no memory for words");
 	const whisper_spoken spoken = {.ids = f->fed + i * f->rows + f->length[i] - f->text[i] - 1,
 	                               .probabilities = f->probabilities + i * f->rows,
 	                               .begins = f->begins,
-	                               .n = f->text[i]};
-	HEC_TRY(whisper_words_make(
-		call->t->m.tokenizer, &spoken,
-		whisper_language_code(&call->t->config, call->sounds[w->sound].language),
-		&w->words));
-	return place_words(call, w);
+	                               .n = f->text[i],
+	                               .tokens = tokens,
+	                               .segments = w->cut.count};
+	const hec_status status =
+		whisper_words_make(call->t->m.tokenizer, &spoken,
+	                           whisper_language_code(c, sound->language), &w->words);
+	mem_free(tokens);
+	if (status == HEC_OK)
+		whisper_words_place(&w->words, w->segments, w->cut.count,
+		                    whisper_seconds(c, sound->seek), sound->spoken,
+		                    (double)sound->count / (double)c->mel.rate);
+	return status;
 }
 
 hec_status words_find(transcribe_call *call)

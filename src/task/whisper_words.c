@@ -69,37 +69,51 @@ static bool has_no_spaces(const char *language)
 }
 
 /* A piece of text begins a word, or goes on with the last one. */
-static hec_status add_piece(whisper_words *w, const char *text, int64_t tokens, bool alone)
+static hec_status add_piece(whisper_words *w, const char *text, int64_t tokens, int64_t segment,
+                            bool alone)
 {
-	const bool begins =
-		w->n == 0 || alone || *text == ' ' || is_among_trimmed(text, ascii_marks);
+	const bool begins = w->n == 0 || w->segment[w->n - 1] != segment || alone || *text == ' ' ||
+	                    is_among_trimmed(text, ascii_marks);
 	w->n += begins;
+	w->segment[w->n - 1] = segment;
 	w->tokens[w->n - 1] += tokens;
 	return append(&w->items[w->n - 1], text);
 }
 
-static hec_status split(const hec_tokenizer *tokenizer, const whisper_spoken *spoken, bool alone,
-                        whisper_words *w)
+static hec_status split_segment(const hec_tokenizer *tokenizer, const int32_t *ids, int64_t n,
+                                int64_t segment, bool alone, whisper_words *w)
 {
 	text_stream stream = {.tokenizer = tokenizer};
 	hec_status status = HEC_OK;
 	int64_t pending = 0; /* tokens whose text is not whole yet */
-	for (int64_t i = 0; status == HEC_OK && i < spoken->n; i++) {
+	for (int64_t i = 0; status == HEC_OK && i < n; i++) {
 		char *text = NULL;
 		size_t bytes = 0;
-		const bool last = i + 1 == spoken->n;
-		status = text_stream_add(&stream, spoken->ids[i], last, &text, &bytes);
+		const bool last = i + 1 == n;
+		status = text_stream_add(&stream, ids[i], last, &text, &bytes);
 		pending++;
 		for (size_t k = 0; status == HEC_OK && k < bytes; k++) /* nobody speaks NUL bytes */
 			text[k] = text[k] ? text[k] : ' ';
 		if (status == HEC_OK && (bytes > 0 || last)) {
-			status = add_piece(w, text, pending, alone && bytes > 0);
+			status = add_piece(w, text, pending, segment, alone && bytes > 0);
 			pending = 0;
 		}
 		mem_free(text);
 	}
 	text_stream_free(&stream);
 	return status;
+}
+
+static hec_status split(const hec_tokenizer *tokenizer, const whisper_spoken *spoken, bool alone,
+                        whisper_words *w)
+{
+	int64_t from = 0;
+	for (int64_t i = 0; i < spoken->segments; i++) {
+		const int64_t n = min_i64(spoken->tokens[i], spoken->n - from);
+		HEC_TRY(split_segment(tokenizer, spoken->ids + from, n, i, alone, w));
+		from += n;
+	}
+	return HEC_OK;
 }
 
 static void take_times(const whisper_spoken *spoken, whisper_words *w)
@@ -177,6 +191,7 @@ static void drop_joined(whisper_words *w)
 			continue;
 		}
 		w->items[kept] = w->items[i];
+		w->segment[kept] = w->segment[i];
 		w->tokens[kept++] = w->tokens[i];
 	}
 	w->n = kept;
@@ -186,14 +201,16 @@ static hec_status join_punctuation(whisper_words *w)
 {
 	for (int64_t i = w->n - 2, behind = w->n - 1; i >= 0; i--) {
 		const char *text = w->items[i].text;
-		if (*text == ' ' && is_among_trimmed(text, opening))
+		if (w->segment[i] == w->segment[behind] && *text == ' ' &&
+		    is_among_trimmed(text, opening))
 			HEC_TRY(join(w, behind, i));
 		else
 			behind = i;
 	}
 	for (int64_t i = 1, before = 0; i < w->n; i++) {
 		const char *text = w->items[before].text;
-		if (!(*text && text[strlen(text) - 1] == ' ') &&
+		if (w->segment[i] == w->segment[before] &&
+		    !(*text && text[strlen(text) - 1] == ' ') &&
 		    is_among(w->items[i].text, closing))
 			HEC_TRY(join(w, before, i));
 		else
@@ -207,9 +224,10 @@ hec_status whisper_words_make(const hec_tokenizer *tokenizer, const whisper_spok
                               const char *language, whisper_words *out)
 {
 	whisper_words w = {.items = mem_zeros((size_t)spoken->n + 1, sizeof *w.items),
-	                   .tokens = mem_zeros((size_t)spoken->n + 1, sizeof *w.tokens)};
+	                   .tokens = mem_zeros((size_t)spoken->n + 1, sizeof *w.tokens),
+	                   .segment = mem_zeros((size_t)spoken->n + 1, sizeof *w.segment)};
 	*out = (whisper_words){0};
-	hec_status status = w.items && w.tokens ? HEC_OK : no_memory();
+	hec_status status = w.items && w.tokens && w.segment ? HEC_OK : no_memory();
 	if (status == HEC_OK)
 		status = split(tokenizer, spoken, has_no_spaces(language), &w);
 	if (status == HEC_OK) {
@@ -276,8 +294,8 @@ static double put_in_order(hec_word *words, int64_t n, whisper_segment *s, doubl
 	return earliest;
 }
 
-void whisper_words_place(whisper_words *w, whisper_segment *segments, const int64_t *tokens,
-                         int64_t count, double offset, double spoken, double longest)
+void whisper_words_place(whisper_words *w, whisper_segment *segments, int64_t count, double offset,
+                         double spoken, double longest)
 {
 	int64_t next = 0;
 	double earliest = spoken;
@@ -288,8 +306,8 @@ void whisper_words_place(whisper_words *w, whisper_segment *segments, const int6
 	for (int64_t i = 0; i < count; i++) {
 		whisper_segment *s = &segments[i];
 		s->first = next;
-		for (int64_t taken = 0; next < w->n && taken < tokens[i];)
-			taken += w->tokens[next++];
+		while (next < w->n && w->segment[next] == i)
+			next++;
 		s->words = next - s->first;
 		if (s->words == 0)
 			continue;
@@ -307,5 +325,6 @@ void whisper_words_free(whisper_words *w)
 		mem_free(mem_own(w->items[i].text));
 	mem_free(w->items);
 	mem_free(w->tokens);
+	mem_free(w->segment);
 	*w = (whisper_words){0};
 }

@@ -26,28 +26,31 @@ void whisper_align_path(const float *matrix, int64_t rows, int64_t frames, int8_
 /* ---- whisper_words.c ---- */
 
 typedef struct whisper_words {
-	hec_word *items; /* texts are its own */
-	int64_t *tokens; /* how many each has */
+	hec_word *items;  /* texts are its own */
+	int64_t *tokens;  /* how many each has */
+	int64_t *segment; /* where each is spoken */
 	int64_t n;
 	double median; /* of how long a word takes, but for those that take no time; at most 0.7 s */
 } whisper_words;
 
 /* Tokens of words alone: [n] ids with the probability of each, and at [n + 1] when each begins and the last ends,
- * in seconds of the window. */
+ * in seconds of the window. No word is in two segments. */
 typedef struct whisper_spoken {
 	const int32_t *ids;
 	const double *probabilities, *begins;
 	int64_t n;
+	const int64_t *
+		tokens; /* [segments] how many of them are of each; what is missing in the end is missing */
+	int64_t segments;
 } whisper_spoken;
 
 /* language: its code. out is empty after a failure. */
 hec_status whisper_words_make(const hec_tokenizer *tokenizer, const whisper_spoken *spoken,
                               const char *language, whisper_words *out);
-/* Gives the words to the window's segments, whose times become those of their words, within the sound. tokens
- * [count]: how many of each segment are words. `offset`: where the window begins, `spoken`: when the last word before
+/* Gives the words to the window's segments, whose times become those of their words, within the sound. `offset`: where the window begins, `spoken`: when the last word before
  * it ended, `longest`: where the sound ends, all in seconds. */
-void whisper_words_place(whisper_words *w, whisper_segment *segments, const int64_t *tokens,
-                         int64_t count, double offset, double spoken, double longest);
+void whisper_words_place(whisper_words *w, whisper_segment *segments, int64_t count, double offset,
+                         double spoken, double longest);
 void whisper_words_free(whisper_words *w); /* takes a zeroed one */
 
 /* ---- whisper_guard.c ---- */

@@ -160,6 +160,38 @@ static hec_model *open_model(hec_ctx *ctx)
 	return model;
 }
 
+static int64_t show_words(const hec_transcript *t, int64_t segment)
+{
+	const hec_segment *s = hec_transcript_segment(t, segment);
+	EXPECT(s->words >= 0 && s->temperature == 0 && s->log_prob < 0 && s->compression > 0);
+	EXPECT(!hec_transcript_word(t, segment, s->words));
+	for (int64_t i = 0; i < s->words; i++) {
+		const hec_word *w = hec_transcript_word(t, segment, i);
+		EXPECT(w->end >= w->begin && w->begin >= s->begin && w->end <= s->end);
+		EXPECT(*w->text && w->probability >= 0 && w->probability <= 1);
+		printf("%.17g to %.17g: \"%s\"\n", w->begin, w->end, w->text);
+	}
+	return s->words;
+}
+
+/* By all rules but chance. */
+static void run_words(hec_transcriber *t, hec_transcribe_options o)
+{
+	const double cold = 0;
+	hec_transcripts *out;
+	int64_t words = 0;
+	o.plain = false;
+	o.words = true;
+	o.temperatures = &cold;
+	o.temperature_count = 1;
+	EXPECT_OK(hec_transcribe(t, SOUNDS, samples, counts, &o, &out));
+	for (int64_t i = 0; i < SOUNDS; i++)
+		for (int64_t k = 0; k < hec_transcripts_at(out, i)->segments; k++)
+			words += show_words(hec_transcripts_at(out, i), k);
+	EXPECT(words > 0);
+	hec_transcripts_free(out);
+}
+
 static void show_transcript(const hec_transcript *t, int64_t sound)
 {
 	double before = 0;
@@ -210,6 +242,7 @@ static void run_transcribe(hec_ctx *ctx, const char *folder, const hec_model *mo
 	o.batch = 2;
 	o.max_tokens = 12;
 	o.no_speech = 2;
+	o.plain = true;
 	o.progress = count_progress;
 	o.user = &calls;
 	EXPECT_OK(hec_transcribe(t, SOUNDS, samples, counts, &o, &out));
@@ -217,6 +250,7 @@ static void run_transcribe(hec_ctx *ctx, const char *folder, const hec_model *mo
 	for (int64_t i = 0; i < SOUNDS; i++)
 		show_transcript(hec_transcripts_at(out, i), i);
 	hec_transcripts_free(out);
+	run_words(t, o);
 	hec_transcriber_destroy(t);
 }
 

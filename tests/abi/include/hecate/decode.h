@@ -82,6 +82,8 @@ typedef struct hec_decode_options { /* options */
 	 * stream, t) alone: not on the other sources, nor on how many run at a time. Sources with one seed and
 	 * one stream draw alike, so who spreads sources over several calls counts on with first_stream. */
 	const uint64_t *streams;
+	bool score_what_is_left; /* one beam: log p of a token is that among those that the rules leave, not
+	                            among all */
 } hec_decode_options;
 
 /* clang-format off */
