@@ -54,14 +54,14 @@ static input_name name_of(const line_work *w, int64_t i)
 int line_work_put_json(const line_work *w, int64_t i, json_t *object)
 {
 	const input_name name = name_of(w, i);
-	return result_put(&name, object) ? EXIT_DONE
-	                                 : command_failed(w->self, "no memory for JSON");
+	return result_put(&name, object, stdout) ? EXIT_DONE
+	                                         : command_failed(w->self, "no memory for JSON");
 }
 
 bool line_work_begin_json(const line_work *w, int64_t i)
 {
 	const input_name name = name_of(w, i);
-	return result_begin(&name);
+	return result_begin(&name, stdout);
 }
 
 /* ---- texts that are refused ---- */
@@ -69,14 +69,9 @@ bool line_work_begin_json(const line_work *w, int64_t i)
 static bool put_error(bool json, const input_name *name, const char *reason)
 {
 	if (json)
-		return result_put_error(name, reason);
+		return result_put_error(name, reason, stdout);
 	putchar('\n');
 	return true;
-}
-
-bool line_work_put_error(bool json, int64_t number, const char *file, const char *reason)
-{
-	return put_error(json, &(input_name){.number = number, .file = file}, reason);
 }
 
 static int tell_refused(const line_work *w, const input_name *name, const char *reason)

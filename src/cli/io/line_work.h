@@ -56,10 +56,6 @@ int line_work_put_json(const line_work *w, int64_t i, json_t *object);
 /* `{"input":1,` of it, for what writes the rest by itself. */
 bool line_work_begin_json(const line_work *w, int64_t i);
 
-/* A result in the place of an input that was refused, whose file is NULL where its number tells it (from 1 on).
- * False: no memory. */
-bool line_work_put_error(bool json, int64_t number, const char *file, const char *reason);
-
 /* How far the texts of this call are, for the library's `progress` (its user is the line_work): shows it
  * where there is a bar. A signal cancels. */
 hec_progress_fn line_work_progress;

@@ -21,61 +21,60 @@ static json_t *text_json(const char *text)
 }
 
 /* An id goes out by the bytes that came in, unless that could steer a terminal: put_json_value knows. */
-static bool put_id(const char *id, size_t bytes)
+static bool put_id(const char *id, size_t bytes, FILE *out)
 {
-	fputs("\"id\":", stdout);
-	if (*id != '"' || !put_is_terminal(stdout)) {
-		fwrite(id, 1, bytes, stdout);
+	fputs("\"id\":", out);
+	if (*id != '"' || !put_is_terminal(out)) {
+		fwrite(id, 1, bytes, out);
 		return true;
 	}
 	json_t *value = json_loadb(id, bytes, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	const bool good = put_json_value(value, JSON_ENCODE_ANY, stdout);
+	const bool good = put_json_value(value, JSON_ENCODE_ANY, out);
 	json_decref(value);
 	return good;
 }
 
-static bool put_file(const char *file)
+static bool put_file(const char *file, FILE *out)
 {
 	json_t *value = text_json(file);
-	fputs("\"file\":", stdout);
-	const bool good = put_json_value(value, JSON_ENCODE_ANY, stdout);
+	fputs("\"file\":", out);
+	const bool good = put_json_value(value, JSON_ENCODE_ANY, out);
 	json_decref(value);
 	return good;
 }
 
-bool result_begin(const input_name *name)
+bool result_begin(const input_name *name, FILE *out)
 {
 	bool good = true;
-	fputc('{', stdout);
+	fputc('{', out);
 	if (name->number > 0)
-		printf("\"input\":%" PRId64 ",", name->number);
+		fprintf(out, "\"input\":%" PRId64 ",", name->number);
 	if (name->id) {
-		good = put_id(name->id, name->id_bytes);
-		fputc(',', stdout);
+		good = put_id(name->id, name->id_bytes, out);
+		fputc(',', out);
 	}
 	if (name->file) {
-		good = put_file(name->file) && good;
-		fputc(',', stdout);
+		good = put_file(name->file, out) && good;
+		fputc(',', out);
 	}
 	return good;
 }
 
-bool result_put(const input_name *name, json_t *object)
+bool result_put(const input_name *name, json_t *object, FILE *out)
 {
-	bool good =
-		object && result_begin(name) &&
-		put_json_value(object, JSON_COMPACT | JSON_EMBED | JSON_REAL_PRECISION(9), stdout);
-	fputs(good ? "}\n" : "\n", stdout);
+	bool good = object && result_begin(name, out) &&
+	            put_json_value(object, JSON_COMPACT | JSON_EMBED | JSON_REAL_PRECISION(9), out);
+	fputs(good ? "}\n" : "\n", out);
 	json_decref(object);
 	return good;
 }
 
-bool result_put_error(const input_name *name, const char *reason)
+bool result_put_error(const input_name *name, const char *reason, FILE *out)
 {
 	json_t *object = json_object();
 	if (json_object_set_new(object, "error", text_json(command_reason(reason))) != 0) {
 		json_decref(object);
 		object = NULL;
 	}
-	return result_put(name, object);
+	return result_put(name, object, out);
 }

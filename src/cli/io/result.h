@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -18,10 +19,10 @@ typedef struct input_name {
 } input_name;
 
 /* The whole line; takes the object, of at least one member. False: no memory. */
-bool result_put(const input_name *name, json_t *object);
+bool result_put(const input_name *name, json_t *object, FILE *out);
 /* The same of an input that was refused. */
-bool result_put_error(const input_name *name, const char *reason);
+bool result_put_error(const input_name *name, const char *reason, FILE *out);
 /* `{"input":3,…,` for what writes the rest by itself. */
-bool result_begin(const input_name *name);
+bool result_begin(const input_name *name, FILE *out);
 
 #endif

@@ -186,7 +186,7 @@ static int put_ranked(embedding *e)
 		if (e->json) {
 			json_t *line = json_pack("{s:s%, s:f}", "text", s->text, s->bytes, "score",
 			                         s->score);
-			if (!result_put(&s->name, line))
+			if (!result_put(&s->name, line, stdout))
 				return command_failed(e->self, "no memory for JSON");
 			continue;
 		}

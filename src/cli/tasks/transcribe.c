@@ -7,11 +7,10 @@
 #include <hecate/transcribe.h>
 
 #include "cli/command/interrupt.h"
-#include "cli/io/line_work.h"
+#include "cli/io/result.h"
 #include "cli/io/plural.h"
 #include "cli/io/put.h"
 #include "cli/io/say.h"
-#include "cli/io/valid_text.h"
 #include "cli/model/run.h"
 #include "cli/tasks/transcribe_attend.h"
 #include "cli/tasks/transcribe_input.h"
@@ -61,9 +60,10 @@ static int show_all(const transcribing *w, char **files, const hec_transcripts *
 	const hec_transcript *t;
 	for (int64_t i = 0; (t = hec_transcripts_at(out, i)); i++) {
 		int code = EXIT_DONE;
+		const input_name name = {.number = w->first + i + 1, .file = files[i]};
 		if (w->s.out_dir)
-			code = transcribe_out_write(w->self, w->s.out_dir, &w->look, files[i], t);
-		else if (!transcript_show(t, &w->look, files[i], stdout))
+			code = transcribe_out_write(w->self, w->s.out_dir, &w->look, &name, t);
+		else if (!transcript_show(t, &w->look, &name, stdout))
 			code = command_failed(w->self, "no memory for the results");
 		if (code != EXIT_DONE)
 			return code;
@@ -78,13 +78,10 @@ static bool put_error(const transcribing *w, const char *file, const char *reaso
 		return true;
 	if (w->look.named)
 		return put_field(file, strlen(file), stdout), puts("\t") >= 0;
-	size_t length;
-	char *name = valid_text(file, strlen(file), &length),
-	     *why = valid_text(reason, strlen(reason), &length);
-	const bool good = name && why && line_work_put_error(w->s.json, number, name, why);
-	free(name);
-	free(why);
-	return good;
+	if (w->s.json)
+		return result_put_error(&(input_name){.number = number, .file = file}, reason,
+		                        stdout);
+	return putchar('\n') != EOF;
 }
 
 /* What went wrong: the end, or with --keep-going an error in the sound's place. The reason names it. */
@@ -255,7 +252,7 @@ const command command_transcribe = {
 	"where the last finished segment ended, with the text of those before it in view. A window "
 	"whose\n"
 	"text repeats itself or is unlikely is written again, by chance, at higher "
-        "temperatures.\n\n"
+	"temperatures.\n\n"
 	"With --json, each line is\n"
 	"  {\"name\": …, \"text\": …, \"language\": …,\n"
 	"   \"segments\": [{\"begin\": …, \"end\": …, \"text\": …}, …]}\n"

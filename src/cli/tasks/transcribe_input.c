@@ -9,7 +9,7 @@
 
 #include "cli/io/whole_file.h"
 
-#define SOUND_MOST ((size_t)1 << 30) /* bytes of a stream */
+#define STREAM_MOST ((size_t)1 << 30) /* bytes of a stream */
 
 static bool is_input(const char *path)
 {
@@ -34,7 +34,7 @@ static bool read_stream(FILE *f, const char *path, const hec_audio_options *opti
 	char *data;
 	size_t bytes;
 	char error[WHOLE_FILE_ERROR];
-	if (!whole_stream_read(f, SOUND_MOST, &data, &bytes, error)) {
+	if (!whole_stream_read(f, STREAM_MOST, &data, &bytes, error)) {
 		snprintf(reason, SOUND_REASON, "%s: %s", sound_shown(path), error);
 		return false;
 	}

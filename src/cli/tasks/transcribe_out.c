@@ -74,22 +74,23 @@ int transcribe_out_open(const command *self, const char *dir, transcript_form fo
 typedef struct written {
 	const hec_transcript *t;
 	const transcript_look *look;
-	const char *path;
+	const input_name *name;
 } written;
 
 static bool write_transcript(const void *user, FILE *out)
 {
 	const written *w = user;
 	errno = ENOMEM; /* where nothing else says why */
-	return transcript_show(w->t, w->look, w->path, out);
+	return transcript_show(w->t, w->look, w->name, out);
 }
 
 int transcribe_out_write(const command *self, const char *dir, const transcript_look *look,
-                         const char *path, const hec_transcript *t)
+                         const input_name *sound, const hec_transcript *t)
 {
 	char name[NAME_ROOM];
-	const written w = {t, look, path};
-	if (make_name(path, look->form, name) && replace_file(dir, name, write_transcript, &w))
+	const written w = {t, look, sound};
+	if (make_name(sound->file, look->form, name) &&
+	    replace_file(dir, name, write_transcript, &w))
 		return EXIT_DONE;
 	return command_failed(self, "%s/%s could not be written: %s", dir, name, strerror(errno));
 }

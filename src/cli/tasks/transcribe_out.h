@@ -11,6 +11,6 @@ int transcribe_out_open(const command *self, const char *dir, transcript_form fo
                         char **paths);
 /* DIR/NAME.srt, or as the form has it, of FOLDER/NAME.mp3: whole or not at all. */
 int transcribe_out_write(const command *self, const char *dir, const transcript_look *look,
-                         const char *path, const hec_transcript *t);
+                         const input_name *sound, const hec_transcript *t);
 
 #endif

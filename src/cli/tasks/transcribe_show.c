@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/io/put.h"
-#include "cli/io/valid_text.h"
 
 /* Hours are left out of a short one where they may be. */
 static void put_time(double seconds, char point, bool hours, FILE *out)
@@ -157,32 +156,21 @@ static json_t *segment_json(const hec_transcript *t, int64_t i, const transcript
 	return NULL;
 }
 
-/* A file may be called by any bytes. */
-static json_t *name_json(const char *name)
-{
-	size_t length;
-	char *valid = valid_text(name, strlen(name), &length);
-	json_t *text = valid ? json_stringn(valid, length) : NULL;
-	free(valid);
-	return text;
-}
-
-static bool show_json(const hec_transcript *t, const transcript_look *look, const char *name,
+static bool show_json(const hec_transcript *t, const transcript_look *look, const input_name *name,
                       FILE *out)
 {
 	json_t *line = json_object(), *segments = json_array();
 	bool fine = true;
-	json_object_set_new(line, "name", name_json(name));
 	json_object_set_new(line, "text", json_string(t->text));
 	json_object_set_new(line, "language", json_string(t->language));
 	for (int64_t i = 0; fine && i < t->segments; i++)
 		fine = json_array_append_new(segments, segment_json(t, i, look)) == 0;
 	fine = json_object_set_new(line, "segments", segments) == 0 && fine;
-	if (!fine || json_object_size(line) != 4) {
+	if (!fine || json_object_size(line) != 3) {
 		json_decref(line);
 		return false;
 	}
-	return put_json_line(line, out);
+	return result_put(name, line, out);
 }
 
 const char *transcript_ending(transcript_form form)
@@ -191,10 +179,10 @@ const char *transcript_ending(transcript_form form)
 	return endings[form];
 }
 
-bool transcript_show(const hec_transcript *t, const transcript_look *look, const char *name,
+bool transcript_show(const hec_transcript *t, const transcript_look *look, const input_name *name,
                      FILE *out)
 {
-	const char *shown = look->named ? name : NULL;
+	const char *shown = look->named ? name->file : NULL;
 	switch (look->form) {
 	case TRANSCRIPT_TEXT:
 		put_name(shown, out);

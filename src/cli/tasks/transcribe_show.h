@@ -6,6 +6,8 @@
 
 #include <hecate/transcribe.h>
 
+#include "cli/io/result.h"
+
 typedef enum transcript_form {
 	TRANSCRIPT_TEXT = 0, /* one line */
 	TRANSCRIPT_TIMES,    /* a line for each segment, with its times */
@@ -24,7 +26,7 @@ typedef struct transcript_look {
 /* ".srt", … */
 const char *transcript_ending(transcript_form form);
 /* name: of the sound. False: no memory. */
-bool transcript_show(const hec_transcript *t, const transcript_look *look, const char *name,
+bool transcript_show(const hec_transcript *t, const transcript_look *look, const input_name *name,
                      FILE *out);
 
 #endif
