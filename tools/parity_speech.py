@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares `hecate transcribe` with openai-whisper, its rules and its times of words: clips, and files of many windows.
-Prints a table; a row fails if the text differs where both wrote at temperature 0, if a text repeats itself, if more
+Prints a table (two numbers: here, and there; of loops: here, and with --plain); a row fails if the text differs where both wrote at temperature 0, if a text repeats itself, if more
 words are wrong than openai-whisper's + 0.5 points, or if a word is more than 0.1 s away.
 
     tools/parity_speech.py HECATE MODEL PACKAGES FOLDER…
@@ -52,31 +52,35 @@ def calm(segments):
     return segments
 
 
-def compare(mine, theirs, script, timed):
+def loops_in(transcript):
+    return sum(s["compression"] > LOOPS for s in transcript["segments"])
+
+
+def compare(mine, plain, theirs, script, timed):
     """A row of the table, and whether all is as promised."""
     ours = mine["segments"]
     whole = [s for s in theirs["segments"] if s["text"].strip()]
     a, b = calm(ours), calm(whole)
     n = min(len(a), len(b)) if len(a) < len(ours) or len(b) < len(whole) else max(len(a), len(b))
     same = sum(x["tokens"] == y["tokens"] for x, y in zip(a, b))
-    loops = sum(s["compression"] > LOOPS for s in ours)
+    loops = loops_in(mine)
     rates = [errors(words(text), script) / len(script) if script else 0 for text in (mine["text"], theirs["text"])]
     away = []
     if timed:
-        p = [w for s in ours[:len(a)] for w in s["words"]]
-        q = [w for s in whole[:len(b)] for w in s["words"]]
+        p = [w for s in a[:n] for w in s["words"]]
+        q = [w for s in b[:n] for w in s["words"]]
         if [w["text"] for w in p] == [w["word"] for w in q]:
             away = [abs(x - y) for u, v in zip(p, q) for x, y in ((u["begin"], v["start"]), (u["end"], v["end"]))]
         else:
             away = [float("inf")]
     drawn = [sum(s["temperature"] > 0 for s in x) for x in (ours, whole)]
     fine = same == n and not loops and rates[0] <= rates[1] + POINTS and max(away, default=0) <= NEAR
-    return [f"{same} of {n}", f"{drawn[0]}, {drawn[1]}", str(loops), f"{rates[0]:.1%}, {rates[1]:.1%}",
+    return [f"{same} of {n}", f"{drawn[0]}, {drawn[1]}", f"{loops}, {loops_in(plain)}", f"{rates[0]:.1%}, {rates[1]:.1%}",
             f"{statistics.median(away):.2f}, {max(away):.2f}" if away else "", "ok" if fine else "FAILED"], fine
 
 
 def show(*cells):
-    print("{:<48}  {:<12}  {:<8}  {:<5}  {:<14}  {:<12}  {}".format(*cells), flush=True)
+    print("{:<54}  {:<12}  {:<8}  {:<6}  {:<14}  {:<12}  {}".format(*cells), flush=True)
 
 
 def main():
@@ -89,12 +93,13 @@ def main():
         sys.exit("there is no WAV file")
     show("file", "same text", "drawn", "loops", "words wrong", "words away", "")
     failed = 0
+    plain = hecate(program, folder, paths, "--plain")
     for timed in (False, True):
-        for path, mine in zip(paths, hecate(program, folder, paths, *["--words"] * timed)):
+        for path, mine, once in zip(paths, hecate(program, folder, paths, *["--words"] * timed), plain):
             theirs = model.transcribe(read(path), language="en", fp16=False, word_timestamps=timed)
             script = path[:-4] + ".txt"
             said = words(open(script, encoding="utf-8").read()) if os.path.exists(script) else []
-            row, fine = compare(mine, theirs, said, timed)
+            row, fine = compare(mine, once, theirs, said, timed)
             show(os.path.basename(path) + (" --words" if timed else ""), *row)
             failed += not fine
     print(f"openai-whisper {whisper.__version__}: {2 * len(paths) - failed} files as promised, {failed} not")
