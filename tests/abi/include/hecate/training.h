@@ -16,7 +16,8 @@ HEC_BEGIN
 /* clang-format off */
 
 /* How large a fresh model is, and how long it learns; of a pretrained one, how many epochs. On two cores of a server,
- * small takes seconds to minutes, normal up to half an hour, large hours. */
+ * normal takes a minute or two for some thousand lines and half an hour for half a million; small a few times less,
+ * large many times more. */
 typedef enum hec_effort { HEC_EFFORT_NORMAL, HEC_EFFORT_SMALL, HEC_EFFORT_LARGE } hec_effort;
 
 /* Texts, and what the pointers lead to, stay the caller's, until the training is destroyed. */
