@@ -238,6 +238,12 @@ static void an_error_names_the_command_once(void **state)
 	}
 	for (size_t c = 0; c < count; c++)
 		free(names[c]);
+	/* A file may be called like a command. */
+	result r = in_shell(
+		"\"$H\" tokenize -m \"$M\" --file 'translate: none' 'none: train: x'; true");
+	if (!strstr(r.err, "translate: none"))
+		fail_msg("%s", r.err);
+	done(&r);
 }
 
 static void the_folders_that_a_run_lies_in_are_made(void **state)

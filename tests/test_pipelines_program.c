@@ -347,6 +347,15 @@ static void the_others_are_done_and_the_wrong_one_has_its_place(void **state)
 		r.out);
 	assert_non_null(strstr(r.out, "\n{\"file\":\"none\",\"error\":\"could not be opened: "));
 	done(&r);
+	/* So does a file that opens and cannot be read: the next one is. */
+	r = in_shell("mkdir -p folder; echo 'a word' >after; hecate tokenize -m $T/decode_text "
+	             "--input lines "
+	             "--json --keep-going --file folder after");
+	expect(&r, 1, "folder: could not be read: ");
+	assert_ptr_equal(strstr(r.out, "{\"file\":\"folder\",\"error\":\"could not be read: "),
+	                 r.out);
+	assert_non_null(strstr(r.out, "\n{\"input\":1,\"file\":\"after\",\"ids\":["));
+	done(&r);
 }
 
 static void fields_have_the_names_that_are_said(void **state)

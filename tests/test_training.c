@@ -501,7 +501,7 @@ static void a_run_that_never_began_can_be_undone(void **state)
 	run r;
 	run_open(&r, 8180);
 	hec_train_lock *lock;
-	hec_training_options o = options_of(&r, "deep/er/run");
+	hec_training_options o = options_of(&r, "deep/er/run/"); /* however it is written */
 	for (int others = 0; others < 2; others++) {
 		hec_training *t = made(&r, &o);
 		OK(&r.l.k, hec_train_lock_create(r.dir, &lock));
@@ -509,8 +509,10 @@ static void a_run_that_never_began_can_be_undone(void **state)
 		hec_training_destroy(t);
 		CHECK(&r.l.k, is_there(&r, "tokenizer.json") && is_there(&r, "cache"),
 		      "nothing was made");
-		if (others)
-			write_into(&r, "notes");
+		if (others) {
+			write_into(&r, "notes.tmp");
+			write_into(&r, "word2vec.model");
+		}
 		OK(&r.l.k, hec_train_undo(lock, r.dir));
 		hec_train_lock_destroy(lock);
 		CHECK(&r.l.k, !is_there(&r, "tokenizer.json") && !is_there(&r, "cache"),
@@ -521,7 +523,9 @@ static void a_run_that_never_began_can_be_undone(void **state)
 	write_into(&r, "best");
 	OK(&r.l.k, hec_train_lock_create(r.dir, &lock));
 	OK(&r.l.k, hec_train_undo(lock, r.dir));
-	CHECK(&r.l.k, is_there(&r, "best") && is_there(&r, "notes"), "removed");
+	CHECK(&r.l.k,
+	      is_there(&r, "best") && is_there(&r, "notes.tmp") && is_there(&r, "word2vec.model"),
+	      "removed");
 	FAILS(&r.l.k, HEC_ERR_IO, hec_train_undo(lock, "/"), "not the folder that was locked");
 	FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_train_undo(NULL, r.dir), "NULL");
 	hec_train_lock_destroy(lock);

@@ -464,6 +464,42 @@ static void heads_that_are_not_there_are_refused(void **state)
 	stage_close(&s);
 }
 
+/* So few positions that the prompt alone nearly fills them: there is no room to find words in. */
+static void a_decoder_of_a_few_positions_gets_no_times_of_words(void **state)
+{
+	(void)state;
+	stage s;
+	stage_open(&s);
+	for (int64_t positions = 3; positions < 8; positions++) {
+		char path[SCRATCH_PATH], line[3 * SCRATCH_PATH];
+		hec_model_config c = *hec_model_config_of(hec_transcriber_model(s.many));
+		hec_model *model;
+		hec_transcriber *t = NULL;
+		c.decoder.position.max = positions;
+		OK(&s.k, hec_model_create(s.k.ctx, &c, HEC_F32, 7, &model));
+		OK(&s.k, hec_model_save(s.k.ctx, model, HEC_F32, scratch_fresh(path)));
+		hec_model_destroy(model);
+		snprintf(line, sizeof line,
+		         "cd '%s/golden/transcribe_many' && cp generation_config.json "
+		         "preprocessor_config.json tokenizer*.json '%s'",
+		         TESTS_DIR, path);
+		assert_int_equal(system(line), 0);
+		if (hec_transcriber_load(s.k.ctx, path, NULL, &t) != HEC_OK) {
+			CHECK(&s.k, hec_error_message()[0], "no reason");
+			continue;
+		}
+		hec_transcribe_options o = once();
+		hec_transcripts *out = NULL;
+		o.words = true;
+		o.batch = 2;
+		if (hec_transcribe(t, 3, s.samples, s.counts, &o, &out) != HEC_OK)
+			CHECK(&s.k, hec_error_message()[0], "no reason");
+		hec_transcripts_free(out);
+		hec_transcriber_destroy(t);
+	}
+	stage_close(&s);
+}
+
 static void values_that_mean_nothing_are_refused(void **state)
 {
 	(void)state;
@@ -551,6 +587,7 @@ int main(void)
 		cmocka_unit_test(punctuation_goes_with_its_word),
 		cmocka_unit_test(made_up_words_amid_silence_are_left_out),
 		cmocka_unit_test(heads_that_are_not_there_are_refused),
+		cmocka_unit_test(a_decoder_of_a_few_positions_gets_no_times_of_words),
 		cmocka_unit_test(values_that_mean_nothing_are_refused),
 		cmocka_unit_test(every_refused_allocation_is_an_error),
 	};

@@ -86,7 +86,7 @@ hec_status round_feed(const transcribe_call *call, const int32_t *const *ids, co
 
 /* ---- writing ---- */
 
-/* What a draw depends on: the sound's number, its window and the try, which no two share. */
+/* What a draw depends on: the sound's number, its window and the try. 2²⁴ sounds share none. */
 static uint64_t stream_of(const transcribe_call *call, const sound_state *sound,
                           int64_t temperature, int64_t draw)
 {

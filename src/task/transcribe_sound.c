@@ -156,7 +156,8 @@ static hec_status take_segment(const transcribe_call *call, sound_state *sound,
 	                       .compression = w->compression,
 	                       .words = from->words};
 	const int64_t before = sound->out->seen.segments;
-	HEC_TRY(transcript_add(sound->out, call->t->m.tokenizer, &s, w->words.items + from->first,
+	HEC_TRY(transcript_add(sound->out, call->t->m.tokenizer, &s,
+	                       from->words > 0 ? w->words.items + from->first : NULL,
 	                       c->no_timestamps + 1));
 	if (sound->out->seen.segments > before)
 		remember(call, sound, w->ids + from->from, s.n);
@@ -212,6 +213,10 @@ hec_status sound_take(const transcribe_call *call, sound_state *sound, written_w
 	}
 	const int64_t all = w->cut.count;
 	int64_t stay = call->o.words ? move_by_words(call, sound, w) : all;
+	if (all > 0 && stay == 0) { /* the guard of silence passes over it: nothing was said */
+		sound->seek += w->cut.move;
+		return HEC_OK;
+	}
 	for (int64_t i = 0; i < stay; i++)
 		if (call->o.plain || w->segments[i].end != w->segments[i].begin)
 			HEC_TRY(take_segment(call, sound, w, &w->segments[i]));

@@ -127,6 +127,9 @@ static void lay_out(const transcribe_call *call, const written_window *w, int64_
 	word_finder *f = call->finder;
 	int32_t *to = f->fed + i * f->rows;
 	int64_t n = w->begin_length - w->start;
+	f->text[i] = f->length[i] = 0;
+	if (n + 2 > f->rows) /* so small a model has no room for the marks around the words */
+		return;
 	memcpy(to, w->begin + w->start, (size_t)n * sizeof *to);
 	to[n++] = call->t->config.no_timestamps;
 	const int64_t before = n;

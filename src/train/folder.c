@@ -44,10 +44,11 @@ static hec_status flush_parent(const char *path)
 	return status;
 }
 
-hec_status folder_make(const char *path)
+static hec_status make_one(const char *path, bool *made)
 {
 	struct stat info;
-	if (mkdir(path, 0777) == 0)
+	*made = mkdir(path, 0777) == 0;
+	if (*made)
 		return flush_parent(path);
 	int error = errno;
 	if (error == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
@@ -55,11 +56,18 @@ hec_status folder_make(const char *path)
 	return fail(HEC_ERR_IO, "%s: the folder could not be made: %s", path, strerror(error));
 }
 
+hec_status folder_make(const char *path)
+{
+	bool made;
+	return make_one(path, &made);
+}
+
 hec_status folder_make_deep(const char *path, bool *made)
 {
-	char *part = NULL;
-	struct stat info;
+	char *part;
 	HEC_TRY(path_make(&part, "%s", path));
+	for (size_t n = strlen(part); n > 1 && part[n - 1] == '/'; n--)
+		part[n - 1] = '\0'; /* "DIR/" is DIR */
 	for (char *slash = strchr(part + (*part != '\0'), '/'); slash;
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -67,9 +75,9 @@ hec_status folder_make_deep(const char *path, bool *made)
 			(void)flush_parent(part);
 		*slash = '/';
 	}
+	hec_status status = make_one(part, made);
 	mem_free(part);
-	*made = stat(path, &info) != 0;
-	return folder_make(path);
+	return status;
 }
 
 hec_status file_copy(const char *from, const char *to)

@@ -32,7 +32,7 @@ static hec_status lock_folder(hec_train_lock *lock, const char *dir)
 	return hec_train_lock_holds(lock, dir); /* it may have moved before we had it */
 }
 
-/* What a run makes before its first step; files of a tokenizer end so. */
+/* What a run makes before its first step. */
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {"cache",
@@ -45,19 +45,21 @@ static bool is_ours(const char *name)
 	                                    "tokenizer_config.json",
 	                                    "special_tokens_map.json",
 	                                    "added_tokens.json",
+	                                    "source.spm",
+	                                    "target.spm",
+	                                    "spiece.model",
+	                                    "sentencepiece.bpe.model",
+	                                    "sentencepiece.model",
+	                                    "spm.model",
+	                                    "tokenizer.model",
 	                                    "checkpoint",
 	                                    "log.jsonl",
 	                                    "curve.svg",
 	                                    "best"};
-	static const char *const ends[] = {".spm", ".model", TEMP_SUFFIX};
-	const size_t n = strlen(name);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
-			return true;
-	return false;
+	return is_of_writer(name);
 }
 
 static hec_status look_whether_fresh(hec_train_lock *lock, const char *dir)

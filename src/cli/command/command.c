@@ -35,36 +35,38 @@ int command_options(const command *self, const option *table, int argc, char **a
 
 #define MESSAGE_MOST 9216 /* bytes: the longest of the library, and what stands before it */
 
-const char *command_reason(const char *message)
+/* Whether the library's call of that name is the one behind the command. */
+static bool is_call_of(const command *self, const char *name, size_t n)
 {
-	static const char *const calls[] = {"translate", "generate",  "answer", "classify",
-	                                    "embed",     "fill",      "info",   "train",
-	                                    "bench",     "transcribe"};
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-		const size_t n = strlen(calls[i]);
-		if (strncmp(message, calls[i], n) == 0 && strncmp(message + n, ": ", 2) == 0)
-			return message + n + 2;
-	}
+	const char *own = strcmp(self->name, "summarize") == 0 ? "translate" : self->name;
+	return (strlen(own) == n && strncmp(own, name, n) == 0) ||
+	       (strlen(self->name) == n && strncmp(self->name, name, n) == 0);
+}
+
+const char *command_reason(const command *self, const char *message)
+{
+	for (const char *end;
+	     (end = strstr(message, ": ")) && is_call_of(self, message, (size_t)(end - message));)
+		message = end + 2;
 	return message;
 }
 
-/* Also behind what stands before a message: "line 3: translate: …". */
-static void drop_calls(char *message)
+/* A message of the library begins with the name of its call, which has been said by then. */
+static void drop_call(const command *self, char *message)
 {
-	for (char *at = message;; at += 2) {
-		const char *rest = command_reason(at);
-		memmove(at, rest, strlen(rest) + 1);
-		at = strstr(at, ": ");
-		if (!at)
-			return;
-	}
+	const char *reason = hec_error_message();
+	char *at = *reason ? strstr(message, reason) : NULL;
+	if (!at)
+		return;
+	const char *rest = command_reason(self, at);
+	memmove(at, rest, strlen(rest) + 1);
 }
 
 static void complain_of(const command *self, const char *format, va_list args)
 {
 	char message[MESSAGE_MOST];
 	vsnprintf(message, sizeof message, format, args);
-	drop_calls(message);
+	drop_call(self, message);
 	say_line("hecate %s: %s", self->name, message);
 }
 

@@ -33,7 +33,7 @@ int command_failed(const command *self, const char *format, ...)
 
 /* A message of the library without the name of the call that it begins with: whoever typed a command knows it, and
  * the two above leave it out. */
-const char *command_reason(const char *message);
+const char *command_reason(const command *self, const char *message);
 
 /* Standard output could not be written: keeps errno as the reason, the first time, for main.c to tell.
  * Returns EXIT_FAILED. */

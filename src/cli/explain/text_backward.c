@@ -9,7 +9,7 @@
 #include "cli/explain/page.h"
 #include "cli/io/plural.h"
 
-#define DIFFERENCES_MOST 24 /* numbers shown; of more, the worst of each matrix */
+#define DIFFERENCES_MOST 24 /* numbers shown; of more, the largest gradient of each matrix */
 #define BLOCKS_MOST 12
 #define WORDS 400
 

@@ -66,6 +66,11 @@ int input_check(const command *self, const input_options *o, int operands)
 		                     o->files.count > 0 ? "--file"
 		                     : o->kind          ? "--input"
 		                                        : "--whole");
+	int inputs = 0;
+	for (size_t i = 0; i < o->files.count; i++)
+		inputs += strcmp(o->files.items[i], "-") == 0;
+	if (inputs > 1)
+		return command_usage(self, "standard input is named %d times", inputs);
 	const input_kind kind = input_kind_of(o);
 	if (fields && kind != INPUT_JSONL)
 		return command_usage(self, "%s goes with --input jsonl",
@@ -80,10 +85,12 @@ int input_check(const command *self, const input_options *o, int operands)
 
 /* ---- one text ---- */
 
+static char no_memory[] = "no memory";
+
 static void refuse(input_text *t, const char *reason)
 {
 	char *copy = strdup(reason);
-	t->wrong = copy ? copy : strdup("no memory");
+	t->wrong = copy ? copy : no_memory;
 }
 
 /* A line is a text, or two with a tab between. */
@@ -112,7 +119,7 @@ static void take_object(const input *in, input_text *t)
 	         .needed = o->id_field != NULL},
 		{.name = o->no_second ? name_of(o->second_field, o->second_name) : NULL,
 	         .needed = true}};
-	char error[JSON_LINE_ERROR], *line = t->owned;
+	char error[JSON_LINE_ERROR], *line;
 	if (in->lossy)
 		line = t->owned = valid_text(t->text, t->bytes, &t->bytes);
 	else
@@ -153,7 +160,8 @@ bool input_open(input *in, const input_options *o, int operands, char **argv, in
 static void free_texts(input *in)
 {
 	for (int64_t i = 0; i < in->n; i++) {
-		free(in->texts[i].wrong);
+		if (in->texts[i].wrong != no_memory)
+			free(in->texts[i].wrong);
 		free(in->texts[i].owned);
 	}
 	in->n = 0;
@@ -245,6 +253,17 @@ static void close_file(input *in)
 	in->open = false;
 }
 
+/* What is left of a file that cannot be read on is one text that is refused; the next file may be better. */
+static void refuse_file(input *in)
+{
+	const size_t n = strlen(in->lines.name ? in->lines.name : "");
+	const char *reason = in->lines.error;
+	if (n > 0 && strncmp(reason, in->lines.name, n) == 0 && reason[n] == ' ')
+		reason += n + 1; /* the file is named beside it */
+	refuse(next_text(in, in->lines.name, 0), reason);
+	close_file(in);
+}
+
 static lines_result take_lines(input *in)
 {
 	int64_t n;
@@ -256,6 +275,10 @@ static lines_result take_lines(input *in)
 		if (r == LINES_END) {
 			close_file(in);
 			continue;
+		}
+		if (r == LINES_FAILED && in->o && in->o->files.count > 0) {
+			refuse_file(in);
+			return LINES_SOME;
 		}
 		if (r == LINES_FAILED)
 			snprintf(in->error, sizeof in->error, "%s", in->lines.error);

@@ -66,10 +66,10 @@ bool line_work_begin_json(const line_work *w, int64_t i)
 
 /* ---- texts that are refused ---- */
 
-static bool put_error(bool json, const input_name *name, const char *reason)
+static bool put_error(const line_work *w, const input_name *name, const char *reason)
 {
-	if (json)
-		return result_put_error(name, reason, stdout);
+	if (w->json)
+		return result_put_error(name, command_reason(w->self, reason), stdout);
 	putchar('\n');
 	return true;
 }
@@ -94,7 +94,7 @@ static int refuse_one(line_work *w, const char *reason)
 		return code;
 	w->done++;
 	w->failures++;
-	if (!w->no_place && !put_error(w->json, &name, reason))
+	if (!w->no_place && !put_error(w, &name, reason))
 		return command_failed(w->self, "no memory for JSON");
 	return put_done();
 }

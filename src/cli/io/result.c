@@ -72,7 +72,7 @@ bool result_put(const input_name *name, json_t *object, FILE *out)
 bool result_put_error(const input_name *name, const char *reason, FILE *out)
 {
 	json_t *object = json_object();
-	if (json_object_set_new(object, "error", text_json(command_reason(reason))) != 0) {
+	if (json_object_set_new(object, "error", text_json(reason)) != 0) {
 		json_decref(object);
 		object = NULL;
 	}

@@ -201,6 +201,7 @@ typedef struct answer {
 	generating *g;
 	char *text;
 	size_t length, capacity;
+	bool no_memory;
 } answer;
 
 static hec_status on_text(void *user, int64_t prompt, const char *text, size_t bytes)
@@ -210,8 +211,10 @@ static hec_status on_text(void *user, int64_t prompt, const char *text, size_t b
 	if (a->length + bytes + 1 > a->capacity) {
 		size_t capacity = 2 * (a->length + bytes + 1);
 		char *grown = realloc(a->text, capacity);
-		if (!grown)
+		if (!grown) {
+			a->no_memory = true;
 			return HEC_ERR_MEMORY;
+		}
 		a->text = grown;
 		a->capacity = capacity;
 	}
@@ -244,7 +247,9 @@ static int reply(talk *t)
 		code = EXIT_FAILED;
 	else if (status != HEC_OK && !(status == HEC_ERR_CANCELLED && interrupt_asked())) {
 		/* It may be too long now, or not what the template takes: the rest of the conversation stays. */
-		(void)command_failed(g->self, "%s", hec_error_message());
+		(void)command_failed(g->self, "%s",
+		                     a.no_memory ? "no memory for the answer"
+		                                 : hec_error_message());
 		forget_from(&t->c, t->c.n - 1);
 	} else if (!say(&t->c, "assistant", a.text ? a.text : "", a.length))
 		code = no_memory(t);

@@ -79,8 +79,8 @@ static bool put_error(const transcribing *w, const char *file, const char *reaso
 	if (w->look.named)
 		return put_field(file, strlen(file), stdout), puts("\t") >= 0;
 	if (w->s.json)
-		return result_put_error(&(input_name){.number = number, .file = file}, reason,
-		                        stdout);
+		return result_put_error(&(input_name){.number = number, .file = file},
+		                        command_reason(w->self, reason), stdout);
 	return putchar('\n') != EOF;
 }
 
@@ -116,10 +116,11 @@ static int transcribe_read(transcribing *w, int n, char **files, hec_audio *cons
 		         item >= 0 ? ": " : "", hec_error_message());
 		if (n == 1 || !w->m.keep_going || interrupt_asked())
 			return refuse(w, files[item >= 0 ? item : 0], reason, w->first + 1);
+		const int first = w->first;
 		int code = EXIT_DONE; /* each by itself: which of them fail is seen then */
 		for (int i = 0; code == EXIT_DONE && i < n; i++, w->first++)
 			code = transcribe_read(w, 1, files + i, audio + i);
-		w->first -= n;
+		w->first = first;
 		return code;
 	}
 	clear_bar(w);
@@ -254,9 +255,11 @@ const command command_transcribe = {
 	"text repeats itself or is unlikely is written again, by chance, at higher "
 	"temperatures.\n\n"
 	"With --json, each line is\n"
-	"  {\"name\": …, \"text\": …, \"language\": …,\n"
-	"   \"segments\": [{\"begin\": …, \"end\": …, \"text\": …}, …]}\n"
-	"with times in seconds.\n\n"
+	"  {\"input\": …, \"file\": …, \"text\": …, \"language\": …,\n"
+	"   \"segments\": [{\"begin\": …, \"end\": …, \"text\": …, \"temperature\": …,\n"
+	"                 \"log_prob\": …, \"compression\": …}, …]}\n"
+	"with times in seconds; with --words, segments have \"words\", with --tokens "
+	"\"tokens\".\n\n"
 	"Examples: hecate transcribe -m whisper-tiny.en --srt talk.mp3 >talk.srt\n"
 	"          hecate transcribe -m whisper-tiny.en --vtt --out-dir subtitles *.mp3\n"
 	"          arecord -d 10 | hecate transcribe -m whisper-tiny.en\n",

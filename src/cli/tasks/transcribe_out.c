@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/io/make_parents.h"
 #include "cli/io/replace_file.h"
 #include "cli/tasks/transcribe_input.h"
 
 #define NAME_ROOM (NAME_MAX + 8)
+#define PATH_MOST 4096
 
 /* The sound's name with another ending. A name that is all ending keeps it. */
 static bool make_name(const char *path, transcript_form form, char name[NAME_ROOM])
@@ -24,7 +24,7 @@ static bool make_name(const char *path, transcript_form form, char name[NAME_ROO
 	const size_t stem = dot && dot > base ? (size_t)(dot - base) : strlen(base);
 	const int n = snprintf(name, NAME_ROOM, "%.*s%s", (int)(stem < INT_MAX ? stem : INT_MAX),
 	                       base, transcript_ending(form));
-	return n > 0 && n < NAME_ROOM;
+	return n > 0 && n <= REPLACE_FILE_NAME_MOST;
 }
 
 typedef struct named {
@@ -46,6 +46,19 @@ static int check_names(const command *self, const char *dir, named *all, int n)
 			                     sound_shown(all[i - 1].path), sound_shown(all[i].path),
 			                     dir, all[i].name);
 	return EXIT_DONE;
+}
+
+/* The folders that DIR lies in; where one cannot be made, making DIR says why. */
+static void make_parents(const char *out)
+{
+	char path[PATH_MOST];
+	snprintf(path, sizeof path, "%s", out);
+	for (char *slash = *path ? strchr(path + 1, '/') : NULL; slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(path, 0777);
+		*slash = '/';
+	}
 }
 
 int transcribe_out_open(const command *self, const char *dir, transcript_form form, int files,

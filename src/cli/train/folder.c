@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/io/ends_with.h"
-#include "cli/io/make_parents.h"
 #include "cli/io/replace_file.h"
 
 #define PATH_MOST 4096
