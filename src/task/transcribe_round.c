@@ -195,16 +195,14 @@ static hec_status measure_text(const transcribe_call *call, written_window *w)
 	return status;
 }
 
-/* Of the words that follow: that there are none. */
-static double no_speech(const transcribe_call *call, const float *logits)
+double id_probability(const float *logits, int64_t vocab, int32_t id)
 {
-	const int64_t vocab = hec_model_config_of(call->t->m.model)->vocab;
 	double most = -INFINITY, sum = 0;
 	for (int64_t i = 0; i < vocab; i++)
 		most = fmax(most, (double)logits[i]);
 	for (int64_t i = 0; i < vocab; i++)
 		sum += exp((double)logits[i] - most);
-	return exp((double)logits[call->t->config.no_timestamps - 1] - most) / sum;
+	return exp((double)logits[id] - most) / sum;
 }
 
 static bool is_unlikely(const transcribe_call *call, const written_window *w)
@@ -232,7 +230,8 @@ static hec_status ask_who_speaks(const transcribe_call *call)
 	for (int64_t i = 0; i < call->live_count; i++) {
 		written_window *w = &call->round[call->live[i]];
 		if (counts[i] > 0)
-			w->no_speech = no_speech(call, call->logits + i * beams * vocab);
+			w->no_speech = id_probability(call->logits + i * beams * vocab, vocab,
+			                              call->t->config.no_timestamps - 1);
 		w->nobody = is_unlikely(call, w) && w->no_speech > call->o.no_speech;
 	}
 	return HEC_OK;

@@ -198,7 +198,7 @@ static int64_t move_by_words(const transcribe_call *call, const sound_state *sou
 		                             .single_end = w->cut.single_end};
 		stay = whisper_guard_silence(&guard, &w->words, w->segments, stay, &next);
 	}
-	/* Time goes on, whatever the words say. */
+	/* At least one frame further, or a window could come again for ever. */
 	w->cut.move = min_i64(max_i64(llround(next / frame) - sound->seek, 1),
 	                      sound->features.frames - sound->seek);
 	return stay;

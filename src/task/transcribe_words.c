@@ -142,18 +142,6 @@ static void lay_out(const transcribe_call *call, const written_window *w, int64_
 	f->length[i] = f->text[i] > 0 ? n : 0;
 }
 
-/* Of the id among the words, by the logits before it. */
-static double probability(const float *logits, int64_t words, int32_t id)
-{
-	float most = -INFINITY;
-	double sum = 0;
-	for (int64_t v = 0; v < words; v++)
-		most = fmaxf(most, logits[v]);
-	for (int64_t v = 0; v < words; v++)
-		sum += exp((double)logits[v] - (double)most);
-	return exp((double)logits[id] - (double)most) / sum;
-}
-
 /* Token by token, all windows at once: what stands before the words in one go. */
 static hec_status feed_all(const transcribe_call *call)
 {
@@ -176,7 +164,7 @@ static hec_status feed_all(const transcribe_call *call)
 			at[i] += counts[i];
 			const int64_t word = at[i] - (f->length[i] - f->text[i] - 1);
 			if (counts[i] > 0 && word < f->text[i])
-				f->probabilities[i * f->rows + word] = probability(
+				f->probabilities[i * f->rows + word] = id_probability(
 					call->logits + i * beams * vocab, call->t->config.end,
 					f->fed[i * f->rows + at[i]]);
 		}

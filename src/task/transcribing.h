@@ -43,8 +43,10 @@ typedef struct written_window {
 	int64_t sound;
 	int32_t *ids; /* [n] without the end */
 	int64_t n;
-	double temperature, log_prob, compression, no_speech; /* that: −1: not asked */
-	bool settled, nobody;                                 /* not written again; nobody speaks */
+	double temperature, log_prob, compression;
+	double no_speech; /* probability that nobody speaks; −1: the model was not asked */
+	bool settled;     /* it is not written again */
+	bool nobody;      /* nobody speaks in it */
 	whisper_segment *segments;
 	whisper_cut cut;
 	whisper_words words;
@@ -98,6 +100,8 @@ hec_status sound_take(const transcribe_call *call, sound_state *sound, written_w
 hec_status round_session(transcribe_call *call, int64_t beams);
 /* Writes the windows of the round, and gives them to their sounds. */
 hec_status round_run(transcribe_call *call);
+/* Of the id among the words, by the logits before it. */
+double id_probability(const float *logits, int64_t vocab, int32_t id);
 /* Logits of the windows that are live, each behind so many tokens of what it begins with (0: not asked). Row
  * i · beams of call->logits is that of live window i. */
 hec_status round_feed(const transcribe_call *call, const int32_t *const *ids, const int64_t *counts,

@@ -40,15 +40,16 @@ typedef struct whisper_spoken {
 	const double *probabilities, *begins;
 	int64_t n;
 	const int64_t *
-		tokens; /* [segments] how many of them are of each; what is missing in the end is missing */
+		tokens; /* [segments] how many of them each segment has; the last ones may have fewer
+	                        * where the room ended */
 	int64_t segments;
 } whisper_spoken;
 
 /* language: its code. out is empty after a failure. */
 hec_status whisper_words_make(const hec_tokenizer *tokenizer, const whisper_spoken *spoken,
                               const char *language, whisper_words *out);
-/* Gives the words to the window's segments, whose times become those of their words, within the sound. `offset`: where the window begins, `spoken`: when the last word before
- * it ended, `longest`: where the sound ends, all in seconds. */
+/* Gives the words to the window's segments, whose times become those of their words, within the sound. In seconds:
+ * `offset`, where the window begins; `spoken`, when the last word before it ended; `longest`, where the sound ends. */
 void whisper_words_place(whisper_words *w, whisper_segment *segments, int64_t count, double offset,
                          double spoken, double longest);
 void whisper_words_free(whisper_words *w); /* takes a zeroed one */

@@ -7,7 +7,7 @@
 #include "cli/explain/steps.h"
 
 /* Above this the rounding of a score decides the weights: all that is known is that they are from 0 to 1. */
-#define SCORE_OFF_MOST 0.1
+#define ROUNDING_DECIDES 0.1
 
 double chain_loss(const explain_problem *p, const hec_tensor *output, const hec_tensor *d_output)
 {
@@ -112,7 +112,7 @@ static void softmax_row(chain *c, int64_t h, int64_t t)
 		double w = exp(*double_at(&c->scaled.value, h * c->T + t, s) - max) / sum;
 		*double_at(&c->weights.value, h * c->T + t, s) = w;
 		*double_at(&c->weights.error, h * c->T + t, s) =
-			off > SCORE_OFF_MOST ? 1 : w * share + c->r.least;
+			off > ROUNDING_DECIDES ? 1 : w * share + c->r.least;
 	}
 }
 
