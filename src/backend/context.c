@@ -7,11 +7,11 @@
 
 #include "backend/cpu/cpu.h"
 #include "backend/dry.h"
-#include "base/cpu.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/size.h"
+#include "base/threads.h"
 #include "tensor/check.h"
 
 #define SCRATCH_PAGE 4096
@@ -58,7 +58,7 @@ hec_status hec_ctx_create(const hec_ctx_options *options, hec_ctx **out)
 	HEC_TRY(options_take("hec_ctx_options", &o, sizeof o, options));
 	int threads;
 	const cpu_level *level;
-	HEC_TRY(cpu_choose_threads(o.threads, &threads));
+	HEC_TRY(threads_choose(o.threads, &threads));
 	HEC_TRY(choose_level(o.isa, &level));
 	hec_ctx *ctx = mem_zeros(1, sizeof *ctx);
 	if (!ctx)

@@ -5,16 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
-
 bool cpu_has_avx2_fma(void);
 bool cpu_has_avx512(void); /* F, BW, DQ, VL, CD, and the system saves the registers */
 /* By affinity and by the control groups (limits.h). */
 int cpu_cores_available(void);
 /* Of the cores that are allowed as many as a group may have the time of (0: no limit): to the nearest, at least 1. */
 int cpu_cores_within(int allowed, double processors);
-/* Threads to work with, 1 … HEC_MAX_THREADS: as many as are asked for; 0: $HECATE_THREADS, else the cores available. */
-hec_status cpu_choose_threads(int asked, int *threads);
 int64_t cpu_l2_bytes(void); /* the second cache of a core; 1 MiB where nothing says */
 
 #endif

@@ -54,7 +54,7 @@ void whisper_words_place(whisper_words *w, whisper_segment *segments, int64_t co
                          double spoken, double longest);
 void whisper_words_free(whisper_words *w); /* takes a zeroed one */
 
-/* ---- whisper_guard.c ---- */
+/* ---- whisper_silence.c ---- */
 
 /* Improbable words, or words that take too long or no time, amid silence are taken for made up. */
 typedef struct whisper_guard {

@@ -7,10 +7,10 @@
 
 #include <hecate/context.h>
 
-#include "base/cpu.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/size.h"
+#include "base/threads.h"
 #include "text/unicode/classes.h"
 #include "base/grow.h"
 #include "text/unicode/utf8.h"
@@ -142,7 +142,7 @@ static hec_status count_lines(counting *c, const bpe_count_options *o, hec_line_
 static hec_status count_with(counting *c, const bpe_count_options *o, hec_line_fn *next_line,
                              void *user, word_counts *out)
 {
-	HEC_TRY(cpu_choose_threads(o->threads, &c->threads));
+	HEC_TRY(threads_choose(o->threads, &c->threads));
 	c->count = (size_t)c->threads * BLOCKS_EACH;
 	c->blocks = mem_zeros(c->count, sizeof *c->blocks);
 	c->workers = mem_zeros((size_t)c->threads, sizeof *c->workers);

@@ -1,4 +1,4 @@
-/* whisper_guard.c — a model that hears nothing may make words up. They tell by how they lie in time: too long or
+/* whisper_silence.c — a model that hears nothing may make words up. They tell by how they lie in time: too long or
  * too short for a word, improbable, and with silence or more of their kind around them. */
 #include <math.h>
 #include <string.h>

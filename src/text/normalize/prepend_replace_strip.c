@@ -1,4 +1,4 @@
-/* normalizers.c — those that need no table of Unicode: Prepend, Replace, Strip. */
+/* prepend_replace_strip.c — the normalizers that need no table of Unicode. */
 #include <stdlib.h>
 #include <string.h>
 
