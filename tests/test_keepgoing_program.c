@@ -157,7 +157,14 @@ static void all_vectors_fit_into_one_file(void **state)
 	assert_non_null(strstr(file + 8, "\"embeddings\":{\"dtype\":\"F32\",\"shape\":[1,"));
 	free(file);
 	done(&r);
-	static const char *const wrong[] = {"--out x.txt", "--out x.npy --json", "--out .npy",
+	r = through(EMBED, "Please\\n", "--npy one.bin");
+	assert_int_equal(r.code, 0);
+	file = read_all("one.bin");
+	assert_memory_equal(file, "\x93NUMPY", 6);
+	free(file);
+	done(&r);
+	static const char *const wrong[] = {"--out x.npy --npy y", "--out x.txt",
+	                                    "--out x.npy --json", "--out .npy",
 	                                    "--out x.npy --similar y"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		r = through(EMBED, "Please\\n", wrong[i]);
@@ -192,12 +199,36 @@ static void each_file_is_by_itself(void **state)
 	free(err);
 }
 
+/* Its place has as many lines as a result has. A line that is too long is passed over. */
+static void an_error_takes_the_room_of_a_result(void **state)
+{
+	(void)state;
+	result r = through(0, "Please\\n\\377\\nPlease\\n", "--beam 2 --nbest 2 --keep-going");
+	assert_int_equal(r.code, 1);
+	assert_int_equal(lines_of(r.out), 6);
+	assert_non_null(strstr(r.out, "\n\n\n"));
+	done(&r);
+	assert_int_equal(shell("cd '%s' && { head -c 67108865 /dev/zero | tr '\\0' x; echo; echo "
+	                       "Please; } | "
+	                       "'%s' translate -m '" TESTS_DIR
+	                       "/golden/decode_text' --keep-going --json >out 2>err",
+	                       folder, program()),
+	                 1);
+	char *out = read_all("out");
+	assert_ptr_equal(
+		strstr(out,
+	               "{\"input\":1,\"error\":\"has more than 67108864 bytes\"}\n{\"input\":2,"),
+		out);
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rest_is_as_if_the_bad_ones_were_not_there),
 		cmocka_unit_test(ranks_are_of_the_good_ones),
 		cmocka_unit_test(all_vectors_fit_into_one_file),
+		cmocka_unit_test(an_error_takes_the_room_of_a_result),
 		cmocka_unit_test(each_file_is_by_itself),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

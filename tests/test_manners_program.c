@@ -95,6 +95,7 @@ static void a_model_of_another_program_is_told_as_what_it_is(void **state)
 		const char *make, *name, *said;
 	} rows[] = {
 		{"printf 'GGUF\\3\\0\\0\\0' >some.file", "some.file", "is a GGUF file"},
+		{"mkdir -p gguf && printf GGUF >gguf/model.gguf", "gguf", "holds a GGUF file"},
 		{"cp \"$M/model.safetensors\" w.safetensors", "w.safetensors",
 	         "holds weights alone"},
 		{"echo x >m.onnx", "m.onnx", "is an ONNX file"},

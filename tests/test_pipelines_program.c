@@ -324,7 +324,8 @@ static void the_others_are_done_and_the_wrong_one_has_its_place(void **state)
 		assert_non_null(strstr(r.err, "line 3: column 1: an object is needed"));
 		assert_non_null(strstr(r.err, "2 of 4 texts failed"));
 		const bool places = i != EMBED_SIMILAR;
-		assert_true(!!strstr(r.out, "{\"input\":2,\"error\":\"column 1: ") == places);
+		assert_true(!!strstr(r.out, "{\"input\":2,\"id\":3,\"error\":\"column 1: ") ==
+		            places);
 		assert_true(!!strstr(r.out, "{\"input\":3,\"error\":\"column 1: ") == places);
 		/* Without those two, they are the results of the two lines. */
 		done(&r);
@@ -416,8 +417,7 @@ static void what_does_not_go_together_is_wrong_usage(void **state)
 	static const char *const others[] = {
 		"answer -m $T/answer_fill/bert_answer --input whole",
 		"answer -m $T/answer_fill/bert_answer --input jsonl --question who",
-		"answer -m $T/answer_fill/bert_answer --input jsonl --context context.txt "
-		"--context-field c",
+		"answer -m $T/answer_fill/bert_answer --input jsonl --context f --context-field c",
 		"classify -m $T/answer_fill/bert_fill --pair --whole",
 		"classify -m $T/answer_fill/bert_fill --input jsonl --pair-field x",
 		"tokenize -m $T/decode_text --decode --input jsonl",

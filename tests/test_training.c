@@ -3,7 +3,9 @@
  * are tested through the program. */
 #include "support/train.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -462,6 +464,53 @@ static hec_status open_and_close(void *user)
 	return status;
 }
 
+static void the_time_it_takes_is_measured_and_changes_nothing(void **state)
+{
+	(void)state;
+	run r;
+	run_open(&r, 8175);
+	double seconds = -1;
+	for (int measured = 0; measured < 2; measured++) {
+		hec_training_options o = options_of(&r, measured ? "measured" : "not");
+		hec_training *t = made(&r, &o);
+		FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_time(t, &seconds), "not open");
+		OK(&r.l.k, hec_training_open(t, NULL));
+		FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_time(t, NULL), "NULL");
+		FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_time(NULL, &seconds), "NULL");
+		if (measured)
+			OK(&r.l.k, hec_training_time(t, &seconds));
+		CHECK(&r.l.k, !measured || (seconds > 0 && seconds < 100), "%g s", seconds);
+		OK(&r.l.k, hec_training_learn(t, NULL));
+		FAILS(&r.l.k, HEC_ERR_ARGUMENT, hec_training_time(t, &seconds), "has learned");
+		hec_training_destroy(t);
+	}
+	char line[400];
+	snprintf(line, sizeof line, "cmp '%s/model.safetensors' '%s/../not/model.safetensors'",
+	         r.dir, r.dir);
+	CHECK(&r.l.k, system(line) == 0, "another model");
+	/* Without an end it takes for ever, and rises as long as a run of the usual length. */
+	hec_training_options o = options_of(&r, "endless");
+	o.steps = 0;
+	hec_training *t = made(&r, &o);
+	OK(&r.l.k, hec_training_open(t, NULL));
+	OK(&r.l.k, hec_training_time(t, &seconds));
+	const hec_training_options now = settled_of(t);
+	CHECK(&r.l.k, isinf(seconds) && now.schedule == HEC_SCHEDULE_INVERSE_SQRT && now.steps == 0,
+	      "%g s", seconds);
+	CHECK(&r.l.k, now.warmup > 10 && now.warmup < 500, "warm-up of %lld",
+	      (long long)now.warmup);
+	hec_training_destroy(t);
+	/* Of steps and epochs, whichever ends first. */
+	o = options_of(&r, "both");
+	o.steps = 4000;
+	o.epochs = 2;
+	t = made(&r, &o);
+	OK(&r.l.k, hec_training_open(t, NULL));
+	CHECK(&r.l.k, settled_of(t).steps < 200, "%lld steps", (long long)settled_of(t).steps);
+	hec_training_destroy(t);
+	lab_close(&r.l);
+}
+
 static void a_range_can_be_asked_for(void **state)
 {
 	(void)state;
@@ -557,6 +606,7 @@ int main(void)
 		cmocka_unit_test(an_estimate_changes_nothing),
 		cmocka_unit_test(whoever_watches_can_stop_it_at_any_time),
 		cmocka_unit_test(the_folder_is_one_training_alone),
+		cmocka_unit_test(the_time_it_takes_is_measured_and_changes_nothing),
 		cmocka_unit_test(a_range_can_be_asked_for),
 		cmocka_unit_test(a_run_that_never_began_can_be_undone),
 		cmocka_unit_test(every_refused_allocation_is_an_error_and_nothing_leaks),

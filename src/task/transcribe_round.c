@@ -171,6 +171,11 @@ static hec_status write_windows(const transcribe_call *call, int64_t temperature
 
 /* ---- judging ---- */
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 static hec_status measure_text(const transcribe_call *call, written_window *w)
 {
 	const int32_t first_time = call->t->config.no_timestamps + 1;
@@ -186,9 +191,9 @@ static hec_status measure_text(const transcribe_call *call, written_window *w)
 	hec_status status = written_text(call->t->m.tokenizer, spoken, n, &text, &bytes);
 	mem_free(spoken);
 	HEC_TRY(status);
-	while (bytes > 0 && memchr(" \n\t\r", text[bytes - 1], 4))
+	while (bytes > 0 && is_blank(text[bytes - 1]))
 		bytes--;
-	while (begin < bytes && memchr(" \n\t\r", text[begin], 4))
+	while (begin < bytes && is_blank(text[begin]))
 		begin++;
 	status = whisper_compression(text + begin, bytes - begin, &w->compression);
 	mem_free(text);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/options.h"
@@ -204,10 +205,12 @@ static hec_status save_all(run *r)
 	                        : fail_in(status, "the checkpoint is saved, but not the model");
 }
 
-/* A run that goes on from a checkpoint does not write again the lines before it. */
+/* A run that goes on from a checkpoint does not write again the lines before it. The curve is drawn of all of them. */
 static hec_status flush_log(const run *r)
 {
 	HEC_TRY(log_flush(r->log));
+	if (access(r->log, F_OK) == 0)
+		HEC_TRY(curve_write(r->log, r->curve, model_has_dropout(r->model)));
 	return folder_flush(r->o.dir);
 }
 

@@ -150,13 +150,14 @@ static int64_t space_validations(const hec_training *t, int64_t epoch)
 static hec_status find_steps(hec_training *t)
 {
 	hec_training_options *o = &t->o;
-	int64_t steps = o->steps, epoch;
+	int64_t usual, epoch;
 	HEC_TRY(count_steps(t, 1, &epoch));
-	if (steps <= 0 && o->epochs > 0)
-		HEC_TRY(count_steps(t, o->epochs, &steps));
-	else if (steps < 0)
-		steps = steps_by_text(t, o->batch_tokens * o->accumulate, epoch);
-	settle_steps(o, steps);
+	if (o->epochs > 0)
+		HEC_TRY(count_steps(t, o->epochs, &usual));
+	else
+		usual = o->from ? epoch * effort_epochs(o->effort)
+		                : steps_by_text(t, o->batch_tokens * o->accumulate, epoch);
+	settle_steps(o, usual);
 	if (o->valid_every == 0)
 		o->valid_every = space_validations(t, epoch);
 	if (o->save_every == 0)

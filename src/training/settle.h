@@ -11,8 +11,9 @@ hec_status settle_options(hec_training_options *o);
 hec_status settle_by_architecture(hec_training *t);
 /* By the amount of text. */
 hec_status settle_by_text(hec_training *t);
-/* Where nobody said how many: the steps, and the part of them in which the rate rises. */
-void settle_steps(hec_training_options *o, int64_t steps);
+/* Where nobody said how many: the steps, and the part of them in which the rate rises. usual: those of the epochs,
+ * or of so much text. */
+void settle_steps(hec_training_options *o, int64_t usual);
 /* The same before there are ids to count batches by. */
 void settle_about_steps(hec_training *t);
 /* By the model and memory: tokens of a batch, batches of a step, how often to validate. */

@@ -121,13 +121,16 @@ int64_t steps_by_text(const hec_training *t, int64_t step_tokens, int64_t epoch_
 	return min_i64(steps, MOST_EPOCHS * epoch_steps);
 }
 
-void settle_steps(hec_training_options *o, int64_t steps)
+/* Of steps and epochs that were asked for, whichever ends first. */
+void settle_steps(hec_training_options *o, int64_t usual)
 {
 	if (o->steps < 0 || (o->steps == 0 && o->epochs > 0))
-		o->steps = max_i64(1, steps);
-	/* For a run without an end, as many as are usual. */
+		o->steps = max_i64(1, usual);
+	else if (o->epochs > 0)
+		o->steps = max_i64(1, min_i64(o->steps, usual));
+	/* A run without an end rises as long as one of the usual length. */
 	if (o->warmup < 0)
-		o->warmup = o->steps == 0 ? 4000 : min_i64(4000, o->steps * 6 / 100);
+		o->warmup = min_i64(4000, (o->steps > 0 ? o->steps : usual) * 6 / 100);
 }
 
 void settle_about_steps(hec_training *t)

@@ -276,13 +276,13 @@ hec_status hec_training_time(hec_training *t, double *seconds)
 		            !t || !seconds   ? "an argument is NULL"
 		            : t->has_learned ? "this training has learned"
 		                             : "the training is not open");
-	double step, all = INFINITY;
+	double step;
+	*seconds = INFINITY;
 	HEC_TRY(train_options(t, &trainer, start, &o));
 	HEC_TRY(hec_train_speed(t->ctx, t->model, t->train, &o, &step));
 	if (o.steps > 0)
-		all = step * (double)o.steps *
-		      (1 + validation_steps(t) / (double)max_i64(1, o.valid_every));
-	*seconds = o.seconds > 0 ? fmin(all, o.seconds) : all;
+		*seconds = step * (double)o.steps *
+		           (1 + validation_steps(t) / (double)max_i64(1, o.valid_every));
 	return HEC_OK;
 }
 

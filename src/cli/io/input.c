@@ -130,6 +130,13 @@ static void take_object(const input *in, input_text *t)
 		return;
 	}
 	if (!json_line_read(line, t->bytes, fields, fields[2].name ? 3 : 2, error)) {
+		/* Whoever looks for the error by its id finds it, where the line has one. */
+		json_field id = {.name = fields[1].name, .kind = JSON_FIELD_ID};
+		char ignored[JSON_LINE_ERROR];
+		if (json_line_read(line, t->bytes, &id, 1, ignored)) {
+			t->name.id = id.text;
+			t->name.id_bytes = id.bytes;
+		}
 		refuse(t, error);
 		return;
 	}
@@ -253,6 +260,13 @@ static void close_file(input *in)
 	in->open = false;
 }
 
+static void refuse_long_line(input *in, int64_t number)
+{
+	char reason[64];
+	snprintf(reason, sizeof reason, "has more than %zu bytes", LINES_LONGEST);
+	refuse(next_text(in, in->lines.name, number), reason);
+}
+
 /* What is left of a file that cannot be read on is one text that is refused; the next file may be better. */
 static void refuse_file(input *in)
 {
@@ -270,11 +284,14 @@ static lines_result take_lines(input *in)
 	while (in->at < file_count(in)) {
 		if (!in->open && !open_file(in))
 			return LINES_SOME;
-		const int64_t before = in->lines.given;
 		const lines_result r = lines_take(&in->lines, in->most, in->cut, in->cut_bytes, &n);
 		if (r == LINES_END) {
 			close_file(in);
 			continue;
+		}
+		if (r == LINES_FAILED && in->lines.too_long) {
+			refuse_long_line(in, in->lines.given + 1);
+			return LINES_SOME;
 		}
 		if (r == LINES_FAILED && in->o && in->o->files.count > 0) {
 			refuse_file(in);
@@ -282,6 +299,7 @@ static lines_result take_lines(input *in)
 		}
 		if (r == LINES_FAILED)
 			snprintf(in->error, sizeof in->error, "%s", in->lines.error);
+		const int64_t before = in->lines.given - n;
 		for (int64_t i = 0; r == LINES_SOME && i < n; i++) {
 			input_text *t = next_text(in, in->lines.name, before + i + 1);
 			t->text = in->cut[i];

@@ -70,7 +70,8 @@ static bool put_error(const line_work *w, const input_name *name, const char *re
 {
 	if (w->json)
 		return result_put_error(name, command_reason(w->self, reason), stdout);
-	putchar('\n');
+	for (int64_t i = 0; i < w->places || i == 0; i++)
+		putchar('\n');
 	return true;
 }
 
@@ -81,8 +82,10 @@ static int tell_refused(const line_work *w, const input_name *name, const char *
 	const char *file = name->file ? name->file : kind != INPUT_LINES ? "standard input" : NULL;
 	if (file && (whole || name->number == 0))
 		return command_failed(w->self, "%s: %s", file, reason);
-	return command_failed(w->self, "%s%sline %" PRId64 ": %s", file ? file : "",
-	                      file ? ": " : "", name->number, reason);
+	const bool of_line =
+		strncmp(reason, "has more than ", 14) == 0; /* what is said of the line itself */
+	return command_failed(w->self, "%s%sline %" PRId64 "%s %s", file ? file : "",
+	                      file ? ": " : "", name->number, of_line ? "" : ":", reason);
 }
 
 /* A text that was refused: the end, or an error in its place. */
@@ -180,7 +183,10 @@ static void say_awaited(const line_work *w, const input *in, int operands)
 	static const char *const awaited[] = {"lines of text; Ctrl-D ends them",
 	                                      "lines of JSON; Ctrl-D ends them",
 	                                      "a text; Ctrl-D ends it"};
-	bool typed = operands == 0 && (!w->input || w->input->files.count == 0);
+	const option_list *files = w->input ? &w->input->files : NULL;
+	bool typed = operands == 0 && (!files || files->count == 0);
+	for (size_t i = 0; files && i < files->count; i++)
+		typed = typed || strcmp(files->items[i], "-") == 0;
 	if (typed && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
 		say_line("hecate %s: waits for %s", w->self->name, awaited[in->kind]);
 }

@@ -32,8 +32,9 @@ typedef struct line_work {
 	bool lossy;                 /* also what is not UTF-8 in JSON lines */
 	int64_t most; /* texts of one call, where that many are there already; 0: 256 */
 	bool keep_going; /* a text that is refused is told, stands as an error in its place, and the rest is done */
-	bool json;     /* that error is an object; else an empty line */
-	bool no_place; /* a text has none: results are no lines in the order of the texts */
+	bool json;      /* that error is an object; else an empty line */
+	int64_t places; /* lines of a result, and so of an error, where they are no JSON; 0: 1 */
+	bool no_place;  /* a text has none: results are no lines in the order of the texts */
 	const char *
 		reason; /* why a text was refused, where it was not the library; NULL again behind it */
 	/* its own: */

@@ -97,9 +97,34 @@ static void cut_lines(lines *l, int64_t n, const char **text, size_t *bytes)
 	l->searched = 0;
 }
 
+/* The rest of a line that is too long, piece by piece. */
+static lines_result pass_line(lines *l)
+{
+	for (;;) {
+		const size_t left = l->end - l->begin;
+		const char *newline = left > 0 ? memchr(l->data + l->begin, '\n', left) : NULL;
+		l->begin = newline ? (size_t)(newline + 1 - l->data) : l->end;
+		if (newline || l->ended) {
+			l->given++;
+			l->whole = 0;
+			l->searched = 0;
+			l->too_long = false;
+			return LINES_SOME;
+		}
+		const lines_result r = read_more(l);
+		if (r != LINES_SOME)
+			return r;
+	}
+}
+
 lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes, int64_t *count)
 {
 	*count = 0;
+	if (l->too_long) {
+		const lines_result r = pass_line(l);
+		if (r != LINES_SOME)
+			return r;
+	}
 	for (;;) {
 		int64_t n = count_lines(l, most);
 		bool enough = l->ended || n == most || l->end - l->begin > LINES_LONGEST ||
@@ -118,6 +143,7 @@ lines_result lines_take(lines *l, int64_t most, const char **text, size_t *bytes
 			         "%.200s%sline %lld has more than %zu bytes",
 			         l->name ? l->name : "", l->name ? ": " : "",
 			         (long long)l->given + 1, LINES_LONGEST);
+			l->too_long = true;
 			return LINES_FAILED;
 		}
 		lines_result r = read_more(l);

@@ -17,6 +17,7 @@ typedef struct lines {
 	int64_t whole;   /* and how many were found */
 	bool ended;
 	int64_t given; /* lines so far */
+	bool too_long; /* why it failed: the next call passes over the rest of that line */
 	char error[320];
 } lines;
 

@@ -14,7 +14,7 @@ static char *read_all(FILE *f, size_t most, size_t *bytes, char error[WHOLE_FILE
 {
 	size_t capacity = 0, n = 0, got = 1;
 	char *data = NULL;
-	while (got > 0) {
+	while (got > 0 && !feof(f)) { /* a terminal says once that it ends */
 		if (capacity - n < PIECE) {
 			capacity = capacity ? 2 * capacity : 2 * PIECE;
 			char *more = realloc(data, capacity + 1);

@@ -101,7 +101,11 @@ void model_kind(const char *path, char sentence[MODEL_KIND_ROOM])
 	}
 	const bool weights = holds(path, ".safetensors", 0) || has(path, "pytorch_model.bin") ||
 	                     has(path, "pytorch_model.bin.index.json");
-	if (!weights && has(path, "model.bin") && has_vocabulary_of_ctranslate2(path))
+	if (!weights && holds(path, ".gguf", 0))
+		snprintf(sentence, MODEL_KIND_ROOM,
+		         "holds a GGUF file, for llama.cpp; " READS ": take the model that it was "
+		         "made from");
+	else if (!weights && has(path, "model.bin") && has_vocabulary_of_ctranslate2(path))
 		snprintf(sentence, MODEL_KIND_ROOM,
 		         "is a folder of CTranslate2; " READS ": take the model that it was "
 		         "converted from");

@@ -34,6 +34,7 @@ typedef struct embedding {
 	hec_embed_options options;
 	hec_embeddings *wanted;        /* of the query */
 	const char *out;               /* a file for all vectors; NULL: they are printed */
+	const char *npy;               /* the same, of NumPy */
 	float *rows;                   /* [kept, width] of those so far, */
 	int64_t kept, row_room, width; /* NaN where a text was refused */
 	similar *lines;                /* all so far, to be ranked */
@@ -124,7 +125,7 @@ static int write_rows(embedding *e)
 		return command_failed(e->self, "no memory for %" PRId64 " vectors", e->work.done);
 	const hec_named_tensor all = {"embeddings",
 	                              hec_tensor_2d(e->rows, HEC_F32, e->kept, e->width)};
-	const hec_status status = ends_with(e->out, ".npy")
+	const hec_status status = e->npy || ends_with(e->out, ".npy")
 	                                  ? hec_npy_write(e->out, &all.tensor)
 	                                  : hec_tensor_file_write(e->out, &all, 1);
 	return status == HEC_OK ? EXIT_DONE : command_failed(e->self, "%s", hec_error_message());
@@ -300,6 +301,8 @@ static int embed_run(const command *self, int argc, char **argv)
 	         &e.pooling, 0, 0},
 		{OPTION_TEXT, "--out", "F", "write all vectors into F.npy or F.safetensors", &e.out,
 	         0, 0},
+		{OPTION_TEXT, "--npy", "F", "the same, as a file of NumPy whatever its name is",
+	         &e.npy, 0, 0},
 		{OPTION_FLAG, "--normalize", NULL,
 	         "vectors of length 1 (default: as the folder says)", &e.options.normalize, 0, 0},
 		OPTION_INPUT(e.m.input),
@@ -317,10 +320,13 @@ static int embed_run(const command *self, int argc, char **argv)
 		return code;
 	if (e.top > 0 && !e.query)
 		return command_usage(self, "--top goes with --similar QUERY");
+	if (e.out && e.npy)
+		return command_usage(self, "--out and --npy are two names of one thing");
+	e.out = e.npy ? e.npy : e.out;
 	if (e.out && (e.query || e.json))
 		return command_usage(self, "--out takes the place of %s",
 		                     e.query ? "--similar" : "--json");
-	if (e.out && !is_named(e.out, ".npy") && !is_named(e.out, ".safetensors"))
+	if (e.out && !e.npy && !is_named(e.out, ".npy") && !is_named(e.out, ".safetensors"))
 		return command_usage(self, "--out wants F.npy or F.safetensors, not '%.40s'",
 		                     e.out);
 	code = set_pooling(&e);

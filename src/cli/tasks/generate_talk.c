@@ -299,5 +299,8 @@ int generate_chat_terminal(generating *g)
 	lines_close(&in);
 	forget_from(&t.c, 0);
 	free(t.c.messages);
+	/* After SIGINT or SIGTERM at the prompt, main() gives the status of a signal. */
+	if (code == EXIT_DONE && interrupt_asked())
+		code = EXIT_FAILED;
 	return code;
 }

@@ -157,6 +157,7 @@ static int set_options(translating *w)
 	                       .input = &s->m.input,
 	                       .lossy = s->lossy,
 	                       .keep_going = s->m.keep_going,
+	                       .places = w->decode.nbest,
 	                       .json = s->json};
 	w->lines.most = most < CHUNK_LEAST ? CHUNK_LEAST : most;
 	return EXIT_DONE;

@@ -72,6 +72,11 @@ static int check_kept(const command *self, const train_settings *s, const train_
 		                     "%s has its examples: neither --task nor --max-length "
 		                     "can be changed",
 		                     s->o.dir);
+	if (hec_train_can_resume(s->o.dir) && !same_text(s->effort, was->effort))
+		return command_usage(self,
+		                     "%s has its sizes: --effort cannot be changed; --epochs and "
+		                     "--steps can",
+		                     s->o.dir);
 	snprintf(path, sizeof path, "%s/start/config.json", s->o.dir);
 	if (!same_text(s->o.config, was->o.config) && access(path, F_OK) == 0)
 		return command_usage(self, "%s has its architecture: --config cannot be changed",

@@ -1,7 +1,6 @@
 /* plan.c — what a person should know before a run begins. */
 #include "cli/train/plan.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -110,30 +109,48 @@ static void say_step(train_progress *p, const hec_training *training, const hec_
 		hec_ctx_threads(ctx), plural(hec_ctx_threads(ctx)));
 }
 
-/* By the steps, where nobody asked for epochs. */
-static double epochs_of(const hec_training *training, const hec_training_options *o)
+/* Epochs that the steps are, as the batches of the first one tell. */
+static hec_status count_epochs(const hec_training *training, const hec_training_options *o,
+                               double *epochs)
 {
-	const hec_corpus_counts *c = hec_corpus_counts_of(hec_training_corpus(training));
-	const double tokens = fmax((double)c->source_tokens, (double)c->target_tokens);
-	return o->epochs > 0 ? (double)o->epochs
-	                     : (double)o->steps * (double)(o->batch_tokens * o->accumulate) /
-	                               fmax(tokens, 1);
+	int64_t batches;
+	TRY(hec_corpus_batches(hec_training_corpus(training), o->batch_tokens, o->batch_rows,
+	                       o->seed, 1, &batches));
+	*epochs = (double)(o->steps * o->accumulate) / (double)(batches > 0 ? batches : 1);
+	return HEC_OK;
+}
+
+/* What may end the run before its last step. */
+static void say_early(const hec_training *training, const hec_training_options *o, char text[160])
+{
+	char time[DURATION_ROOM];
+	int n = 0;
+	text[0] = '\0';
+	if (o->seconds > 0)
+		n = snprintf(text, 160, "; --time stops it after %s",
+		             train_duration(o->seconds, time));
+	if (hec_training_valid(training) && o->patience > 0)
+		snprintf(text + n, 160 - (size_t)n,
+		         "; less where %lld validations find no better model",
+		         (long long)o->patience);
 }
 
 /* How long it will take at most, by how long a step takes now. */
 static hec_status say_time(train_progress *p, hec_training *training, const hec_training_options *o)
 {
-	double seconds;
-	char time[DURATION_ROOM], early[96] = "";
-	if (o->steps == 0)
-		return HEC_OK;
+	double seconds, epochs;
+	char time[DURATION_ROOM], early[160];
 	TRY(hec_training_time(training, &seconds));
-	if (hec_training_valid(training) && o->patience > 0)
-		snprintf(early, sizeof early, "; less where %lld validations find no better model",
-		         (long long)o->patience);
-	train_progress_say(p, "time: about %s for %lld step%s, %.3g epochs%s%s",
+	say_early(training, o, early);
+	if (o->steps == 0) {
+		train_progress_say(p, "time: no end was asked for: Ctrl-C saves and stops%s",
+		                   early);
+		return HEC_OK;
+	}
+	TRY(count_epochs(training, o, &epochs));
+	train_progress_say(p, "time: about %s for %lld step%s, %.*f epochs%s%s",
 	                   train_duration(seconds, time), (long long)o->steps, plural(o->steps),
-	                   epochs_of(training, o), early,
+	                   epochs < 10, epochs, early,
 	                   o->effort == HEC_EFFORT_LARGE ? ""
 	                   : o->from                     ? "; --effort large for more"
 	                                                 : "; --effort large for a larger model");

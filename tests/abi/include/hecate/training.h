@@ -121,8 +121,8 @@ HEC_API HEC_MUST_USE hec_status hec_training_open(
 	const hec_train_lock
 		*lock); /* of dir, which outlives the training; NULL: taken until it is destroyed */
 /* About how long learning takes here and now, once the training is open: a few steps are tried for a second or two
- * (hec_train_speed). At most, for patience may end it before; infinite for a run without an end. Decoding at
- * validations is not in it. */
+ * (hec_train_speed). At most, for `patience` and `seconds` may end it before; infinite for a run without an end. Decoding
+ * at validations is not in it. */
 HEC_API HEC_MUST_USE hec_status hec_training_time(hec_training *training, double *seconds);
 /* Learns; opens the training first where that was not done. Afterwards the model is that of the last step, and dir has
  * the best. A run that was stopped, and one that was killed, goes on with the same bits where the options are those

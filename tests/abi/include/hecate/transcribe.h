@@ -4,8 +4,9 @@
  * segment of this one ended. The rules are those of openai-whisper's transcribe(): a window whose text
  * repeats itself, or is unlikely, is written again by chance at a higher temperature, and each window is
  * shown the text of those before it. Where no times are written, features are those of Transformers, which
- * models are fine-tuned with; `plain` leaves all of these rules out and writes what its generate writes. A transcriber belongs to one thread; the model and the tokenizer inside it are only read. Every
- * sound gives the same transcript, to the bit, alone or among others; where it is drawn by chance, its
+ * models are fine-tuned with; `plain` leaves all of these rules out and writes what its generate writes.
+ *
+ * A transcriber belongs to one thread; the model and the tokenizer inside it are only read. Every sound gives the same transcript, to the bit, alone or among others; where it is drawn by chance, its
  * number (`first`) must be the same as well. */
 #ifndef HECATE_TRANSCRIBE_H
 #define HECATE_TRANSCRIBE_H
