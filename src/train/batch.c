@@ -1,4 +1,4 @@
-/* batch.c — permutation, pools, batches. */
+/* batch.c — examples of like length together: permutation, pools, batches. */
 #include "train/batch.h"
 
 #include <stdlib.h>

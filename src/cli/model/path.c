@@ -2,7 +2,7 @@
  * (build/hecate, models/en-de), then as it was installed (bin/hecate, share/hecate/models/en-de),
  * wherever that was moved to. */
 #include "cli/model/path.h"
-#include "cli/model/kind.h"
+#include "cli/model/foreign_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,10 +85,10 @@ int model_path(const command *self, const char *named, char path[MODEL_PATH_MOST
 
 int model_folder(const command *self, const char *named, char path[MODEL_PATH_MOST])
 {
-	char sentence[MODEL_KIND_ROOM];
+	char sentence[FOREIGN_MODEL_ROOM];
 	int code = model_path(self, named, path);
 	if (code != EXIT_DONE)
 		return code;
-	model_kind(path, sentence);
+	foreign_model(path, sentence);
 	return *sentence ? command_failed(self, "%s %s", path, sentence) : EXIT_DONE;
 }

@@ -1,5 +1,5 @@
-/* kind.c — files and folders of other programs, known by how they begin and what lies in them. */
-#include "cli/model/kind.h"
+/* foreign_model.c — files and folders of other programs, known by how they begin and what lies in them. */
+#include "cli/model/foreign_model.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -88,7 +88,7 @@ static bool has_vocabulary_of_ctranslate2(const char *folder)
 	return false;
 }
 
-void model_kind(const char *path, char sentence[MODEL_KIND_ROOM])
+void foreign_model(const char *path, char sentence[FOREIGN_MODEL_ROOM])
 {
 	struct stat info;
 	char inside[256];
@@ -96,28 +96,28 @@ void model_kind(const char *path, char sentence[MODEL_KIND_ROOM])
 	if (stat(path, &info) != 0)
 		return;
 	if (!S_ISDIR(info.st_mode)) {
-		snprintf(sentence, MODEL_KIND_ROOM, "%s", of_file(path));
+		snprintf(sentence, FOREIGN_MODEL_ROOM, "%s", of_file(path));
 		return;
 	}
 	const bool weights = holds(path, ".safetensors", 0) || has(path, "pytorch_model.bin") ||
 	                     has(path, "pytorch_model.bin.index.json");
 	if (!weights && holds(path, ".gguf", 0))
-		snprintf(sentence, MODEL_KIND_ROOM,
+		snprintf(sentence, FOREIGN_MODEL_ROOM,
 		         "holds a GGUF file, for llama.cpp; " READS ": take the model that it was "
 		         "made from");
 	else if (!weights && has(path, "model.bin") && has_vocabulary_of_ctranslate2(path))
-		snprintf(sentence, MODEL_KIND_ROOM,
+		snprintf(sentence, FOREIGN_MODEL_ROOM,
 		         "is a folder of CTranslate2; " READS ": take the model that it was "
 		         "converted from");
 	else if (!weights && (holds(path, ".onnx", 1) || has(path, "openvino_model.xml")))
-		snprintf(sentence, MODEL_KIND_ROOM,
+		snprintf(sentence, FOREIGN_MODEL_ROOM,
 		         "is an export for %s; " READS ": take the model that it was exported from",
 		         has(path, "openvino_model.xml") ? "OpenVINO" : "ONNX");
 	else if (has(path, "config.json") || has(path, "modules.json"))
 		return;
 	else if (find_inside(path, inside, sizeof inside))
-		snprintf(sentence, MODEL_KIND_ROOM,
+		snprintf(sentence, FOREIGN_MODEL_ROOM,
 		         "has no config.json; a model lies in the folder '%.200s' in it", inside);
 	else
-		snprintf(sentence, MODEL_KIND_ROOM, "has no config.json; " READS);
+		snprintf(sentence, FOREIGN_MODEL_ROOM, "has no config.json; " READS);
 }
