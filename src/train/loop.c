@@ -155,13 +155,18 @@ static hec_status take_step(run *r)
 	return callback_status(r);
 }
 
+static hec_status draw_curve(const run *r)
+{
+	return curve_write(r->log, r->curve, model_has_dropout(r->model));
+}
+
 static hec_status write_line(const run *r, const log_line *line)
 {
 	HEC_TRY(run_check_folder(r));
 	/* At the end by time this step may have its line already: then only the curve is drawn. */
 	if (r->state.step > r->state.report_step)
 		HEC_TRY(log_add(r->log, line));
-	return line->scores ? curve_write(r->log, r->curve, model_has_dropout(r->model)) : HEC_OK;
+	return line->scores ? draw_curve(r) : HEC_OK;
 }
 
 /* A log that cannot be written is told, and learning goes on. */
@@ -209,8 +214,9 @@ static hec_status save_all(run *r)
 static hec_status flush_log(const run *r)
 {
 	HEC_TRY(log_flush(r->log));
-	if (access(r->log, F_OK) == 0)
-		HEC_TRY(curve_write(r->log, r->curve, model_has_dropout(r->model)));
+	/* A validation at this step has drawn it already. */
+	if (r->state.valid_step < r->state.step && access(r->log, F_OK) == 0)
+		HEC_TRY(draw_curve(r));
 	return folder_flush(r->o.dir);
 }
 

@@ -12,19 +12,17 @@ static hec_status measure(run *r, double *seconds)
 {
 	double spent = 0;
 	int64_t counted = 0;
-	for (int64_t i = 0; i < MOST_BATCHES && (i < 2 || spent < ENOUGH_SECONDS); i++) {
+	for (int64_t i = 0; i < MOST_BATCHES && spent < ENOUGH_SECONDS; i++) {
 		hec_batch batch;
 		bool ended;
 		const double begin = run_clock();
 		HEC_TRY(batcher_next(r->train, &batch, &ended));
 		HEC_TRY(hec_trainer_add(r->trainer, &batch));
 		const double took = run_clock() - begin;
+		if (i == 0 && took < ENOUGH_SECONDS)
+			continue;
 		spent += took;
 		counted++;
-		if (i == 0 && took < ENOUGH_SECONDS)
-			spent = counted = 0;
-		else if (spent >= ENOUGH_SECONDS)
-			break;
 	}
 	*seconds = spent / (double)counted;
 	return HEC_OK;
